@@ -1,6 +1,6 @@
 import { MESSAGES } from '../src/server/chat/anthropic-dialect.ts';
-import { type Codec, findCodec } from '../src/server/chat/conversion/codecs.ts';
-import { DroppedMembers } from '../src/server/chat/conversion/dropped-members.ts';
+import { type Codec, findCodec } from '../src/server/chat/conversion/dialect-codecs.ts';
+import { DroppedFields } from '../src/server/chat/conversion/dropped-fields.ts';
 import type { ResponseEvent } from '../src/server/chat/conversion/neutral-form.ts';
 import { ResponseConversion } from '../src/server/chat/conversion/response-conversion.ts';
 import type { Dialect } from '../src/server/chat/dialect.ts';
@@ -43,11 +43,11 @@ const questionIn = (name: string): Record<string, unknown> => {
         { role: 'user', content: 'Say a few words about the sea, '.repeat(4) },
       ],
     },
-    new DroppedMembers(),
+    new DroppedFields(),
   );
   const [key = ''] = DIALECTS[name]?.maxTokensKeys ?? [];
   const target = { ...TARGET, maxTokensKey: key };
-  return JSON.parse(JSON.stringify(codecOf(name).writeRequest(conversation, target, new DroppedMembers())));
+  return JSON.parse(JSON.stringify(codecOf(name).writeRequest(conversation, target, new DroppedFields())));
 };
 
 const EVENTS_OF_ANSWER: readonly ResponseEvent[] = [
@@ -83,7 +83,7 @@ for (const asked of Object.keys(DIALECTS))
       Buffer.from(event),
     );
     const call = measure(() => {
-      const notes = new DroppedMembers();
+      const notes = new DroppedFields();
       JSON.stringify(target.writeRequest(source.readRequest(question, notes), TARGET, notes));
       new ResponseConversion(target, source, CONTEXT).convert(answer);
     });

@@ -1,11 +1,11 @@
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { COMPLETION, makeAccountCalls, startChatService } from './support/chat-service.ts';
 import { cpuSeconds } from './support/http-load.ts';
 import { CpuOfPostgres } from './support/postgres-cpu.ts';
 import { median } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
+import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 

@@ -1,7 +1,7 @@
-import { BOTH_DIALECTS, QUESTION, startChatService } from './support/chat-service.ts';
 import { cpuSeconds } from './support/http-load.ts';
 import { median, quantile } from './support/quantile.ts';
 import { postBytes, rawLoad } from './support/raw-socket-load.ts';
+import { BOTH_DIALECTS, QUESTION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 

@@ -2,9 +2,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/postgres.ts';
-import { COMPLETION, makeAccountCalls, startChatService } from './support/chat-service.ts';
 import { startService } from './support/child-processes.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
+import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**

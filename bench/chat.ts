@@ -1,10 +1,10 @@
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
-import { BOTH_DIALECTS, QUESTION, startChatService } from './support/chat-service.ts';
 import { type Process, startScript } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/http-load.ts';
 import { median } from './support/quantile.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
+import { BOTH_DIALECTS, QUESTION, startChatService } from './support/start-chat-service.ts';
 import { startNginx, startNginxProxy } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import { newUserCode } from '../src/server/device-auth/user-code.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/random-tokens.ts';
@@ -51,7 +51,7 @@ const form = (path: string, body: Record<string, string>): Request => ({
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const OIDC = { client_id: 'bench', client_secret: 'bench-secret-0123456789' };
-const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+const client = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
 const script = (name: string) => () => startScript(new URL(`rivals/${name}.ts`, import.meta.url).pathname);
 
 const rivals: readonly Rival[] = [

@@ -5,7 +5,7 @@ import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { importerOn, requestFor } from '../test/import/import-fixture.ts';
-import { writeManyAccounts } from '../test/import/many-accounts.ts';
+import { writeManyAccounts } from '../test/import/write-many-accounts.ts';
 
 /**
  * How long an import takes, its proof included: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts 100000]

@@ -1,5 +1,5 @@
-import { COMPLETION, startChatService } from './support/chat-service.ts';
 import { cpuSeconds, load } from './support/http-load.ts';
+import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Figure } from '../bench/support/report-figure.ts';
-import { BENCHES } from './bench/scripts.ts';
-import { withTable } from './bench/table.ts';
+import { BENCHES } from './bench/bench-names.ts';
+import { replaceFiguresTable } from './bench/figures-table.ts';
 
 /**
  * Runs the benches one after the other, or those whose names contain one of the words given, and writes the table of
@@ -29,7 +29,7 @@ try {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   const figures = lines.map((line) => JSON.parse(line) as Figure);
   const madeOn = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end.`;
-  const text = withTable(readFileSync('bench/README.md', 'utf8'), figures, madeOn);
+  const text = replaceFiguresTable(readFileSync('bench/README.md', 'utf8'), figures, madeOn);
   if (words.length === 0 && failed.length === 0) {
     writeFileSync('bench/README.md', text);
     spawnSync('node_modules/.bin/biome', ['format', '--write', 'bench/README.md'], { stdio: 'inherit' });

@@ -12,7 +12,7 @@
  * - races: many at once, over one process and over two
  * - upgrades: processes of two releases take turns under load
  * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
- * - image: the container image is built and run read-only (scripts/try-image.ts), where buildah and mmdebstrap are installed
+ * - image: the container image is built and run read-only (scripts/try-container-image.ts), where buildah and mmdebstrap are installed
  * - release: a release is made in a clone (scripts/try-release.ts)
  *
  * After each, what is in the database is counted: no task and no refund lost, none doubled.
@@ -21,7 +21,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { listTestFiles } from './testing/list-files.ts';
+import { listTestFiles } from './testing/list-test-files.ts';
 
 const { values, positionals: chosen } = parseArgs({
   allowNegative: true,
@@ -96,12 +96,12 @@ console.log(
 const WORDS = [
   'faults/',
   'fuzz/',
-  'artifacts/copying-kills',
-  'artifacts/vendor-faults',
+  'artifacts/kill-during-copying',
+  'artifacts/vendor-file-faults',
   'operations/database-outages',
   'operations/drain',
   'upgrades/',
-  'import/kills',
+  'import/kill-during-import',
   'races',
   'client-disconnects',
   'crash-and-stop',
@@ -130,7 +130,9 @@ if (
   spawnSync('buildah', ['--version']).error === undefined &&
   spawnSync('mmdebstrap', ['--version']).error === undefined
 ) {
-  const image = spawnSync(process.execPath, [join(import.meta.dirname, 'try-image.ts')], { stdio: 'inherit' });
+  const image = spawnSync(process.execPath, [join(import.meta.dirname, 'try-container-image.ts')], {
+    stdio: 'inherit',
+  });
   if (image.status !== 0) process.exitCode = 1;
 }
 if (isChosen('release')) {

@@ -7,12 +7,12 @@ import { randomBytes } from 'node:crypto';
 import { chownSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { grantStatements, writeMailConfig } from '../src/server/mailbox/backends/mail-config.ts';
 import {
   type MailServerDatabase,
   type MailServerLayout,
   socketPaths,
 } from '../src/server/mailbox/backends/mail-server-layout.ts';
+import { grantStatements, writeMailServerConfig } from '../src/server/mailbox/backends/write-mail-server-config.ts';
 import { loadConfig } from '../src/server/platform/config.ts';
 import { ConfigError } from '../src/server/platform/setting-readers.ts';
 
@@ -109,7 +109,7 @@ const layout: MailServerLayout = {
   slowsGuessing: true,
   sendsOutside: !values['inside-only'],
 };
-await writeMailConfig(layout);
+await writeMailServerConfig(layout);
 if (process.getuid?.() === 0) {
   chownSync(`${layout.root}/mail`, layout.mailUid, layout.mailUid);
   execFileSync('chown', ['postfix', `${layout.root}/postfix/data`]);

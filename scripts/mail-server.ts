@@ -21,12 +21,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeCertificate } from '../src/sandbox/mail/certificate.ts';
 import { isDovecotUp } from '../src/server/mailbox/backends/dovecot-auth.ts';
-import { writeMailConfig } from '../src/server/mailbox/backends/mail-config.ts';
 import {
   type MailServerDatabase,
   type MailServerLayout,
   socketPaths,
 } from '../src/server/mailbox/backends/mail-server-layout.ts';
+import { writeMailServerConfig } from '../src/server/mailbox/backends/write-mail-server-config.ts';
 
 export interface RealMailServer {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };
@@ -81,7 +81,7 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
     slowsGuessing: options.slowsGuessing ?? false,
     sendsOutside: false,
   };
-  await writeMailConfig(layout);
+  await writeMailServerConfig(layout);
   // Mail and queues are not root's; everybody has to be able to walk through the folder.
   execFileSync('chmod', ['755', root]);
   chownSync(join(root, 'mail'), layout.mailUid, layout.mailUid);

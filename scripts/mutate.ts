@@ -17,15 +17,15 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { chooseSample } from './mutation/choose-sample.ts';
 import { hashOf, measureCoverage } from './mutation/coverage.ts';
 import { extraTestPaths } from './mutation/extra-test-paths.ts';
 import { instrument } from './mutation/instrument.ts';
 import { nameMutants, reasons } from './mutation/known-survivors.ts';
-import { chooseSample } from './mutation/sample.ts';
+import { MutantTrials, type Verdict } from './mutation/mutant-trials.ts';
 import { printScore, type Tried } from './mutation/score.ts';
-import { Trials, type Verdict } from './mutation/trial.ts';
-import { WorkerProcess } from './mutation/worker-process.ts';
-import { listTestFiles } from './testing/list-files.ts';
+import { WorkerHandle } from './mutation/worker-handle.ts';
+import { listTestFiles } from './testing/list-test-files.ts';
 
 const root = join(import.meta.dirname, '..');
 const { values, positionals } = parseArgs({
@@ -77,7 +77,7 @@ for (const [index, path] of paths.entries()) {
 }
 const sources = JSON.stringify(instrumentedFiles);
 
-const first = new WorkerProcess(root, sources);
+const first = new WorkerHandle(root, sources);
 const covered = await measureCoverage(root, testFiles, hashOf(...texts.values()), first);
 first.stop();
 const tests = covered.flatMap((file) => file.tests);
@@ -108,7 +108,7 @@ try {
 const testsHash = hashOf(...testFiles.map((path) => readFileSync(join(root, path), 'utf8')));
 const sourceHashes = new Map([...texts].map(([path, text]) => [path, hashOf(text)]));
 
-const trials = new Trials({ root, sources, mutants, tests, once, budgetMs: Number(values.budget) * 1000 });
+const trials = new MutantTrials({ root, sources, mutants, tests, once, budgetMs: Number(values.budget) * 1000 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     trials.stop();

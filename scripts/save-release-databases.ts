@@ -6,8 +6,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ALL_SIMULATORS } from '../src/sandbox/all-simulators.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../src/sandbox/simulators.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { fillWithDemoData } from '../test/browser/demo-data.ts';
 import { startFakeSmsService } from '../test/browser/fake-sms-service.ts';
@@ -31,7 +31,7 @@ const KEPT = 2;
 
 /** Uses a new service as people would, stops it with some videos under way. @returns an API key */
 async function fill(databaseUrl: string): Promise<string> {
-  const sandbox = await startSandbox({ simulators: SIMULATORS });
+  const sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
   const phone = await startFakeSmsService();
   const running = await startTestService(databaseUrl, {
     MASTER_KEY: FIXTURE_MASTER_KEY,

@@ -6,10 +6,10 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readDurations, writeDurations } from './testing/durations.ts';
-import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-files.ts';
+import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-test-files.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/orphan-processes.ts';
 import { printFile, printSummary } from './testing/report.ts';
-import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-file.ts';
+import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-test-file.ts';
 import { startSharedServices } from './testing/shared-services.ts';
 
 /** More failed files than this are a broken build: they are not run again. `npm run hammer` sets 0. */

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CredentialStore } from '../src/cli/credential-store.ts';
-import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import { pollDeviceToken } from '../src/contract/device-auth.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 import type { AdminClient } from './admin-client.ts';
-import { CHILD_ENVIRONMENT } from './child-environment.ts';
+import { CHILD_PROCESS_ENVIRONMENT } from './child-process-environment.ts';
 
 const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
 
@@ -75,7 +75,7 @@ export class CliMachine {
 
   constructor(baseUrl: string, env: Record<string, string> = {}) {
     this.env = {
-      ...CHILD_ENVIRONMENT,
+      ...CHILD_PROCESS_ENVIRONMENT,
       HOME: this.folder,
       REELGATE_URL: baseUrl,
       REELGATE_CONFIG_DIR: join(this.folder, 'settings'),
@@ -112,7 +112,7 @@ export class CliMachine {
     await credentials.runExclusive(async () => {
       const code = await deviceAuth.start({ name: 'a machine', id: await credentials.deviceId() });
       await operator.requestData('POST', '/api/auth/device/approve', { user_code: code.user_code });
-      const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+      const client = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
       const { data } = await transport.call(pollDeviceToken, { body: { ...client, device_code: code.device_code } });
       await credentials.write({
         baseUrl,

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { type ChatService, PRICE, startChat } from './chat/chat-service.ts';
-import { type Observer, startObserver } from './client-observer.ts';
+import { type ChatService, PRICE, startChat } from './chat/chat-fixture.ts';
+import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
 
 const run = promisify(execFile);
 const folder = join(import.meta.dirname, '..', 'clients');
@@ -49,7 +49,7 @@ describe('clients of other people', {
   skip: isInstalled ? false : 'they are not installed: npm ci --prefix clients',
 }, () => {
   let service: ChatService;
-  let observer: Observer;
+  let observer: RecordingProxy;
   const done = new Set<string>();
   before(async () => {
     service = await startChat('sqlite::memory:');
@@ -60,7 +60,7 @@ describe('clients of other people', {
       await service.operator.requestData('POST', '/api/admin/models', { id, vendor, kind: 'chat', price: PRICE });
       await service.addChannel(vendor, [id], { options: { private: true, ...options } });
     }
-    observer = await startObserver(service.baseUrl);
+    observer = await startRecordingProxy(service.baseUrl);
   });
   after(async () => {
     await observer.stop();

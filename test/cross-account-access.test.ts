@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import type { Endpoint } from '../src/contract/endpoint.ts';
 import { TestUser } from './accounts/test-user.ts';
 import { callModelApi } from './admin-client.ts';
-import { forEachDatabase } from './databases.ts';
+import { forEachDatabase } from './for-each-database.ts';
 import { type SandboxService, startSandboxService } from './service-with-sandbox.ts';
 
 /** Endpoints that would end the caller's own session; other tests cover their effect on other accounts. */
@@ -66,14 +66,14 @@ describe('data of one account', () => {
       secrets.set('key', adaKey);
       secrets.set('session', ada.cookies.get('session') ?? '');
       const device = await ada.ok<{ device_code: string; user_code: string }>('POST', '/api/auth/device/code', {
-        client_id: CLI_CLIENT.id,
+        client_id: CLI_OAUTH_CLIENT.id,
         client_name: word('device name'),
       });
       await ada.ok('POST', '/api/auth/device/approve', { user_code: device.user_code });
       const tokens = await ada.ok<Record<string, string>>('POST', '/api/auth/device/token', {
         device_code: device.device_code,
-        client_id: CLI_CLIENT.id,
-        client_secret: CLI_CLIENT.secret,
+        client_id: CLI_OAUTH_CLIENT.id,
+        client_secret: CLI_OAUTH_CLIENT.secret,
       });
       for (const name of ['access_token', 'refresh_token', 'llm_token']) secrets.set(name, tokens[name] ?? '');
       const mailbox = await ada.ok<{ email: string; password: string }>('POST', '/api/user/mailbox/apply');

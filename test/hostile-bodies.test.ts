@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { AdminClient } from './admin-client.ts';
-import { type CrashingService, startCrashing } from './faults/crashing-service.ts';
+import { type CrashingServer, startCrashingServer } from './faults/start-crashing-server.ts';
 
 const BYTES = 30_000_000;
 const fill = (opening: string, piece: string, closing: string): Buffer =>
@@ -77,12 +77,12 @@ const memoryMbOf = (pid: number, figure: 'VmRSS' | 'VmHWM'): number =>
 /** T62: a caller with a key and no quota sends the largest bodies there are. */
 describe('hostile bodies of 30 MB', { skip: process.platform === 'linux' ? false : 'needs /proc' }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-bodies-'));
-  let service: CrashingService;
+  let service: CrashingServer;
   /** What admits a caller: a key, and on paths of the console a session. */
   let key: Record<string, string> = {};
   let session: Record<string, string> = {};
   before(async () => {
-    service = await startCrashing(`sqlite:${join(folder, 'test.db')}`, {});
+    service = await startCrashingServer(`sqlite:${join(folder, 'test.db')}`, {});
     const admin = await new AdminClient(service.baseUrl).signIn();
     await admin.addChannel({
       vendor: 'sora',
@@ -155,7 +155,7 @@ interface Probe {
  * Asks `/livez` all the time, from a thread that does nothing else. What counts is the CPU time the service's main thread
  * used while a question waited (proc(5), schedstat, nanoseconds): on a busy machine an idle service answers late as well.
  */
-function startProbe({ baseUrl, pid }: CrashingService): Probe {
+function startProbe({ baseUrl, pid }: CrashingServer): Probe {
   const worker = new Worker(new URL('./livez-probe.fixture.ts', import.meta.url), { workerData: { baseUrl, pid } });
   const result = once(worker, 'message');
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import { CONSOLE_SECTIONS } from '../src/contract/console-paths.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import type { TestUser } from './accounts/test-user.ts';
@@ -40,7 +40,7 @@ describe('the edge', () => {
     talk(`GET ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\nConnection: close\r\n\r\n`);
 
   it('T38: links are made of BASE_URL alone, whatever headers claim', async () => {
-    const body = JSON.stringify({ client_id: CLI_CLIENT.id });
+    const body = JSON.stringify({ client_id: CLI_OAUTH_CLIENT.id });
     const ask = (headers: readonly string[]) =>
       talk(
         `POST /api/auth/device/code HTTP/1.1\r\n${headers.join('\r\n')}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,

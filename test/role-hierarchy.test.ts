@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { formatMessage } from '../src/contract/messages/messages.ts';
+import { formatMessage } from '../src/contract/localized-messages/format-message.ts';
 import type { TestUser } from './accounts/test-user.ts';
-import { forEachDatabase } from './databases.ts';
+import { forEachDatabase } from './for-each-database.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
 /** What an account has that administrators deal with. */

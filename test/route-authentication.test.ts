@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { CLI_CLIENT } from '../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import { makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { randomToken } from '../src/server/platform/random-tokens.ts';
 import { PASSWORD, TestUser } from './accounts/test-user.ts';
+import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
 import { checkResponses } from './openapi-response-check.ts';
-import { CHEAP_PASSWORDS } from './password-cost.ts';
 
 const ADMIN_PASSWORD = 'administrator-1';
 
@@ -26,7 +26,7 @@ before(async () => {
     ADMIN_PASSWORD,
     PORT: '0',
   });
-  app = await makeApp(config, { log: openLog('silent'), passwordCost: CHEAP_PASSWORDS });
+  app = await makeApp(config, { log: openLog('silent'), passwordCost: CHEAP_PASSWORD_HASHING });
   checkResponses(app.http.routes.endpoints);
   await app.listen();
   user = new TestUser(app.http.fastify, '127.0.0.1');
@@ -40,7 +40,7 @@ after(() => app.close(100));
 
 /** Signs a device in as the user, the way a desktop app does. */
 async function signIn(): Promise<typeof device> {
-  const client = { client_id: CLI_CLIENT.id, client_secret: CLI_CLIENT.secret };
+  const client = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
   const codes = await user.ok<{ device_code: string; user_code: string }>('POST', '/api/auth/device/code', client);
   await user.ok('POST', '/api/auth/device/approve', { user_code: codes.user_code });
   return user.ok('POST', '/api/auth/device/token', { ...client, device_code: codes.device_code });

@@ -1,11 +1,11 @@
+import { ALL_SIMULATORS } from '../src/sandbox/all-simulators.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../src/sandbox/simulators.ts';
 import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { AdminClient, ROOT_LOGIN } from './admin-client.ts';
+import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
 import { checkResponses } from './openapi-response-check.ts';
-import { CHEAP_PASSWORDS } from './password-cost.ts';
 
 export interface SandboxService {
   readonly app: App;
@@ -46,10 +46,10 @@ export async function startSandboxService(
     readonly sandbox?: Partial<SandboxOptions>;
   } = {},
 ): Promise<SandboxService> {
-  const sandbox = await startSandbox({ simulators: SIMULATORS, ...options.sandbox });
+  const sandbox = await startSandbox({ simulators: ALL_SIMULATORS, ...options.sandbox });
   const app = await makeApp(parseConfig(testEnvironment(databaseUrl, options.env)), {
     log: openLog('silent'),
-    passwordCost: CHEAP_PASSWORDS,
+    passwordCost: CHEAP_PASSWORD_HASHING,
     ...options.overrides,
   });
   checkResponses(app.http.routes.endpoints);

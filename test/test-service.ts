@@ -3,8 +3,8 @@ import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { TestUser } from './accounts/test-user.ts';
+import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
 import { checkResponses } from './openapi-response-check.ts';
-import { CHEAP_PASSWORDS } from './password-cost.ts';
 
 const ROOT = { username: 'root', password: 'root-password-1' };
 
@@ -38,7 +38,7 @@ export async function startTestService(
     ARTIFACTS: 'off',
     ...env,
   });
-  const app = await makeApp(config, { log: openLog('silent'), passwordCost: CHEAP_PASSWORDS, ...overrides });
+  const app = await makeApp(config, { log: openLog('silent'), passwordCost: CHEAP_PASSWORD_HASHING, ...overrides });
   checkResponses(app.http.routes.endpoints);
   const { port } = await app.listen();
   const visitor = () => new TestUser(app.http.fastify, '127.0.0.1');

@@ -1,6 +1,6 @@
 import { quantile } from '../support/quantile.ts';
 import { Cores, Log, type Station, type Work } from './queueing-stations.ts';
-import { PriorityQueue } from './simulated-event-queue.ts';
+import { SimulatedEventQueue } from './simulated-event-queue.ts';
 
 /** One kind of operation, by what it costs on average. */
 export interface Operation {
@@ -56,7 +56,7 @@ export function simulateQueues(
   plant: Plant,
   { seconds, random }: { readonly seconds: number; readonly random: () => number },
 ): Outcome {
-  const events = new PriorityQueue<(time: number) => void>();
+  const events = new SimulatedEventQueue<(time: number) => void>();
   const schedule = (time: number, run: (time: number) => void): void => events.push(time, run);
   const exponential = (mean: number): number => -mean * Math.log(1 - random());
   const processes = Array.from({ length: plant.processes }, () => new Cores('processes', 1, schedule));

@@ -1,5 +1,5 @@
 /** What happens next: a binary heap by time. Events of one time come in any order. */
-export class PriorityQueue<T> {
+export class SimulatedEventQueue<T> {
   readonly #times: number[] = [];
   readonly #values: T[] = [];
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/errors.ts';
-import { EN } from '../../src/contract/messages/en.ts';
+import { EN } from '../../src/contract/localized-messages/en.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
 import { SETTINGS } from '../../src/server/platform/settings.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerHandle } from './worker-handle.ts';
 
 /** A test that passes without a change. */
 export interface CoveringTest {
@@ -41,7 +41,7 @@ export async function measureCoverage(
   root: string,
   testFiles: readonly string[],
   sourcesHash: string,
-  worker: WorkerProcess,
+  worker: WorkerHandle,
 ): Promise<FileCoverage[]> {
   const keptPath = join(root, 'out', 'mutation', `coverage-${sourcesHash}.json`);
   const kept = readKept(keptPath);

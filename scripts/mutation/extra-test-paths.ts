@@ -2,8 +2,8 @@
  * Which test files are tried besides those in the folder itself and in the folder of the same name under `test/`: parts of
  * their paths. Only what runs in one process counts: a service started as a program of its own has no mutants in it.
  */
-const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
-  'src/server/quota': ['test/plans/allowances', 'test/channels/administration'],
+export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
+  'src/server/quota': ['test/plans/allowances', 'test/channels/channel-and-model-administration'],
   'src/server/accounts': [
     'test/role-hierarchy',
     'test/flows/access-ends',
@@ -11,12 +11,11 @@ const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
     'src/server/device-auth/page-logins.test',
   ],
   'src/server/device-auth': ['test/mailbox/device-access'],
-  'src/server/platform/http': ['test/request-guards', 'test/route-authentication'],
+  'src/server/platform/http': ['test/http-security', 'test/route-authentication'],
   'src/server/platform/outbound': [
-    'src/server/upstreams/',
-    'test/vendors/contract',
-    'test/channels/vendors',
-    'test/chat/channel-connection',
+    'test/vendors/adapter-contract',
+    'test/channels/vendor-list',
+    'test/chat/channel-headers-and-proxy',
     'test/webhooks/addresses',
     'src/server/webhooks/',
     'test/operations/traces',

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { type NamedMutant, reasons } from './known-survivors.ts';
-import type { Verdict } from './trial.ts';
+import type { Verdict } from './mutant-trials.ts';
 
 export interface Tried {
   readonly mutant: NamedMutant;

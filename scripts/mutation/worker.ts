@@ -23,7 +23,7 @@ const BEAT_MS = 1_000;
 /** Before a limit is known. */
 const FIRST_LIMIT_MS = 60_000;
 /** Hooks at the top of these belong to whole files (the end of a shared server), so no file may take them for its own. */
-const SHARED = ['../../test/databases.ts', '../../test/openapi-response-check.ts'];
+const SHARED = ['../../test/for-each-database.ts', '../../test/openapi-response-check.ts'];
 
 const files = new Map<string, ReturnType<typeof loadFile>>();
 const load = (path: string) => {

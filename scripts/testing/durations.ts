@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { FileResult } from './run-file.ts';
+import type { FileResult } from './run-test-file.ts';
 
 /** How long each file took in the last run that reached it, in milliseconds. Empty where there was none. */
 export function readDurations(path: string): Record<string, number> {

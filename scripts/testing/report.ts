@@ -1,5 +1,5 @@
 import { inspect, styleText } from 'node:util';
-import { type Counts, type FileResult, hasFailed } from './run-file.ts';
+import { type Counts, type FileResult, hasFailed } from './run-test-file.ts';
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const indent = (text: string) => text.replace(/^/gm, '    ');

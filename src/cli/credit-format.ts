@@ -1,4 +1,4 @@
-import type { AmountUnit } from '../contract/amounts.ts';
+import type { AmountUnit } from '../contract/format-amounts.ts';
 import type { Reelgate } from '../sdk/index.ts';
 
 /** What turns the service's smallest units of money, called quota on the wire, into text in credits or in its currency. */
@@ -12,6 +12,9 @@ export async function loadAmountUnit(reelgate: Reelgate): Promise<AmountUnit> {
 }
 
 export async function loadCreditFormat(reelgate: Reelgate): Promise<CreditFormat> {
-  const [unit, { formatAmount }] = await Promise.all([loadAmountUnit(reelgate), import('../contract/amounts.ts')]);
+  const [unit, { formatAmount }] = await Promise.all([
+    loadAmountUnit(reelgate),
+    import('../contract/format-amounts.ts'),
+  ]);
   return (quota) => formatAmount(quota, unit, 'en', 'exact');
 }

@@ -1,4 +1,4 @@
-import { leastPrice } from '../contract/least-price.ts';
+import { minimumVideoPrice } from '../contract/minimum-video-price.ts';
 import { isChatPrice } from '../contract/pricing.ts';
 import type { UsableModel } from '../sdk/index.ts';
 import type { CreditFormat } from './credit-format.ts';
@@ -21,7 +21,7 @@ export function formatPrice({ price, capability, kind }: UsableModel, credits: C
   if (lines !== undefined || multipliers !== undefined) {
     const seconds = (capability?.seconds as { default?: number } | undefined)?.default ?? USUAL_SECONDS;
     const what = kind === 'image' ? 'per image' : `for ${seconds} s`;
-    return `from ${credits(leastPrice(price, kind === 'image' ? 0 : seconds))} ${what}`;
+    return `from ${credits(minimumVideoPrice(price, kind === 'image' ? 0 : seconds))} ${what}`;
   }
   const parts = [
     ...(call > 0 ? [`${credits(call)} per ${unit}`] : []),

@@ -4,10 +4,10 @@ import { isObject } from '../contract/is-object.ts';
 import { defined } from '../contract/omit-undefined.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
-import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './arguments.ts';
+import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './errors.ts';
-import { hasAccount } from './typical-video-duration.ts';
+import { hasAccount } from './typical-generation-time.ts';
 
 /** Options of a command that describes a video. */
 export interface GenerationOptions {

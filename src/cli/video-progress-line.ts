@@ -1,5 +1,5 @@
+import { estimateGenerationTimeLeft } from '../sdk/generation-time-left.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
-import { estimateTimeLeft } from '../sdk/time-left.ts';
 import { formatDuration, formatVideoStatus, measuredPercent } from './format.ts';
 import type { Output } from './output.ts';
 import { formatBar } from './progress-bar.ts';
@@ -45,7 +45,7 @@ export class VideoProgressLine {
 
 /** @param elapsed seconds since the request */
 export function formatProgressLine(video: Video, elapsed: number, typical: VideoDuration | undefined): Rendering {
-  const estimate = typical === undefined ? undefined : estimateTimeLeft(elapsed, typical);
+  const estimate = typical === undefined ? undefined : estimateGenerationTimeLeft(elapsed, typical);
   const percent = measuredPercent(video);
   const share = percent === undefined ? estimate?.share : percent / 100;
   const parts = [
@@ -61,7 +61,7 @@ export function formatProgressLine(video: Video, elapsed: number, typical: Video
 const formatElapsed = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
 
-function describeEstimate(estimate: ReturnType<typeof estimateTimeLeft>): string {
+function describeEstimate(estimate: ReturnType<typeof estimateGenerationTimeLeft>): string {
   if (estimate.kind === 'left') return `about ${formatDuration(estimate.seconds)} left`;
   return estimate.kind === 'almost' ? 'almost done' : 'slower than usual';
 }

@@ -1,9 +1,9 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FAILURES_EN } from '../contract/messages/failures-en.ts';
+import { FAILURES_EN } from '../contract/localized-messages/video-failures-en.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { Video } from '../sdk/index.ts';
-import type { WaitOptions } from './arguments.ts';
+import type { WaitOptions } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
 import { loadCreditFormat } from './credit-format.ts';
 import { download } from './download.ts';
@@ -11,7 +11,7 @@ import { resumeHint } from './error-report.ts';
 import { UsageError, VideoFailedError } from './errors.ts';
 import { formatBytes, formatDuration } from './format.ts';
 import { InterruptedError } from './interrupt.ts';
-import { findTypicalDuration, hasAccount } from './typical-video-duration.ts';
+import { findTypicalGenerationTime, hasAccount } from './typical-generation-time.ts';
 import { VideoProgressLine } from './video-progress-line.ts';
 
 /** Waits until a video is done, prints what it cost and saves it where `--out` says. @param model empty: not known */
@@ -42,7 +42,7 @@ export async function waitForVideo(
 async function followVideo(context: CommandContext, id: string, model: string, options: WaitOptions): Promise<Video> {
   const { reelgate, output, interruptSignal: signal } = context;
   const first = model === '' ? await findOwnVideo(context, id) : undefined;
-  const typical = await findTypicalDuration(context, model || (first?.model ?? ''));
+  const typical = await findTypicalGenerationTime(context, model || (first?.model ?? ''));
   if (typical !== undefined)
     output.info(
       `Videos of this model usually take ${formatDuration(typical.p50_seconds)}; nine of ten take at most ${formatDuration(typical.p90_seconds)}.`,

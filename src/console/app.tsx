@@ -3,7 +3,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { Suspense } from 'react';
-import { PageLoader } from './components/page-loader.tsx';
+import { PageLoadingIndicator } from './components/page-loading-indicator.tsx';
 import { ToastProvider } from './components/toasts.tsx';
 import { styleNonce } from './csp-nonce.ts';
 import { queryClient } from './data/query-client.ts';
@@ -19,7 +19,7 @@ export function App() {
       getStyleNonce={() => styleNonce}
     >
       <QueryClientProvider client={queryClient}>
-        <Suspense fallback={<PageLoader />}>
+        <Suspense fallback={<PageLoadingIndicator />}>
           <ToastProvider>
             <RouterProvider router={router} />
           </ToastProvider>

@@ -1,7 +1,7 @@
 import { modelsQuery } from './data/model-queries.ts';
 import { queryClient } from './data/query-client.ts';
-import { selfQuery } from './data/self-and-status-queries.ts';
-import { readUserId } from './data/stored-user.ts';
+import { selfQuery } from './data/signed-in-user-and-site-queries.ts';
+import { readUserId } from './data/stored-user-id.ts';
 import { videosQuery } from './data/video-queries.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import type { Namespace } from './strings/resources.ts';

@@ -3,7 +3,7 @@ import type { ComponentType } from 'react';
 import { AppLayout } from './components/app-layout.tsx';
 import { NotFound } from './components/not-found.tsx';
 import { loadPage } from './data/load-page.ts';
-import { readUserId } from './data/stored-user.ts';
+import { readUserId } from './data/stored-user-id.ts';
 
 /** An unknown URL keeps the menu for users who are signed in. */
 const UnknownAddress = () =>

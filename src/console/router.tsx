@@ -3,10 +3,10 @@ import { defined } from '../contract/omit-undefined.ts';
 import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError } from './components/page-error.tsx';
-import { PageLoader } from './components/page-loader.tsx';
+import { PageLoadingIndicator } from './components/page-loading-indicator.tsx';
 import { queryClient, setSignedOutListener } from './data/query-client.ts';
-import { toSafePath } from './data/safe-path.ts';
-import { clearUserId } from './data/stored-user.ts';
+import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
+import { clearUserId } from './data/stored-user-id.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
@@ -14,7 +14,7 @@ import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 /** `back`: the page to return to; whatever is no path of this console is dropped. `ended`: the session was ended. */
 const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } =>
   defined({
-    back: typeof search.back === 'string' ? toSafePath(search.back) : undefined,
+    back: typeof search.back === 'string' ? toSafeRedirectPath(search.back) : undefined,
     ended: search.ended === true ? (true as const) : undefined,
   });
 
@@ -88,7 +88,7 @@ const videosRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/videos',
   validateSearch: parseVideosSearchParams,
-  component: lazyPage(async () => (await import('./pages/videos/videos-page.tsx')).VideosPage),
+  component: lazyPage(async () => (await import('./pages/videos/video-list-page.tsx')).VideoListPage),
 });
 const videoRoute = createRoute({
   getParentRoute: () => appRoute,
@@ -103,7 +103,7 @@ const sharesRoute = createRoute({
 const tokensRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/tokens',
-  component: lazyPage(async () => (await import('./pages/account/api-keys-page.tsx')).TokensPage),
+  component: lazyPage(async () => (await import('./pages/account/api-key-list-page.tsx')).ApiKeyListPage),
 });
 
 const tokenRoute = createRoute({
@@ -115,7 +115,7 @@ const tokenRoute = createRoute({
 const webhooksRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/webhooks',
-  component: lazyPage(async () => (await import('./pages/account/webhooks-page.tsx')).WebhooksPage),
+  component: lazyPage(async () => (await import('./pages/account/webhook-list-page.tsx')).WebhookListPage),
 });
 const webhookRoute = createRoute({
   getParentRoute: () => appRoute,
@@ -173,7 +173,7 @@ const notificationSettingsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications/settings',
   component: lazyPage(
-    async () => (await import('./pages/notifications/notification-settings-page.tsx')).PreferencesPage,
+    async () => (await import('./pages/notifications/notification-preferences-page.tsx')).NotificationPreferencesPage,
   ),
 });
 
@@ -181,7 +181,7 @@ const packagesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/packages',
   validateSearch: ({ code }: Record<string, unknown>): { code?: string } => parseText('code', code, 200),
-  component: lazyPage(async () => (await import('./pages/plan/plan-page.tsx')).PackagesPage),
+  component: lazyPage(async () => (await import('./pages/plan/own-plan-page.tsx')).OwnPlanPage),
 });
 const ticketsRoute = createRoute({
   getParentRoute: () => appRoute,
@@ -191,7 +191,7 @@ const ticketsRoute = createRoute({
     // The page drops what is none, so that not every page loads the contract of tickets.
     status: typeof status === 'string' ? (status as TicketStatus) : undefined,
   }),
-  component: lazyPage(async () => (await import('./pages/support/tickets-page.tsx')).TicketsPage),
+  component: lazyPage(async () => (await import('./pages/support/ticket-list-page.tsx')).TicketListPage),
 });
 const newTicketRoute = createRoute({
   getParentRoute: () => appRoute,
@@ -258,7 +258,7 @@ export const router = createRouter({
     appRoute.addChildren(appRoutes),
   ]),
   defaultPreload: 'intent',
-  defaultPendingComponent: PageLoader,
+  defaultPendingComponent: PageLoadingIndicator,
   defaultErrorComponent: PageError,
   scrollRestoration: true,
 });

@@ -33,7 +33,7 @@ function isSharedBy(isFirstScreen: boolean, id: string): boolean {
   if (FIRST_SCREEN.has(id)) return isFirstScreen;
   return (
     !isFirstScreen &&
-    (/[\\/]src[\\/](contract|console[\\/]data)[\\/](?!request-queries)/.test(id) || SHARED_COMPONENTS.test(id))
+    (/[\\/]src[\\/](contract|console[\\/]data)[\\/](?!request-log-queries)/.test(id) || SHARED_COMPONENTS.test(id))
   );
 }
 

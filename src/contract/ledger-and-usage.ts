@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { LongListOf, LongPageQuery } from './long-list.ts';
+import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
 import { Ok } from './schemas.ts';
 
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { LongListOf, LongPageQuery } from './long-list.ts';
+import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
 import { Ok } from './schemas.ts';
 
 export const LOGIN_OUTCOMES = ['success', 'wrong_password', 'wrong_code', 'disabled'] as const;

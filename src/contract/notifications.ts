@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { LOCALES } from './messages/locales.ts';
+import { LOCALES } from './localized-messages/locales.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
 import { SortBy } from './sort.ts';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { FAILURE_CAUSES } from './failure-causes.ts';
 import { TASK_STATUS } from './task-states.ts';
+import { FAILURE_CAUSES } from './video-failure-causes.ts';
 
 /** A row of the owner's own view; never contains upstream credentials, channels or data of other accounts. */
 export const VideoRow = Type.Object({

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { LongListOf, LongPageQuery } from './long-list.ts';
+import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
+import { DocumentedSubmit, DocumentedVideo } from './openapi-video-schema.ts';
 import { Ok } from './schemas.ts';
-import { DocumentedSubmit, DocumentedVideo } from './video-object.ts';
 import { VideoDetail, VideoRow } from './video-row.ts';
 
 const MB = 1024 * 1024;

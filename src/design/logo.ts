@@ -1,4 +1,4 @@
-import { type AccentName, paletteOf } from './accents.ts';
+import { type AccentName, paletteOf } from './accent-colors.ts';
 
 /**
  * The mark: a gate's post and what plays behind it, in the site's colour. Drawn on a grid of 16, so that both edges of the post lie on

@@ -1,4 +1,4 @@
-import { type AccentName, paletteOf } from './accents.ts';
+import { type AccentName, paletteOf } from './accent-colors.ts';
 import { COLORS, FONT_PATH, FONTS, MOTION, RADII, SPACES, TEXT_SIZES } from './tokens.ts';
 
 /** The characters of the file; the second without the punctuation that Chinese sets as wide as a character. */

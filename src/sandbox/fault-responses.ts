@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import type { ProblemKind } from './define-simulator.ts';
 import type { FaultKind } from './faults.ts';
-import type { ProblemKind } from './simulator.ts';
 
 /** A response ready to be written. */
 export interface WireResponse {

@@ -1,4 +1,4 @@
-import { type Operation, PROBLEM_KINDS } from './simulator.ts';
+import { type Operation, PROBLEM_KINDS } from './define-simulator.ts';
 
 /**
  * Faults on demand. Where a job is begun nevertheless, the caller cannot know it: the ambiguous submit.

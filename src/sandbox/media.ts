@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 export type Shape = '16:9' | '9:16' | '1:1';
 
-/** A file of `src/sandbox/media/`, made by `scripts/make-media.ts`. */
+/** A file of `src/sandbox/media/`, made by `scripts/make-sandbox-media.ts`. */
 export interface MediaFile {
   readonly name: string;
   readonly bytes: Buffer;

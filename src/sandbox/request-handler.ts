@@ -2,12 +2,6 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../contract/is-object.ts';
-import { PROBLEM_BY_STATUS, REPLACEMENT_RESPONSES, RESPONSE_FAULTS, type WireResponse } from './fault-responses.ts';
-import type { Fault, FaultQueue } from './faults.ts';
-import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
-import { clip, loadMedia, type MediaFile, serveFile } from './media.ts';
-import { findMarker } from './prompt-markers.ts';
-import type { RequestLog } from './request-log.ts';
 import {
   PROBLEM_KINDS,
   type ProblemKind,
@@ -17,7 +11,13 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   StreamInterrupted,
-} from './simulator.ts';
+} from './define-simulator.ts';
+import { PROBLEM_BY_STATUS, REPLACEMENT_RESPONSES, RESPONSE_FAULTS, type WireResponse } from './fault-responses.ts';
+import type { Fault, FaultQueue } from './faults.ts';
+import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
+import { clip, loadMedia, type MediaFile, serveFile } from './media.ts';
+import { findMarker } from './prompt-markers.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** One running simulator and what all of them share. */
 export interface RunningSimulator {

@@ -1,5 +1,5 @@
+import type { Operation } from './define-simulator.ts';
 import type { FaultKind } from './faults.ts';
-import type { Operation } from './simulator.ts';
 
 export interface LoggedRequest {
   readonly vendor: string;

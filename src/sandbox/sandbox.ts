@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { artifactHost } from './artifact-host.ts';
 import { type SandboxClock, systemClock } from './clock.ts';
+import type { Operation, Simulator } from './define-simulator.ts';
 import { type Fault, type FaultChooser, type FaultHandle, FaultQueue } from './faults.ts';
 import { JOB_TIMINGS, type Job, JobStore, type JobTiming } from './jobs.ts';
 import type { MediaFile } from './media.ts';
 import { handleRequest, type RunningSimulator } from './request-handler.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
-import type { Operation, Simulator } from './simulator.ts';
 
 export interface SandboxOptions {
   readonly simulators: readonly Simulator[];

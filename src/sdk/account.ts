@@ -1,5 +1,6 @@
 import * as endpoints from '../contract/accounts.ts';
-import { getStorage } from '../contract/artifacts.ts';
+import * as tokenEndpoints from '../contract/api-tokens.ts';
+import { listVideoDurations } from '../contract/console-videos.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
@@ -8,9 +9,8 @@ import { listUsableModels } from '../contract/model-catalog.ts';
 import type { ModelKind } from '../contract/model-kinds.ts';
 import { defined } from '../contract/omit-undefined.ts';
 import { requestPasswordReset } from '../contract/password-reset.ts';
-import { listVideoDurations } from '../contract/studio.ts';
-import * as tokenEndpoints from '../contract/tokens.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
+import { getStorage } from '../contract/video-storage-and-posters.ts';
 import { fetchAllPages } from './pagination.ts';
 import type { CallOptions, Transport } from './transport.ts';
 

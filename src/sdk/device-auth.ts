@@ -1,4 +1,4 @@
-import { CLI_CLIENT } from '../contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../contract/cli-oauth-client.ts';
 import * as endpoints from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/omit-undefined.ts';
@@ -34,7 +34,7 @@ export class DeviceAuth {
   readonly #transport: Transport;
   readonly #client: DeviceClient;
 
-  constructor(transport: Transport, client: DeviceClient = CLI_CLIENT) {
+  constructor(transport: Transport, client: DeviceClient = CLI_OAUTH_CLIENT) {
     this.#transport = transport;
     this.#client = client;
   }

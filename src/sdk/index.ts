@@ -3,15 +3,15 @@ import { BetaApplications } from './beta-applications.ts';
 import { Budgets } from './budgets.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
-import { Mailbox } from './mailbox.ts';
+import { Mailbox } from './mailbox-credentials.ts';
 import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
 import { Reconciliations } from './reconciliations.ts';
-import { Requests } from './requests.ts';
-import { Shares } from './shares.ts';
+import { Requests } from './request-log.ts';
 import { SiteSettings } from './site-settings.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
+import { Shares } from './video-shares.ts';
 import { Videos } from './videos.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -41,7 +41,7 @@ export type {
 export type { DeviceClient, DeviceCode, DeviceTokens, PollOptions, RefreshedTokens } from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
-export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
+export type { AppPasswordInfo, MailboxInfo } from './mailbox-credentials.ts';
 export type {
   Audience,
   LiveNotification,
@@ -54,12 +54,12 @@ export type {
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { ReconciledAccountInfo, ReconciliationInfo } from './reconciliations.ts';
-export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
-export type { CreatedShare, NewShare, ShareInfo } from './shares.ts';
+export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './request-log.ts';
 export type { SiteSettingInfo } from './site-settings.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
+export type { CreatedShare, NewShare, ShareInfo } from './video-shares.ts';
 export type { CreateVideoRequest, Video, VideoQuote, WaitOptions } from './videos.ts';
 export type { CreateWebhookRequest, DeliveryInfo, EventInfo, UpdateWebhookRequest, WebhookInfo } from './webhooks.ts';
 

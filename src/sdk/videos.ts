@@ -2,11 +2,11 @@ import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import * as service from '../contract/health-and-status.ts';
 import { defined } from '../contract/omit-undefined.ts';
-import { quoteModelVideo } from '../contract/quotes.ts';
 import { getVideoReceipt } from '../contract/receipts.ts';
 import * as endpoints from '../contract/video.ts';
+import { quoteModelVideo } from '../contract/video-quotes.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
-import type { ReceiptInfo } from './requests.ts';
+import type { ReceiptInfo } from './request-log.ts';
 import { sleep, type Transport } from './transport.ts';
 
 /** An OpenAI-style video object; which keys exist varies by vendor. */

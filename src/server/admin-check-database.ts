@@ -1,14 +1,14 @@
 import { HOUR_MS } from '../contract/time.ts';
+import { encryptedColumns } from './encrypted-columns.ts';
+import { findBrokenRows } from './find-broken-rows-store.ts';
 import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { findMasterKey } from './platform/master-key.ts';
-import { openSealed } from './platform/reseal.ts';
+import { openSealed } from './platform/reencrypt-columns.ts';
 import { findDamage } from './platform/transfer/sqlite-backup.ts';
 import { sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { createVault } from './platform/vault.ts';
 import { auditLedger } from './quota/ledger-audit-store.ts';
-import { findBrokenRows } from './row-invariants-store.ts';
-import { sealedColumns } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 /** Something that is wrong with the data. */
@@ -44,7 +44,7 @@ export async function checkDatabase(): Promise<CheckFinding[]> {
     return [
       ...(await auditLedger(database)),
       ...(await findBrokenRows(database)),
-      ...(await openSealed(vault, sealedColumns(database.kysely))).map((at) => ({
+      ...(await openSealed(vault, encryptedColumns(database.kysely))).map((at) => ({
         rule: 'an encrypted value opens with the master key',
         at,
       })),

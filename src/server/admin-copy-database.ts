@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '../contract/time.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
+import { encryptedColumns } from './encrypted-columns.ts';
 import { migrations } from './migrations.ts';
 import { partitionsOf } from './partition-job.ts';
 import { type Config, loadConfig } from './platform/config.ts';
@@ -10,7 +11,7 @@ import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { type ExistingMasterKey, findMasterKey } from './platform/master-key.ts';
 import { MASTER_KEY_META_NAME } from './platform/master-key-check.ts';
-import { openSealed } from './platform/reseal.ts';
+import { openSealed } from './platform/reencrypt-columns.ts';
 import {
   assertEmptyTarget,
   type CopiedTable,
@@ -21,7 +22,6 @@ import { PostgresTarget } from './platform/transfer/postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { createVault, matchesKeyCheck } from './platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from './quota/ledger-audit-store.ts';
-import { sealedColumns } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 /** What is older goes into the part for the rest. */
@@ -84,7 +84,10 @@ export async function copyDatabase(
     source.close();
   }
   const targetFindings = await withDatabase(to, async (database) => {
-    const unreadable = await openSealed(createVault(key.key, previousKeysOf(config)), sealedColumns(database.kysely));
+    const unreadable = await openSealed(
+      createVault(key.key, previousKeysOf(config)),
+      encryptedColumns(database.kysely),
+    );
     if (unreadable.length > 0) throw new Error(`The master key does not open ${unreadable.join(', ')}.`);
     return auditLedger(database);
   });

@@ -2,11 +2,11 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit/audit-store.ts';
-import { type Capabilities, type CapabilityOverrides, makeCapabilities } from './capabilities.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeding.ts';
 import type { Events } from './events/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';
+import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
 import type { Notifications } from './notifications/make.ts';
 import { partitionJob } from './partition-job.ts';
 import { createClientIpResolver } from './platform/client-ip.ts';
@@ -30,7 +30,7 @@ import type { FaultPoint } from './video/fault-points.ts';
 import type { Webhooks } from './webhooks/make.ts';
 
 /** Replacements for real components; used by tests. */
-export interface AppOverrides extends FoundationOverrides, CapabilityOverrides {
+export interface AppOverrides extends FoundationOverrides, ModuleOverrides {
   readonly onFaultPoint?: (point: FaultPoint) => void;
   /** The port to serve on, which may be open already. */
   readonly port?: PortLifecycle;
@@ -76,9 +76,9 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   const site = await makeSite({ ...opened, auditLog: new AuditStore(opened.database, opened.clock) });
   // From here on the settings include those that an administrator stored.
   const foundation: Foundation = { ...opened, config: site.config };
-  const capabilities = await makeCapabilities(foundation, overrides);
-  const http = await openHttp(foundation, capabilities, overrides.port);
-  const { video, chat } = await registerRoutes(http, foundation, capabilities, site, overrides.onFaultPoint);
+  const modules = await makeModules(foundation, overrides);
+  const http = await openHttp(foundation, modules, overrides.port);
+  const { video, chat } = await registerRoutes(http, foundation, modules, site, overrides.onFaultPoint);
   const {
     accounts,
     deviceAuth,
@@ -93,7 +93,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     channels,
     notifications,
     requests,
-  } = capabilities;
+  } = modules;
   const { log, database, metrics } = foundation;
 
   let maintenanceTimer: NodeJS.Timeout | undefined;
@@ -107,8 +107,8 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       plans.subscriptions.processExpirations(),
       events.removeExpired(),
       webhooks.removeExpired(),
-      capabilities.retirementNotices.send(),
-      capabilities.budgets.tellReached(),
+      modules.retirementNotices.send(),
+      modules.budgets.tellReached(),
       artifacts.removeEnded(),
       chat.recover().then(() => quota.refundAbandoned({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
     ]);
@@ -142,7 +142,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
         metricsServer = await startMetricsServer(config, config.metricsPort, metrics);
       await accounts.createFirstAdministrator((line) => process.stderr.write(`${line}\n`));
       sandbox = config.sandbox ? await startAppSandbox() : undefined;
-      await seedChannels(foundation, capabilities, sandbox);
+      await seedChannels(foundation, modules, sandbox);
       chat.recover().catch((error: unknown) => log.error({ err: error }, 'settlements could not be recovered'));
       const address = await http.listen(config.host, config.port);
       video.pollScheduler.start();
@@ -150,7 +150,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       mail.queue.start();
       await webhooks.start();
       artifacts.start(video.sources);
-      capabilities.operations.monitor.start();
+      modules.operations.monitor.start();
       jobs.start();
       maintenanceTimer = setInterval(() => {
         runMaintenance().catch((error: unknown) => log.error({ err: error }, 'maintenance failed'));
@@ -166,7 +166,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       if (drainMs > 0) await delay(drainMs);
       clearInterval(maintenanceTimer);
       await jobs.stop();
-      await capabilities.operations.monitor.stop();
+      await modules.operations.monitor.stop();
       metricsServer?.close();
       // Not before: who reconnects should find this process taken out of the balancing.
       notifications.close();
@@ -192,7 +192,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
 
 function openHttp(
   { config, log, metrics, tracing }: Foundation,
-  { accounts }: Capabilities,
+  { accounts }: Modules,
   port: PortLifecycle | undefined,
 ): Promise<HttpServer> {
   return createHttpServer({
@@ -213,7 +213,7 @@ function openHttp(
 /** Models and, with the sandbox, channels created at the first start. */
 async function seedChannels(
   { vault, clock }: Foundation,
-  { vendors, channelStore }: Capabilities,
+  { vendors, channelStore }: Modules,
   sandbox: RunningSandbox | undefined,
 ): Promise<void> {
   const seeds: SeedModel[] = [...vendors.initialModels, ...(sandbox?.seeds ?? [])];

@@ -13,7 +13,7 @@ import { type Log, openLog } from './platform/log.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/client.ts';
 import type { OutboundClient } from './platform/outbound/outbound-types.ts';
-import { openTracing } from './platform/tracing/open-tracing.ts';
+import { startTracing } from './platform/tracing/start-tracing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
 import { createVault, type Vault } from './platform/vault.ts';
 import { Readiness } from './readiness.ts';
@@ -66,7 +66,7 @@ export async function openFoundation(config: Config, overrides: FoundationOverri
   const { database, masterKey, previousKeys, release } = await openServiceDatabase(config, log, metrics.recordQuery);
   const databaseClock = await openDatabaseClock(database);
   const clock = overrides.clock ?? databaseClock;
-  const tracing = await openTracing(config, origin);
+  const tracing = await startTracing(config, origin);
   const outbound = overrides.outbound ?? openOutbound({ traceparent: tracing.current });
   const rateLimits = await openRateLimits(config, database, clock, log);
   const pubSub = openPubSub(config.databaseDirectUrl ?? config.databaseUrl, log);

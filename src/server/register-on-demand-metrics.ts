@@ -1,11 +1,11 @@
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Capabilities } from './capabilities.ts';
 import type { CircuitState } from './channels/circuit-breaker.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import type { Chat } from './chat/make.ts';
 import type { Foundation } from './foundation.ts';
+import type { Modules } from './make-modules.ts';
 import { partitionsOf } from './partition-job.ts';
 import { one, type Sample } from './platform/on-demand-gauge.ts';
 import type { LedgerAuditService } from './quota/ledger-audit-service.ts';
@@ -14,7 +14,7 @@ import type { Video } from './video/make.ts';
 /** Registers the metrics that are read when they are requested; those that count are recorded where things happen. */
 export function registerOnDemandMetrics(
   foundation: Foundation,
-  { channels, notifications, mail, quota, webhooks, artifacts }: Capabilities,
+  { channels, notifications, mail, quota, webhooks, artifacts }: Modules,
   { video, chat }: { readonly video: Video; readonly chat: Chat },
 ): void {
   const { metrics } = foundation;

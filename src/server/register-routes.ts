@@ -5,7 +5,6 @@ import { addAccountRoutes } from './accounts/routes.ts';
 import { addReferenceRoutes } from './api-reference/routes.ts';
 import { addArtifactRoutes } from './artifacts/routes.ts';
 import { addBudgetRoutes } from './budgets/routes.ts';
-import type { Capabilities } from './capabilities.ts';
 import { addChannelRoutes } from './channels/routes.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import { makeChat } from './chat/make.ts';
@@ -15,6 +14,7 @@ import { addEventRoutes } from './events/routes.ts';
 import type { Foundation } from './foundation.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
+import type { Modules } from './make-modules.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
@@ -26,7 +26,7 @@ import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import { createSessionCookies, renewSessionCookies, type SessionCookies } from './platform/http/session-cookie.ts';
 import { addStylesheetRoutes } from './platform/http/stylesheet-routes.ts';
-import { KeyLimiter } from './platform/limits/key-limiter.ts';
+import { ApiKeyLimiter } from './platform/limits/api-key-limiter.ts';
 import { newTaskId } from './platform/task-id.ts';
 import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
@@ -45,20 +45,20 @@ import type { FaultPoint } from './video/fault-points.ts';
 import { makeVideo, type Video } from './video/make.ts';
 import { addWebhookRoutes } from './webhooks/routes.ts';
 
-/** Registers the endpoints of all capabilities, and creates those that need the HTTP server directly: video and chat. */
+/** Registers the endpoints of all modules, and creates those that need the HTTP server directly: video and chat. */
 export async function registerRoutes(
   http: HttpServer,
   foundation: Foundation,
-  capabilities: Capabilities,
+  modules: Modules,
   site: Site,
   onFaultPoint: ((point: FaultPoint) => void) | undefined,
 ) {
   const { config, clock, vault, masterKey, rateLimits } = foundation;
-  const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = capabilities;
-  const { ledger, usage } = capabilities.quota;
+  const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = modules;
+  const { ledger, usage } = modules.quota;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
-  const keyLimiter = new KeyLimiter(rateLimits, clock);
+  const keyLimiter = new ApiKeyLimiter(rateLimits, clock);
   const findPlanTerms: FindPlanTerms = async (userId) =>
     (await channels.hasPlanTerms()) ? allowances.currentTerms(userId) : undefined;
   const shared = { keyLimiter, findPlanTerms };
@@ -67,14 +67,14 @@ export async function registerRoutes(
     ...foundation,
     quota: ledger,
     allowances,
-    outlook: capabilities.plans.outlook,
+    outlook: modules.plans.outlook,
     channels,
-    vendors: capabilities.vendors,
+    vendors: modules.vendors,
     ledgerHistory: usage,
     notifier: notifications.notifier,
-    events: capabilities.events.eventLog,
+    events: modules.events.eventLog,
     artifacts,
-    checkCallbackUrl: capabilities.webhooks.checkUrl,
+    checkCallbackUrl: modules.webhooks.checkUrl,
     ...shared,
     baseUrl: config.baseUrl,
     accelProxies: config.artifactsAccelProxies,
@@ -91,25 +91,25 @@ export async function registerRoutes(
     ...foundation,
     quota: ledger,
     channels,
-    vendors: capabilities.vendors,
+    vendors: modules.vendors,
     authenticator: accounts.authenticator,
     ...shared,
     adapterContexts: video.upstreamCalls,
-    requestLog: capabilities.requests.log,
+    requestLog: modules.requests.log,
     stopping: foundation.forcedStop.signal,
     journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
   });
-  const support = createSupport(foundation, capabilities, video);
+  const support = createSupport(foundation, modules, video);
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
-  addIndependentRoutes(routes, capabilities);
+  addIndependentRoutes(routes, modules);
   const { baseUrl } = config;
   addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: config });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
-  addMoneyRoutes(routes, foundation, capabilities, video);
+  addMoneyRoutes(routes, foundation, modules, video);
   addChannelRoutes(routes, {
     findPlanTerms,
     channels,
@@ -117,23 +117,23 @@ export async function registerRoutes(
     vault,
     clock,
     audit: auditLog,
-    vendors: capabilities.vendors,
+    vendors: modules.vendors,
     allowances,
     video,
   });
   await addPages(http, foundation, site);
-  registerOnDemandMetrics(foundation, capabilities, { video, chat });
+  registerOnDemandMetrics(foundation, modules, { video, chat });
   return { video, chat };
 }
 
-function createSupport({ database, clock, rateLimits }: Foundation, capabilities: Capabilities, video: Video) {
-  const { auditLog, access } = capabilities.accounts;
+function createSupport({ database, clock, rateLimits }: Foundation, modules: Modules, video: Video) {
+  const { auditLog, access } = modules.accounts;
   return makeSupport({
     database,
     clock,
     auditLog,
     access,
-    notifier: capabilities.notifications.notifier,
+    notifier: modules.notifications.notifier,
     rateLimits,
     ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
   });
@@ -154,7 +154,7 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
 function addMoneyRoutes(
   routes: RouteRegistry,
   { clock, config }: Foundation,
-  { quota, requests, budgets, operations, accounts }: Capabilities,
+  { quota, requests, budgets, operations, accounts }: Modules,
   video: Video,
 ): void {
   const { audit, ledger, usage } = quota;
@@ -171,16 +171,16 @@ function addMoneyRoutes(
   addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit, describeToken });
 }
 
-/** Endpoints of capabilities that need nothing of the others. */
-function addIndependentRoutes(routes: RouteRegistry, capabilities: Capabilities): void {
-  addMailRoutes(routes, capabilities.mail);
-  addArtifactRoutes(routes, capabilities.artifacts);
-  addEventRoutes(routes, capabilities.events);
-  addWebhookRoutes(routes, capabilities.webhooks);
-  addMailboxRoutes(routes, capabilities.mailbox);
-  addAnnouncementRoutes(routes, capabilities.notifications.announcements);
-  addPlanRoutes(routes, capabilities.plans);
-  addPlanAdminRoutes(routes, capabilities.plans);
+/** Endpoints of modules that need nothing of the others. */
+function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
+  addMailRoutes(routes, modules.mail);
+  addArtifactRoutes(routes, modules.artifacts);
+  addEventRoutes(routes, modules.events);
+  addWebhookRoutes(routes, modules.webhooks);
+  addMailboxRoutes(routes, modules.mailbox);
+  addAnnouncementRoutes(routes, modules.notifications.announcements);
+  addPlanRoutes(routes, modules.plans);
+  addPlanAdminRoutes(routes, modules.plans);
 }
 
 function createCookies(http: HttpServer, baseUrl: string): SessionCookies {

@@ -6,7 +6,7 @@ import { NotificationMailStore } from './notifications/notification-mail-store.t
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/retention.ts';
 import { RequestStore } from './request-log/store.ts';
-import { ReconciliationStore } from './video/reconciliation/reconciliation-store.ts';
+import { ReconciliationStore } from './video/billing-reconciliation/reconciliation-store.ts';
 import { TaskDetailRemovalStore } from './video/task-detail-removal-store.ts';
 
 /** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */

@@ -10,11 +10,11 @@ export interface RunningSandbox {
 }
 
 /** The simulators' code is loaded only here, and only with SANDBOX=1 or MAIL_BACKEND=sandbox. */
-export const importSandbox = () => import('../sandbox/sandbox-mode.ts');
+export const importSandbox = () => import('../sandbox/start-all-simulators.ts');
 
 export async function startAppSandbox(): Promise<RunningSandbox> {
-  const { CHAT_SANDBOX_MODELS, startSandboxMode } = await importSandbox();
-  const { channels, stop } = await startSandboxMode();
+  const { CHAT_SANDBOX_MODELS, startAllSimulators } = await importSandbox();
+  const { channels, stop } = await startAllSimulators();
   return {
     channels: (models) => channels(models).map((channel) => ({ ...channel, vendor: channel.vendor as ChannelVendor })),
     seeds: CHAT_SANDBOX_MODELS,

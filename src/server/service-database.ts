@@ -4,7 +4,7 @@ import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { assertSchemaFits } from './platform/db/newer-schema-compatibility.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { claimSandbox } from './platform/db/sandbox-claim.ts';
+import { acquireSandboxLock } from './platform/db/sandbox-lock.ts';
 import { lockSqliteFile } from './platform/db/sqlite-lock.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import type { Log } from './platform/log.ts';
@@ -43,7 +43,8 @@ export async function openServiceDatabase(
     const keys = isSqlite
       ? await prepareSchema(database, config)
       : await withSchemaDatabase(databaseDirectUrl ?? databaseUrl, (schema) => prepareSchema(schema, config));
-    const claim = config.sandbox && !isSqlite ? await claimSandbox(databaseDirectUrl ?? databaseUrl, log) : undefined;
+    const claim =
+      config.sandbox && !isSqlite ? await acquireSandboxLock(databaseDirectUrl ?? databaseUrl, log) : undefined;
     return {
       database,
       masterKey: keys.current,

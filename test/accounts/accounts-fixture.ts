@@ -15,8 +15,8 @@ import { createVault } from '../../src/server/platform/vault.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
 import type { Tables } from '../../src/server/tables.ts';
+import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { checkResponses } from '../openapi-response-check.ts';
-import { CHEAP_PASSWORDS } from '../password-cost.ts';
 import { TestUser } from './test-user.ts';
 
 export const ROOT = { username: 'root', password: 'root-password-1' };
@@ -73,7 +73,7 @@ export async function startAccounts(
     limits: createRateLimits({ clock }),
     ledger,
     outbound: openOutbound(),
-    passwordCost: CHEAP_PASSWORDS,
+    passwordCost: CHEAP_PASSWORD_HASHING,
     notifier: { notify: async () => {} },
     mailer: { isEnabled: false, registerKind: () => {}, isScheduled: async () => false, enqueue: async () => false },
     findPlan: async () => ({ code: 'none', expiresAt: 0 }),

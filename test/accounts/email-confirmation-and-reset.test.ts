@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type EmailFixture, startEmailService, tokenOf } from './email-fixture.ts';
 import { PASSWORD } from './test-user.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { formatMessage } from '../../src/contract/messages/messages.ts';
+import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
 import { EmailTokenStore } from '../../src/server/accounts/email/email-token-store.ts';
 import type { MailRenderer, MailRequest } from '../../src/server/mail/mail-queue.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { createRateLimits, type RateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { hashToken } from '../../src/server/platform/random-tokens.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startAccounts } from './accounts-fixture.ts';
 import { tokenOf } from './email-fixture.ts';
 import { PASSWORD } from './test-user.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { formatMessage } from '../../src/contract/messages/messages.ts';
+import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
 import type { AccountsDependencies } from '../../src/server/accounts/make.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startAccounts } from './accounts-fixture.ts';
 import { startEmailService, tokenOf } from './email-fixture.ts';
 import { PASSWORD } from './test-user.ts';

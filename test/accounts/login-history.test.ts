@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { LoginAttempt } from '../../src/contract/login-history.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type AccountsFixture, ROOT, startAccounts } from './accounts-fixture.ts';
 import { PASSWORD, type TestUser } from './test-user.ts';
 

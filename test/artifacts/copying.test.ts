@@ -9,7 +9,7 @@ import { DAY_MS } from '../../src/contract/time.ts';
 import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
 import { countCopies } from '../../src/server/artifacts/storage-usage-store.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
 
 const GB = 1024 ** 3;

@@ -6,8 +6,8 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../databases.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
 
 const COVER = loadMedia('thumbnail.webp').bytes;

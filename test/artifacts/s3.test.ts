@@ -9,7 +9,7 @@ import { moveToS3 } from '../../src/server/artifacts/move-to-s3.ts';
 import { openFileStorage } from '../../src/server/artifacts/open-file-storage.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
 import { startS3Server } from './s3-server.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import type { getStorage } from '../../src/contract/artifacts.ts';
-import { forEachDatabase } from '../databases.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import type { getStorage } from '../../src/contract/video-storage-and-posters.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { bytesBelow, CLIP } from './artifact-fixture.ts';
 
 describe('stored videos, through the whole service', () => {

@@ -1,3 +1,3 @@
-import { describeAccessibility } from './accessibility-walk.ts';
+import { describeAccessibility } from './describe-accessibility.ts';
 
 describeAccessibility({ language: 'zh-cn', scheme: 'dark', width: 360, height: 740 });

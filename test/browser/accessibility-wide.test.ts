@@ -1,3 +1,3 @@
-import { describeAccessibility } from './accessibility-walk.ts';
+import { describeAccessibility } from './describe-accessibility.ts';
 
 describeAccessibility({ language: 'en', scheme: 'light', width: 1280, height: 860 });

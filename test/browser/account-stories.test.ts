@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
-import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
 import { PASSWORD } from '../accounts/test-user.ts';
 import {
   type BrowserFixture,
@@ -164,7 +164,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     it(`names a device that was let in, lists it, and ends it (${language})`, async () => {
       const keeper = await fixture.running.signUp(`keeper-${suffix}`);
       const issued = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/code', {
-        client_id: CLI_CLIENT.id,
+        client_id: CLI_OAUTH_CLIENT.id,
         client_name: 'Edit suite',
         device_id: suffix,
       });
@@ -179,8 +179,8 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       await page.getByRole('status').waitFor();
       const { access_token } = await keeper.ok<Record<string, string>>('POST', '/api/auth/device/token', {
         device_code: issued.device_code,
-        client_id: CLI_CLIENT.id,
-        client_secret: CLI_CLIENT.secret,
+        client_id: CLI_OAUTH_CLIENT.id,
+        client_secret: CLI_OAUTH_CLIENT.secret,
       });
       const asDevice = () =>
         fetch(`${fixture.running.url}/api/user/self`, {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { startTestService, type TestService } from '../test-service.ts';
-import { ensureConsoleIsBuilt } from './built-console.ts';
+import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
 import { startChromium } from './chromium.ts';
 import { type FakeSmsService, startFakeSmsService } from './fake-sms-service.ts';
 
@@ -36,7 +36,7 @@ export interface ContextOptions {
 
 /** The whole service with simulated vendors, and Chromium to open its pages. */
 export async function openBrowserFixture(env: Readonly<Record<string, string>> = {}): Promise<BrowserFixture> {
-  ensureConsoleIsBuilt();
+  buildConsoleIfOutdated();
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
   const phone = await startFakeSmsService();
   const databaseUrl = `sqlite:${join(folder, 'test.db')}`;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
 import type { TestUser } from '../accounts/test-user.ts';
 import type { BrowserFixture } from './browser-fixture.ts';
 
@@ -74,15 +74,15 @@ async function buyPlan(root: TestUser): Promise<void> {
 
 async function signInDevice(person: TestUser): Promise<void> {
   const { user_code, device_code } = await person.ok<Record<string, string>>('POST', '/api/auth/device/code', {
-    client_id: CLI_CLIENT.id,
+    client_id: CLI_OAUTH_CLIENT.id,
     client_name: 'Edit suite',
     device_id: 'suite-1',
   });
   await person.ok('POST', '/api/auth/device/approve', { user_code });
   await person.ok('POST', '/api/auth/device/token', {
     device_code,
-    client_id: CLI_CLIENT.id,
-    client_secret: CLI_CLIENT.secret,
+    client_id: CLI_OAUTH_CLIENT.id,
+    client_secret: CLI_OAUTH_CLIENT.secret,
   });
 }
 

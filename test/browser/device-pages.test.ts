@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user.ts';
-import { type DeviceFixture, startDeviceService } from '../device-auth/device-fixture.ts';
+import { type DeviceAuthFixture, startDeviceService } from '../device-auth/device-auth-fixture.ts';
 import { assertAccessible } from './axe.ts';
 import { chromiumPath, startChromium } from './chromium.ts';
 
@@ -15,7 +15,7 @@ const VARIANTS: readonly BrowserContextOptions[] = [
 ];
 
 describe('the authorization pages in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let browser: Browser;
   const complaints: string[] = [];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
 import { type BrowserFixture, navigateWithin, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS } from './console-paths.ts';
@@ -85,13 +85,13 @@ async function storeHostileText({ running: { root } }: BrowserFixture, text: str
   const device = await root.ok<Record<string, string>>(
     'POST',
     '/api/auth/device/code',
-    { client_id: CLI_CLIENT.id, client_name: text, device_id: `device-${index}` },
+    { client_id: CLI_OAUTH_CLIENT.id, client_name: text, device_id: `device-${index}` },
     { 'user-agent': text.replace(/[^\x20-\x7e]/g, '') },
   );
   await root.ok('POST', '/api/auth/device/approve', { user_code: device.user_code });
   await root.ok('POST', '/api/auth/device/token', {
     device_code: device.device_code,
-    client_id: CLI_CLIENT.id,
-    client_secret: CLI_CLIENT.secret,
+    client_id: CLI_OAUTH_CLIENT.id,
+    client_secret: CLI_OAUTH_CLIENT.secret,
   });
 }

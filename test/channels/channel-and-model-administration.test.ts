@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { vidu } from '../../src/sandbox/vendors/vidu.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 const TIER = { above_input_tokens: 200_000, input_per_million: 9 };

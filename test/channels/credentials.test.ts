@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { callModelApi } from '../admin-client.ts';
-import { type ChatService, startChat } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
-import { type KeyedUpstream, startKeyedUpstream } from './keyed-upstream.ts';
+import { type ChatService, startChat } from '../chat/chat-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type MultiAccountUpstream, startMultiAccountUpstream } from './multi-account-upstream.ts';
 
 interface Credential {
   readonly id: number;
@@ -29,10 +29,10 @@ const credentials = (name: string) => ({ credentials: { api_key: keyOf(name) } }
 describe('several credentials in one channel', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: ChatService;
-    let upstream: KeyedUpstream;
+    let upstream: MultiAccountUpstream;
     const made: number[] = [];
     before(async () => {
-      upstream = await startKeyedUpstream();
+      upstream = await startMultiAccountUpstream();
       service = await startChat(await freshUrl(), { channels: 0 });
     });
     after(async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { callModelApi } from '../admin-client.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import type { ChatService } from './chat-service.ts';
-import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat.ts';
+import type { ChatService } from './chat-fixture.ts';
+import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat-fixture.ts';
 import type { ScriptedUpstream } from './scripted-upstream.ts';
 
 const PRICE = {

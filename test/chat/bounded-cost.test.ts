@@ -3,8 +3,8 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { callModelApi } from '../admin-client.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import type { ChatService } from './chat-service.ts';
-import { startScriptedChat } from './scripted-chat.ts';
+import type { ChatService } from './chat-fixture.ts';
+import { startScriptedChat } from './scripted-chat-fixture.ts';
 import type { ScriptedUpstream } from './scripted-upstream.ts';
 
 const PATH = '/v1/chat/completions';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { type ChatService, startChat } from './chat-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ChatService, startChat } from './chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 /** A proxy that opens tunnels to whoever sends these credentials. */

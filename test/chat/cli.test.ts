@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Reelgate, ReelgateError } from '../../src/sdk/index.ts';
 import { CliMachine } from '../cli-harness.ts';
-import { type ChatService, startChat } from './chat-service.ts';
+import { type ChatService, startChat } from './chat-fixture.ts';
 
 describe('reelgate chat', () => {
   let service: ChatService;

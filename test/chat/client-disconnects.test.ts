@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
-import { wordsSentFor } from '../../src/sandbox/chat/directives.ts';
+import { wordsSentFor } from '../../src/sandbox/chat/prompt-directives.ts';
 import { countTokens } from '../../src/server/chat/tokenizer.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { type ChatService, chatBody, PRICE, startChat } from './chat-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ChatService, chatBody, PRICE, startChat } from './chat-fixture.ts';
 
 /** Over both databases together. */
 const CUTS = Number(process.env.CUTS ?? '1000');

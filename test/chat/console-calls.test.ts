@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { type ChatService, chatBody, startChat } from './chat-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 
 interface LoggedCall {
   readonly ref: string;

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { callModelApi } from '../admin-client.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { type ChatService, contentOf } from './chat-service.ts';
-import { addScriptedModels, startScriptedChat } from './scripted-chat.ts';
+import { type ChatService, contentOf } from './chat-fixture.ts';
+import { addScriptedModels, startScriptedChat } from './scripted-chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 const PRICE = {

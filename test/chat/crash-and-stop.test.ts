@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../src/contract/time.ts';
-import { wordsSentFor } from '../../src/sandbox/chat/directives.ts';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
+import { wordsSentFor } from '../../src/sandbox/chat/prompt-directives.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { countTokens } from '../../src/server/chat/tokenizer.ts';
 import { refundAbandoned } from '../../src/server/quota/abandoned-reservations.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
 import { AdminClient } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
-import { startCrashing } from '../faults/crashing-service.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { chatBody, contentOf, PRICE } from './chat-service.ts';
+import { startCrashingServer } from '../faults/start-crashing-server.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { chatBody, contentOf, PRICE } from './chat-fixture.ts';
 
 const CALLS = 12;
 /** Kills of each kind of calls; `npm run hammer` makes more. */
@@ -64,14 +64,14 @@ function temporaryDirectory(t: TestContext): string {
 forEachDatabase((name, _open, freshUrl) => {
   let sandbox: Sandbox;
   before(async () => {
-    sandbox = await startSandbox({ simulators: SIMULATORS });
+    sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
   });
   after(() => sandbox.stop());
 
   /** A service in a process of its own, with streams under way. */
   async function underWay(journal: string, { path, model, vendor, body }: Kind = CHAT) {
     const url = await freshUrl();
-    const service = await startCrashing(url, { JOURNAL_DIR: journal });
+    const service = await startCrashingServer(url, { JOURNAL_DIR: journal });
     const operator = await new AdminClient(service.baseUrl).signIn();
     await operator.requestData('POST', '/api/admin/models', { id: model, vendor, kind: 'chat', price: PRICE });
     await operator.addChannel({
@@ -110,7 +110,7 @@ forEachDatabase((name, _open, freshUrl) => {
           .slice(0, -1)
           .filter((event) => kind.word.test(event)).length,
     );
-    const again = await startCrashing(url, { JOURNAL_DIR: journal });
+    const again = await startCrashingServer(url, { JOURNAL_DIR: journal });
     const database = openReadOnly(url);
     try {
       const openRefs = () => database.kysely.selectFrom('reservations').select('ref').execute();
@@ -160,7 +160,7 @@ forEachDatabase((name, _open, freshUrl) => {
     await service.ended;
     await Promise.all(texts);
     rmSync(journal, { recursive: true });
-    const again = await startCrashing(url, { JOURNAL_DIR: journal });
+    const again = await startCrashingServer(url, { JOURNAL_DIR: journal });
     const database = openReadOnly(url);
     try {
       const holds = await database.kysely.selectFrom('reservations').select(['ref', 'amount']).execute();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import type { ChatService } from './chat-service.ts';
-import { addScriptedModels, SCRIPTED_KEY, startScriptedChat } from './scripted-chat.ts';
+import type { ChatService } from './chat-fixture.ts';
+import { addScriptedModels, SCRIPTED_KEY, startScriptedChat } from './scripted-chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 const PRICE = { input_per_million: 1_000_000, output_per_million: 5_000_000, cached_input_per_million: 100_000 };

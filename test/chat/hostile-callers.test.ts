@@ -4,10 +4,10 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { forEachDatabase } from '../databases.ts';
+import { arbitraryMutatedJson } from '../arbitrary-mutated-json.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { mutated } from '../mutated-json.ts';
-import { type ChatService, chatBody, startChat } from './chat-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 
 const MB = 1024 * 1024;
 const PATHS = [
@@ -196,7 +196,7 @@ forEachDatabase((name, _open, freshUrl) => {
       tools: [{ type: 'function' }],
     };
     await fc.assert(
-      fc.asyncProperty(mutated([valid]), fc.constantFrom(...PATHS), async (body, path) => {
+      fc.asyncProperty(arbitraryMutatedJson([valid]), fc.constantFrom(...PATHS), async (body, path) => {
         const { status, error } = await send(JSON.stringify(body) ?? '', {}, path);
         assert.ok(status < 500, `${path} ${status} ${JSON.stringify(error)} ${JSON.stringify(body)}`);
       }),

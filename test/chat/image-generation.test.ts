@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { type ChatService, contentOf, eventsOf, startChat } from './chat-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ChatService, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 import { startScriptedUpstream } from './scripted-upstream.ts';
 
 const LINK = /^!\[image\]\(http:\/\/127\.0\.0\.1:\d+\/jimeng\/[^ ()]+\)$/;

@@ -4,10 +4,10 @@ import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
-import { type ChatService, chatBody, startChat } from './chat-service.ts';
+import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 
 const rateHeaders = (headers: Headers): string[] => [...headers.keys()].filter((name) => name.includes('ratelimit'));
 

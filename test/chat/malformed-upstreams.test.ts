@@ -7,8 +7,8 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { callModelApi } from '../admin-client.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { type ChatService, eventsOf, type LedgerRow } from './chat-service.ts';
-import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat.ts';
+import { type ChatService, eventsOf, type LedgerRow } from './chat-fixture.ts';
+import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 const CHAT = '/v1/chat/completions';

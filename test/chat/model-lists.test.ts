@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type ChatService, PRICE, startChat } from './chat-service.ts';
+import { type ChatService, PRICE, startChat } from './chat-fixture.ts';
 
 interface Body {
   readonly object?: string;

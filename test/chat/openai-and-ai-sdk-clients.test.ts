@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError, embedMany, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import OpenAI, { APIError } from 'openai';
-import { type ChatService, startChat } from './chat-service.ts';
+import { type ChatService, startChat } from './chat-fixture.ts';
 
 /** The two most widely used clients, in ordinary use. */
 let service: ChatService;

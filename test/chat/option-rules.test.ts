@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { callModelApi } from '../admin-client.ts';
-import type { ChatService } from './chat-service.ts';
-import { startScriptedChat } from './scripted-chat.ts';
+import type { ChatService } from './chat-fixture.ts';
+import { startScriptedChat } from './scripted-chat-fixture.ts';
 import type { ScriptedUpstream } from './scripted-upstream.ts';
 
 const CHAT = '/v1/chat/completions';

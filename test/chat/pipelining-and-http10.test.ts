@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { type ChatService, chatBody, contentOf, eventsOf, startChat } from './chat-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ChatService, chatBody, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 
 /** Decodes one chunked body (RFC 9112 section 7.1) from the start; returns it and the remaining bytes. */
 function unchunk(bytes: Buffer): { body: string; sizes: number[]; rest: Buffer } {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowances } from '../plans/assert-allowances.ts';
-import { type ChatService, startChat } from './chat-service.ts';
+import { type ChatService, startChat } from './chat-fixture.ts';
 
 /** Enough for a few responses of five tokens, but not for the higher estimates reserved for further ones. */
 const DAILY = 20_000;

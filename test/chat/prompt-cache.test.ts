@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { ChatService } from './chat-service.ts';
-import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat.ts';
+import type { ChatService } from './chat-fixture.ts';
+import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 const long = (text: string): string => `${text} `.repeat(300);

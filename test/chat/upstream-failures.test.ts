@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { openLog } from '../../src/server/platform/log.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { type ChatService, contentOf, eventsOf, startChat } from './chat-service.ts';
+import { type ChatService, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 
 /** Upstreams that are slow, silent, endless or out of their mind. */
 describe('upstreams in trouble', { concurrency: false }, () => {

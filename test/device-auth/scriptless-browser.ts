@@ -1,16 +1,16 @@
 import { PASSWORD } from '../accounts/test-user.ts';
-import type { DeviceFixture } from './device-fixture.ts';
+import type { DeviceAuthFixture } from './device-auth-fixture.ts';
 
 /** A browser without scripts: follows redirects, keeps cookies, fills forms. */
 export class ScriptlessBrowser {
-  readonly #service: DeviceFixture;
+  readonly #service: DeviceAuthFixture;
   readonly address: string;
   readonly cookies = new Map<string, string>();
   status = 0;
   html = '';
   headers: Record<string, unknown> = {};
 
-  constructor(service: DeviceFixture, address = '127.0.0.1') {
+  constructor(service: DeviceAuthFixture, address = '127.0.0.1') {
     this.#service = service;
     this.address = address;
   }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HOUR_MS } from '../../src/contract/time.ts';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { AdminClient, callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
-import { CLI } from '../device-auth/device-fixture.ts';
-import { startVideoService } from '../flows/video-service.ts';
-import { type CrashingService, startCrashing } from './crashing-service.ts';
+import { CLI } from '../device-auth/device-auth-fixture.ts';
+import { startVideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { type CrashingServer, startCrashingServer } from './start-crashing-server.ts';
 import { prepare, submitAll, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
 
 /** Longer than the first six seconds, after which the wrong clock is set back. */
@@ -53,14 +53,14 @@ forEachDatabase((name, _open, freshUrl) => {
 
   describe('a process whose clock is wrong, and is then set back', { concurrency: 4 }, () => {
     let sandbox: Sandbox;
-    let right: CrashingService;
-    let wrong: CrashingService;
+    let right: CrashingServer;
+    let wrong: CrashingServer;
     let database: ReturnType<typeof openReadOnly>;
     let key: string;
     before(async () => {
-      sandbox = await startSandbox({ simulators: SIMULATORS });
+      sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
       const url = await freshUrl();
-      [right, wrong] = await Promise.all([startCrashing(url, ENV), startCrashing(url, WRONG)]);
+      [right, wrong] = await Promise.all([startCrashingServer(url, ENV), startCrashingServer(url, WRONG)]);
       database = openReadOnly(url);
       key = await prepare(right.baseUrl, sandbox);
     });
@@ -70,7 +70,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await sandbox?.stop();
     });
 
-    const post = async (at: CrashingService, path: string, body: object) => {
+    const post = async (at: CrashingServer, path: string, body: object) => {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
       return (await (await fetch(`${at.baseUrl}/api/auth/device/${path}`, init)).json()) as {
         error?: string;
@@ -81,9 +81,9 @@ forEachDatabase((name, _open, freshUrl) => {
       readonly user_code: string;
       readonly device_code: string;
     }
-    const newCode = async (at: CrashingService): Promise<Code> =>
+    const newCode = async (at: CrashingServer): Promise<Code> =>
       (await post(at, 'code', { client_id: CLI.client_id })).data as unknown as Code;
-    const stateAt = async (at: CrashingService, { user_code }: Code): Promise<string> => {
+    const stateAt = async (at: CrashingServer, { user_code }: Code): Promise<string> => {
       const answer = await fetch(`${at.baseUrl}/api/auth/device/verify?user_code=${user_code}`);
       return String(((await answer.json()) as { status?: string }).status);
     };

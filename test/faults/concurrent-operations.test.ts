@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { forEachDatabase } from '../databases.ts';
-import { ApiCaller, idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { ApiCaller, idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { chatBody } from '../chat/chat-service.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
 import { VIDEO_MODELS } from './submit-scenario.ts';
 
 /** Between two requests of one caller. */

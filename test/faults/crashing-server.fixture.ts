@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
-import { CHEAP_PASSWORDS } from '../password-cost.ts';
-import type { CrashPlan } from './crashing-service.ts';
+import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
+import type { CrashPlan } from './start-crashing-server.ts';
 
 /** The service in a process of its own, which kills or stops itself the n-th time it reaches a named point of the money path. */
 let point = process.env.CRASH_AT;
@@ -16,7 +16,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 });
 
 const app = await makeApp(parseConfig(process.env), {
-  passwordCost: CHEAP_PASSWORDS,
+  passwordCost: CHEAP_PASSWORD_HASHING,
   onFaultPoint: (reached) => {
     if (reached !== point) return;
     left -= 1;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { chatBody } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { addChatModel, untilAllEnded } from './submit-scenario.ts';

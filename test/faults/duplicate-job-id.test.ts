@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { forEachDatabase } from '../databases.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 const MODEL = 'MiniMax-Hailuo-02';

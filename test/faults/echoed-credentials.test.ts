@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openLog } from '../../src/server/platform/log.ts';
-import { idOf, startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 type Values = { readonly [key: string]: unknown };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { chatBody } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 import { addChatModel, untilAllEnded } from './submit-scenario.ts';
 

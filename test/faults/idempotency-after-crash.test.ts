@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
-import { startCrashing } from './crashing-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { startCrashingServer } from './start-crashing-server.ts';
 import { assertOneJobEach, prepare, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
 
 const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' };
@@ -18,14 +18,14 @@ forEachDatabase((_name, _open, freshUrl) => {
   describe('a submit with an Idempotency-Key whose process is killed', { concurrency: 2 }, () => {
     let sandbox: Sandbox;
     before(async () => {
-      sandbox = await startSandbox({ simulators: SIMULATORS });
+      sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
     });
     after(() => sandbox.stop());
 
     for (const at of ['after-reserve', 'after-answer'])
       it(`at ${at} is answered within ten seconds when it is repeated, and begins nothing twice`, async () => {
         const url = await freshUrl();
-        const crashing = await startCrashing(url, ENV, { at, count: 1 });
+        const crashing = await startCrashingServer(url, ENV, { at, count: 1 });
         const key = await prepare(crashing.baseUrl, sandbox);
         const submit = (baseUrl: string) =>
           callModelApi(
@@ -40,7 +40,7 @@ forEachDatabase((_name, _open, freshUrl) => {
         assert.equal(await crashing.ended, 'SIGKILL');
         const crashedAt = Date.now();
 
-        const again = await startCrashing(url, ENV);
+        const again = await startCrashingServer(url, ENV);
         const database = openReadOnly(url);
         try {
           const keys = database.kysely.selectFrom('idempotency_keys').select('alive_until');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 const NUL = '\u0000';

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
-import { forEachDatabase } from '../databases.ts';
-import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 import { untilServed } from './submit-scenario.ts';
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { forEachDatabase } from '../databases.ts';
-import { type CrashingService, startCrashing } from './crashing-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { type CrashingServer, startCrashingServer } from './start-crashing-server.ts';
 import {
   assertOneJobEach,
   assertTasksExist,
@@ -28,7 +28,7 @@ forEachDatabase((name, _open, freshUrl) => {
   describe(`kill -9 on ${name}`, { concurrency: DATABASES }, () => {
     let sandbox: Sandbox;
     before(async () => {
-      sandbox = await startSandbox({ simulators: SIMULATORS });
+      sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
     });
     after(() => sandbox.stop());
 
@@ -38,10 +38,10 @@ forEachDatabase((name, _open, freshUrl) => {
         let key: string;
         let database: Database<Tables>;
         /** The one started after the last kill. */
-        let service: CrashingService | undefined;
+        let service: CrashingServer | undefined;
         before(async () => {
           url = await freshUrl();
-          service = await startCrashing(url, ENV);
+          service = await startCrashingServer(url, ENV);
           key = await prepare(service.baseUrl, sandbox);
           database = openReadOnly(url);
         });
@@ -56,13 +56,13 @@ forEachDatabase((name, _open, freshUrl) => {
           const most = point === 'mid-refund' ? 2 : 4;
           const count = 1 + (Math.floor(round / FAULT_POINTS.length) % most);
           test(`T76: round ${round + 1}: at ${point}, time ${count}`, async () => {
-            const crashing = service ?? (await startCrashing(url, ENV));
+            const crashing = service ?? (await startCrashingServer(url, ENV));
             await crashing.arm({ at: point, count });
             const answers = await submitAll(crashing.baseUrl, key, `round ${round}`);
             assert.equal(await Promise.race([crashing.ended, pause(20_000, 'not killed', { ref: false })]), 'SIGKILL');
             service = undefined;
 
-            service = await startCrashing(url, ENV);
+            service = await startCrashingServer(url, ENV);
             await untilAllEnded(database);
             await assertLedgerConsistent(database);
             await assertTasksExist(database, answers);

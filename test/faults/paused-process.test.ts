@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { MAX_POLLS_PER_CHANNEL } from '../../src/server/video/poll/poll-scheduler.ts';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
-import { type CrashPlan, startCrashing } from './crashing-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { type CrashPlan, startCrashingServer } from './start-crashing-server.ts';
 import {
   assertOneJobEach,
   assertTasksExist,
@@ -40,14 +40,17 @@ forEachDatabase((name, _open, freshUrl) => {
     let sandbox: Sandbox;
     let slow: Sandbox;
     before(async () => {
-      sandbox = await startSandbox({ simulators: SIMULATORS });
-      slow = await startSandbox({ simulators: SIMULATORS, latencyMs: 500, keepRequests: 50_000 });
+      sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
+      slow = await startSandbox({ simulators: ALL_SIMULATORS, latencyMs: 500, keepRequests: 50_000 });
     });
     after(() => Promise.all([sandbox.stop(), slow.stop()]));
 
     async function pair(envs: readonly [sleeper: Env, other: Env], blow?: CrashPlan) {
       const url = await freshUrl();
-      const [sleeper, other] = await Promise.all([startCrashing(url, envs[0], blow), startCrashing(url, envs[1])]);
+      const [sleeper, other] = await Promise.all([
+        startCrashingServer(url, envs[0], blow),
+        startCrashingServer(url, envs[1]),
+      ]);
       const database = openReadOnly(url);
       const stop = async () => {
         await database.close();

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { hostileUrls } from '../../src/server/platform/outbound/hostile-urls.fixture.ts';
-import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 /** Every field in which a caller can pass a URL, and a canary server on loopback that none of these URLs may reach. */

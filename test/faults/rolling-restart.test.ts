@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { AdminClient } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
-import { type Balancer, startHaproxy, startNginx } from '../operations/balancers.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type LoadBalancer, startHaproxy, startNginx } from '../operations/load-balancers.ts';
 import { freePort, ServerProcess } from '../operations/server-process.ts';
 import { ContinuousLoad } from './continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
@@ -26,9 +26,9 @@ forEachDatabase((name, _open, freshUrl) => {
     let sandbox: Sandbox;
     let url: string;
     let processes: ServerProcess[];
-    let balancers: Balancer[];
+    let balancers: LoadBalancer[];
     before(async () => {
-      sandbox = await startSandbox({ simulators: SIMULATORS, latencyMs: 20 });
+      sandbox = await startSandbox({ simulators: ALL_SIMULATORS, latencyMs: 20 });
       url = await freshUrl();
       const ports = [await freePort(), await freePort()];
       processes = await Promise.all(ports.map((port) => new ServerProcess(url, port).untilReady()));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { chatBody } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
-import { CLI } from '../device-auth/device-fixture.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
+import { CLI } from '../device-auth/device-auth-fixture.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 import { addChatModel, untilAllEnded, VIDEO_MODELS } from './submit-scenario.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { FaultPoint } from '../../src/server/video/fault-points.ts';
 import { AdminClient, callModelApi } from '../admin-client.ts';
-import { PRICE } from '../chat/chat-service.ts';
+import { PRICE } from '../chat/chat-fixture.ts';
 import type { SandboxService } from '../service-with-sandbox.ts';
 import type { openReadOnly } from './ledger-assertions.ts';
 

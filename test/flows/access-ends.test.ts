@@ -8,10 +8,10 @@ import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
-import { ApiCaller, idOf, startVideoService, type VideoService } from './video-service.ts';
+import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 /** What is promised, and what a loaded machine may take beyond it. */
 const PROMISED_MS = 1_000;

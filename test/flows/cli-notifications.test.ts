@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type LiveNotification, Reelgate, ReelgateError } from '../../src/sdk/index.ts';
 import { CliMachine, type ProcessResult } from '../cli-harness.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const parse = <T>({ stdout }: ProcessResult): T => JSON.parse(stdout) as T;

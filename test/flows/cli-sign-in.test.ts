@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -36,7 +36,7 @@ describe('signing in from a terminal', () => {
     };
     function assertNoSecret(on: CliMachine, { stdout, stderr }: ProcessResult): void {
       const { accessToken, refreshToken, llmToken } = on.storedTokens();
-      for (const secret of [accessToken, refreshToken, llmToken, CLI_CLIENT.secret])
+      for (const secret of [accessToken, refreshToken, llmToken, CLI_OAUTH_CLIENT.secret])
         assert.ok(secret !== undefined && secret.length > 20 && !`${stdout}${stderr}`.includes(secret));
     }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
-import { forEachDatabase } from '../databases.ts';
 import { FlakyProxy } from '../flaky-proxy.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 interface Failure {

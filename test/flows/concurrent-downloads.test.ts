@@ -6,9 +6,9 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MAX_DOWNLOADS_EACH } from '../../src/server/video/deliver/download-slots.ts';
 import { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
-import { ApiCaller, idOf, startVideoService, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 type Host = (request: IncomingMessage, response: ServerResponse) => void;
 

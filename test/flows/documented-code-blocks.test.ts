@@ -7,7 +7,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { callModelApi } from '../admin-client.ts';
-import { CHILD_ENVIRONMENT } from '../child-environment.ts';
+import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const run = promisify(execFile);
@@ -54,7 +54,7 @@ async function shell(script: string, env: Record<string, string> = {}): Promise<
   const { stdout } = await run('bash', ['-euc', script], {
     cwd: folder,
     env: {
-      ...CHILD_ENVIRONMENT,
+      ...CHILD_PROCESS_ENVIRONMENT,
       PATH: `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env.PATH}`,
       HOME: folder,
       REELGATE_KEYCHAIN: '0',

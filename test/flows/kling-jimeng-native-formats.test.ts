@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../databases.ts';
-import { type Fields, startVideoService, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type Fields, startVideoService, type VideoService } from './video-fixture.ts';
 
 const picture = loadMedia('picture.png').bytes.toString('base64');
 const TEXT = '/kling/native/v1/videos/text2video';

@@ -6,7 +6,7 @@ import type { App } from '../../src/server/app.ts';
 import { PASSWORD, TestUser } from '../accounts/test-user.ts';
 import { AdminClient, callModelApi, ROOT_LOGIN } from '../admin-client.ts';
 import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');

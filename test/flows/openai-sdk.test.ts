@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { APIError, BadRequestError, NotFoundError, PermissionDeniedError, toFile } from 'openai';
 import type { Video } from 'openai/resources/videos';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../databases.ts';
-import { startVideoService, VENDOR_MODELS, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
 const isVideo = (bytes: ArrayBuffer): boolean => Buffer.from(bytes).toString('latin1', 4, 8) === 'ftyp';
 const picture = loadMedia('picture.png').bytes;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
-import { forEachDatabase } from '../databases.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowances } from '../plans/assert-allowances.ts';
-import { INITIAL_QUOTA, idOf, startVideoService, type VideoService } from './video-service.ts';
+import { INITIAL_QUOTA, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../databases.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
-import { ApiCaller, idOf, startVideoService, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const CLIP = loadMedia('wide.mp4').bytes;
 const SAFE = {

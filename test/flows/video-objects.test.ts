@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
 /** What the contract requires of one vendor API's OpenAI-style object. `undefined`: the key is absent. */
 interface Expected {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { ApiCaller, type Fields, idOf, startVideoService, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { ApiCaller, type Fields, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { ApiCaller, type Fields, idOf, startVideoService, type VideoService } from './video-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { ApiCaller, type Fields, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },

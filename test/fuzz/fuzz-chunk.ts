@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { copyPostgresTemplate, copySqliteTemplate } from '../database-templates.ts';
 import { assertResponsesDescribed } from '../openapi-response-check.ts';
 import { startPostgres } from '../postgres.ts';
-import { fuzzService } from './fuzz-service.ts';
+import { startAndFuzzService } from './start-and-fuzz-service.ts';
 
 // So that what ends with this process, its PostgreSQL above all, ends then too.
 process.once('SIGTERM', () => process.exit(143));
@@ -23,7 +23,7 @@ try {
     await copyPostgresTemplate(postgres.url, 'fuzz');
     url = Object.assign(new URL(postgres.url), { pathname: '/fuzz' }).href;
   }
-  const report = await fuzzService(url, { requests: Number(FUZZ_REQUESTS), seed: Number(FUZZ_SEED) });
+  const report = await startAndFuzzService(url, { requests: Number(FUZZ_REQUESTS), seed: Number(FUZZ_SEED) });
   writeFileSync(FUZZ_REPORT, JSON.stringify(report));
   assertResponsesDescribed();
 } finally {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { fuzzService } from './fuzz-service.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { startAndFuzzService } from './start-and-fuzz-service.ts';
 
 /** Requests on each database; `npm run fuzz` sends more, from other seeds. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? '1500');
@@ -12,7 +12,7 @@ describe(`R12: requests made up from every endpoint's own schemas (seed ${SEED})
     test(`${name}: are answered in the right envelope, at once, and never by a failure of ours`, {
       timeout: 120_000 + REQUESTS * 20,
     }, async () => {
-      const report = await fuzzService(await freshUrl(), { requests: REQUESTS, seed: SEED });
+      const report = await startAndFuzzService(await freshUrl(), { requests: REQUESTS, seed: SEED });
       assert.deepEqual(report.failures, []);
       assert.deepEqual(report.stalls, []);
       const taken = report.statuses[200] ?? 0;

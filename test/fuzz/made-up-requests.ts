@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
+import { arbitraryMutatedJson } from '../arbitrary-mutated-json.ts';
 import { INVALID_BODIES, INVALID_TEXTS } from '../invalid-input/invalid-values.ts';
 import { arbitraryOf } from '../invalid-input/schema-arbitrary.ts';
-import { mutated } from '../mutated-json.ts';
 
 /** Whose credential a request carries. `none` and `wrong` are answered with 401 or 403 where one is needed. */
 export type CredentialKind = 'right' | 'user' | 'none' | 'wrong';
@@ -70,7 +70,7 @@ function bodyOf({ body, accepts }: Endpoint): fc.Arbitrary<MadeUpBody> {
   const raw = fc.constantFrom(...INVALID_BODIES).map(({ type, body: bytes }) => ({ contentType: type, body: bytes }));
   if (body === undefined) return fc.oneof({ weight: 19, arbitrary: fc.constant(NO_BODY) }, raw);
   const valid = arbitraryOf(body as never);
-  const wounded = valid.chain((value) => mutated([value]));
+  const wounded = valid.chain((value) => arbitraryMutatedJson([value]));
   const spelled = {
     json: toJson,
     form: toForm,

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { callModelApi } from '../admin-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
 import { importerOn, newSqliteUrl, requestFor } from './import-fixture.ts';
 import { oldKey } from './source-rows.ts';

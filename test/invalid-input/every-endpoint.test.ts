@@ -5,7 +5,7 @@ import { Create } from 'typebox/value';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { ROOT_LOGIN } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { assertErrorResponse } from './assert-error-response.ts';
 import { INVALID_BODIES, INVALID_TEXTS, INVALID_VALUES } from './invalid-values.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Reelgate } from '../../src/sdk/index.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
-import { CHILD_ENVIRONMENT } from '../child-environment.ts';
+import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
 
 const run = promisify(execFile);
 const root = new URL('../..', import.meta.url).pathname;
@@ -45,7 +45,7 @@ describe('reelgate mailbox', () => {
       .values({ user_id: data.id, kind: 'messaging', value: 'x', created_at: 0 })
       .execute();
     environment = {
-      ...CHILD_ENVIRONMENT,
+      ...CHILD_PROCESS_ENVIRONMENT,
       REELGATE_URL: baseUrl,
       REELGATE_ACCESS_TOKEN: made.access_token,
       REELGATE_USER_ID: String(data.id),

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
-import { type DeviceFixture, startDeviceService, type Tokens } from '../device-auth/device-fixture.ts';
+import { type DeviceAuthFixture, startDeviceService, type Tokens } from '../device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { APP_PASSWORD, APPLY, type AppPasswordRecord, MAILBOX } from './mailbox-fixture.ts';
 
 const TITLE = 'A signed-out device has seen your mailbox password';
 
 forEachDatabase((_name, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   before(async () => {
     service = await startDeviceService(await freshUrl(), { env: { SANDBOX: '1' } });
   });

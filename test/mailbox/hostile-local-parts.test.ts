@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { HOSTILE_LOCAL_PARTS } from './hostile-local-parts.ts';
 import { APPLY, MAILBOX, type MailboxRecord, startMailboxFixture } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import { PASSWORD } from '../accounts/test-user.ts';
 import { ALL_IN, ALL_REFUSED, imapClient, sendAndRead, tryLogins } from '../mail-clients.ts';
-import { forEachMailServer, type MailServerFixture } from './mail-backends-fixture.ts';
+import { forEachMailServer, type MailServerFixture } from './mail-servers-fixture.ts';
 import {
   APP_PASSWORD,
   APPLY,

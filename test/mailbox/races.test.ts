@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, it } from 'node:test';
 import type { MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type MailboxFixture, startMailboxFixture } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { stripTypeScriptTypes } from 'node:module';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { chooseSample } from '../../scripts/mutation/choose-sample.ts';
 import { instrument, SWITCH } from '../../scripts/mutation/instrument.ts';
 import { findMutants } from '../../scripts/mutation/mutants.ts';
-import { chooseSample } from '../../scripts/mutation/sample.ts';
 
 const SAMPLE = `
 const calls: string[] = [];
@@ -40,7 +40,7 @@ const outcomeOf = (text: string, active: number): unknown => {
 };
 
 describe('mutants', () => {
-  const mutants = findMutants('sample.ts', SAMPLE).map((mutant, id) => ({ ...mutant, id }));
+  const mutants = findMutants('choose-sample.ts', SAMPLE).map((mutant, id) => ({ ...mutant, id }));
   const text = instrument(SAMPLE, mutants);
 
   it('do nothing while they are switched off', () => {

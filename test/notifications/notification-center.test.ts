@@ -4,7 +4,7 @@ import { isConsolePath } from '../../src/server/notifications/console-path.ts';
 import { parseCursor } from '../../src/server/notifications/notification-streams.ts';
 import type { Notice } from '../../src/server/notifications/notifier.ts';
 import type { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 interface Row {

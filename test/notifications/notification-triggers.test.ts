@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { forEachDatabase } from '../databases.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 
 interface Told {
   readonly type: string;

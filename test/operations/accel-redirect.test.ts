@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { CLIP } from '../artifacts/artifact-fixture.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { isInstalled, PUBLIC_HOST, type RunningProxy, startReverseProxy } from './reverse-proxies.ts';
 
 interface Answer {

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { forEachDatabase } from '../databases.ts';
-import { startCrashing } from '../faults/crashing-service.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startCrashingServer } from '../faults/start-crashing-server.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
-import { startWebhookService, walletEvent } from '../webhooks/webhook-service.ts';
+import { startWebhookService, walletEvent } from '../webhooks/webhook-fixture.ts';
 import { DelayingProxy, dialPostgres, throughProxy } from './delaying-proxy.ts';
 import { METRICS_TOKEN, waitForMetrics } from './fetch-metrics.ts';
 import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './promtool.ts';
@@ -130,7 +130,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
 
   it('fire for a replica that is frozen', async (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-frozen-'));
-    const service = await startCrashing(`sqlite:${join(folder, 'a.db')}`, { METRICS_TOKEN });
+    const service = await startCrashingServer(`sqlite:${join(folder, 'a.db')}`, { METRICS_TOKEN });
     test.after(async () => {
       await service.stop();
       rmSync(folder, { recursive: true });

@@ -8,9 +8,9 @@ import { after, before, describe, it } from 'node:test';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { AdminClient } from '../admin-client.ts';
+import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.ts';
-import { forEachDatabase } from '../databases.ts';
-import { CHEAP_PASSWORDS } from '../password-cost.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { findPostgres } from '../postgres.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { sqliteFolder } from '../sqlite-folder.ts';
@@ -44,7 +44,7 @@ describe('a backup of SQLite', () => {
   };
   const start = async (databasePath: string): Promise<App> => {
     const started = await makeApp(parseConfig(operatorEnvironment(`sqlite:${databasePath}`)), {
-      passwordCost: CHEAP_PASSWORDS,
+      passwordCost: CHEAP_PASSWORD_HASHING,
     });
     await started.listen();
     return started;
@@ -173,7 +173,7 @@ describe('a backup of PostgreSQL', () => {
 
     it('is the work of pg_dump and pg_restore, by commands that carry no password', async () => {
       const [url, copy] = [await emptyUrl(), await emptyUrl()];
-      const app = await makeApp(parseConfig(testEnvironment(url)), { passwordCost: CHEAP_PASSWORDS });
+      const app = await makeApp(parseConfig(testEnvironment(url)), { passwordCost: CHEAP_PASSWORD_HASHING });
       await app.listen();
       await app.close(0);
       const folder = mkdtempSync(join(tmpdir(), 'rg-dump-'));

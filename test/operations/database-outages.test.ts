@@ -3,11 +3,11 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
 import { cpuWaitMs } from '../cpu-wait.ts';
-import { forEachDatabase } from '../databases.ts';
 import { FlakyPostgresProxy } from '../faults/flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
 import { untilAllEnded } from '../faults/submit-scenario.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startPostgres } from '../postgres.ts';
 import { startReplicatedPostgres } from './replicated-postgres.ts';
 

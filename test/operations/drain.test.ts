@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { PortLifecycle } from '../../src/server/platform/http/port-lifecycle.ts';
 import { AdminClient } from '../admin-client.ts';
-import { chatBody } from '../chat/chat-service.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
 import { addChatModelOf, prepare } from '../faults/submit-scenario.ts';
 import { startPostgres } from '../postgres.ts';
 import { startTestService } from '../test-service.ts';
@@ -73,7 +73,7 @@ describe('a process that receives SIGTERM', () => {
   let server: ServerProcess;
   let key: string;
   before(async () => {
-    sandbox = await startSandbox({ simulators: SIMULATORS, latencyMs: 10 });
+    sandbox = await startSandbox({ simulators: ALL_SIMULATORS, latencyMs: 10 });
     folder = mkdtempSync(join(tmpdir(), 'rg-drain-'));
     server = await start();
     key = await prepare(server.baseUrl, sandbox);
@@ -145,7 +145,7 @@ if (process.env.OUTAGES_ALL === '1')
     }
 
     it('though an answer does not end', async () => {
-      const sandbox = await startSandbox({ simulators: SIMULATORS });
+      const sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
       const folder = mkdtempSync(join(tmpdir(), 'rg-grace-'));
       const url = `sqlite:${join(folder, 'x.db')}`;
       const server = await new ServerProcess(url, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();

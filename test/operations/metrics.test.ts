@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { VERSION } from '../../src/server/version.ts';
-import { chatBody } from '../chat/chat-service.ts';
-import { addScriptedModels } from '../chat/scripted-chat.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
+import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
-import { forEachDatabase } from '../databases.ts';
 import { addChatModel } from '../faults/submit-scenario.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { fetchMetrics, METRICS_TOKEN, parseMetrics, sumOf, waitForMetrics } from './fetch-metrics.ts';
 
 const DOORS = [

@@ -3,17 +3,17 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { SIMULATORS } from '../../src/sandbox/simulators.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { AdminClient, callModelApi } from '../admin-client.ts';
+import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.ts';
-import { forEachDatabase } from '../databases.ts';
-import { freePort } from '../device-auth/device-fixture.ts';
+import { freePort } from '../device-auth/device-auth-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { prepare, submitAll, untilAllEnded } from '../faults/submit-scenario.ts';
-import { CHEAP_PASSWORDS } from '../password-cost.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { sqliteFolder } from '../sqlite-folder.ts';
 
@@ -38,7 +38,7 @@ describe('a move from SQLite to PostgreSQL', () => {
 
     const start = async (url: string): Promise<App> => {
       const env = testEnvironment(url, { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` });
-      app = await makeApp(parseConfig(env), { passwordCost: CHEAP_PASSWORDS });
+      app = await makeApp(parseConfig(env), { passwordCost: CHEAP_PASSWORD_HASHING });
       await app.listen();
       return app;
     };
@@ -68,7 +68,7 @@ describe('a move from SQLite to PostgreSQL', () => {
     };
 
     before(async () => {
-      sandbox = await startSandbox({ simulators: SIMULATORS, clock, timing });
+      sandbox = await startSandbox({ simulators: ALL_SIMULATORS, clock, timing });
       port = await freePort();
       to = await emptyUrl();
       await start(from);

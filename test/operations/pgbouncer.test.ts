@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { chatBody } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
+import { chatBody } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
 import { addChatModel, untilAllEnded } from '../faults/submit-scenario.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { type Pooler, startPgBouncer } from './pgbouncer.ts';
 

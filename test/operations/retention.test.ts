@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
-import { idOf, startVideoService, type VideoService } from '../flows/video-service.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 
 const MODELS = [
   { name: 'kling', model: 'kling-v1-6' },

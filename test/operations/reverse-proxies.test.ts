@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { after, before, describe, it } from 'node:test';
-import { addScriptedModels } from '../chat/scripted-chat.ts';
+import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { METRICS_TOKEN } from './fetch-metrics.ts';
 import { isInstalled, PROXY_NAMES, PUBLIC_HOST, type RunningProxy, startReverseProxy } from './reverse-proxies.ts';
 

@@ -10,7 +10,7 @@ import { AlreadyServedError } from '../../src/server/platform/db/database-errors
 import { openLog } from '../../src/server/platform/log.ts';
 import { ConfigError } from '../../src/server/platform/setting-readers.ts';
 import { startFailure } from '../../src/server/platform/start-failure.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { freePort } from './server-process.ts';
 

@@ -8,9 +8,9 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { VERSION } from '../../src/server/version.ts';
 import { callModelApi } from '../admin-client.ts';
-import { addScriptedModels } from '../chat/scripted-chat.ts';
+import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
-import { startVideoService, type VideoService } from '../flows/video-service.ts';
+import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
@@ -125,8 +125,8 @@ describe('traces', () => {
   });
 
   it('load no SDK and send no header where no collector is configured', async () => {
-    const { openTracing } = await import('../../src/server/platform/tracing/open-tracing.ts');
-    const off = await openTracing(parseConfig({}), { instance: 'a', version: 'b' });
+    const { startTracing } = await import('../../src/server/platform/tracing/start-tracing.ts');
+    const off = await startTracing(parseConfig({}), { instance: 'a', version: 'b' });
     assert.equal(off.start({ name: 'a', kind: 'internal' }), undefined);
     assert.equal(off.current(), undefined);
   });

@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { isAppError } from '../../src/server/platform/errors.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowances } from './assert-allowances.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 

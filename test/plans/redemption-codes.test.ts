@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { forEachDatabase } from '../databases.ts';
-import { DAY, type GrantResponse, openPlansApp, type PlansApp } from './plans-app.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { DAY, type GrantResponse, openPlansApp, type PlansApp } from './plans-app-fixture.ts';
 
 forEachDatabase((_name, _open, freshUrl) => {
   let plansApp: PlansApp;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { HOUR_MS } from '../../src/contract/time.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowances } from './assert-allowances.ts';
 import { addPlan, openPlansFixture, setAllowanceWithoutPlan } from './plans-fixture.ts';
 import { ReferenceModel, type ReferencePlan } from './reference-model.ts';

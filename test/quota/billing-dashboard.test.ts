@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { callModelApi } from '../admin-client.ts';
-import { type ChatService, startChat } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
+import { type ChatService, startChat } from '../chat/chat-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { openLedger } from '../ledger-fixture.ts';
 
 forEachDatabase((name, _open, freshUrl) => {

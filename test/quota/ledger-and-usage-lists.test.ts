@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { openLedger } from '../ledger-fixture.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 

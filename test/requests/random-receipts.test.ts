@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { type CallFacts, priceCall } from '../../src/contract/call-pricing.ts';
 import type { Price } from '../../src/contract/pricing.ts';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
-import { UsageStore } from '../../src/server/quota/ledger-and-usage-store.ts';
+import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
 import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
 import { ReceiptService } from '../../src/server/request-log/receipt-service.ts';
 import { toRequestRow } from '../../src/server/request-log/request-row.ts';
 import { RequestStore } from '../../src/server/request-log/store.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 
 /** A million with RECEIPT_DATABASE_CASES=1000000, which `npm run hammer` can be given; the suite takes some hundreds. */
 const CASES = Number(process.env.RECEIPT_DATABASE_CASES ?? 320);
@@ -52,7 +52,7 @@ const video: fc.Arbitrary<Case> = fc.record({
 forEachDatabase((_name, open) => {
   it(`a receipt's lines, the ledger and the charge agree in ${CASES} random cases`, async () => {
     const database = await open();
-    const [store, usage] = [new RequestStore(database), new UsageStore(database)];
+    const [store, usage] = [new RequestStore(database), new LedgerReportStore(database)];
     const quota = new LedgerService({
       store: new LedgerStore(database),
       clock: { now: () => Date.now() },

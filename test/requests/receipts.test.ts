@@ -5,8 +5,8 @@ import type { Static } from 'typebox';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import type { Receipt } from '../../src/contract/receipts.ts';
 import { callModelApi } from '../admin-client.ts';
-import { type ChatService, startChat } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
+import { type ChatService, startChat } from '../chat/chat-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 
 type ReceiptBody = Static<typeof Receipt>;
 

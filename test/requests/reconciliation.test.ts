@@ -7,9 +7,9 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
-import { NEVER, setJobDue } from './scheduled-job.ts';
+import { NEVER, setJobDue } from './set-job-due.ts';
 
 const TOKEN = 'metrics-token-0123456789';
 const AS_PROMETHEUS = { headers: { authorization: `Bearer ${TOKEN}` } };

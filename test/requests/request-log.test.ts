@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointPart } from '../../src/contract/endpoint.ts';
-import type { getAllRequestStatistics, listAllRequests } from '../../src/contract/requests.ts';
+import type { getAllRequestStatistics, listAllRequests } from '../../src/contract/request-log.ts';
 import { DAY_MS } from '../../src/contract/time.ts';
-import { type ChatService, startChat } from '../chat/chat-service.ts';
-import { forEachDatabase } from '../databases.ts';
+import { type ChatService, startChat } from '../chat/chat-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 
 type Row = EndpointPart<typeof listAllRequests, 'response'>['data'][number];
 type Figures = EndpointPart<typeof getAllRequestStatistics, 'response'>['data'][number];

@@ -5,8 +5,8 @@ import type { Static } from 'typebox';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import type { Receipt } from '../../src/contract/receipts.ts';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 type ReceiptBody = Static<typeof Receipt>;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
-import { ALONE, BENCHES } from '../../scripts/bench/scripts.ts';
-import { withTable } from '../../scripts/bench/table.ts';
+import { BENCHES, BENCHES_RUN_ALONE } from '../../scripts/bench/bench-names.ts';
+import { replaceFiguresTable } from '../../scripts/bench/figures-table.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -14,14 +14,14 @@ test('the table of figures takes the place of the one before', () => {
     { subject: 'submit', unit: '/s', measured: 6_543.2 },
   ];
   const document = read('bench/README.md');
-  const once = withTable(document, figures, 'Made today.');
+  const once = replaceFiguresTable(document, figures, 'Made today.');
   assert.match(
     once,
     /\| call \| 2 ×, bare proxy \| 2\.35 × \(2\.1–2\.5\) \| 1\.17 \|\n\| submit \| {2}\| 6,543 \/s \| {2}\|/,
   );
-  assert.equal(withTable(once, figures, 'Made today.'), once);
-  assert.equal(withTable(once, [], 'Later.').includes('6,543'), false);
-  assert.throws(() => withTable('# Without a place', figures, ''));
+  assert.equal(replaceFiguresTable(once, figures, 'Made today.'), once);
+  assert.equal(replaceFiguresTable(once, [], 'Later.').includes('6,543'), false);
+  assert.throws(() => replaceFiguresTable('# Without a place', figures, ''));
 });
 
 test('every bench is run by npm run bench or says why it is not', () => {
@@ -29,7 +29,7 @@ test('every bench is run by npm run bench or says why it is not', () => {
   const runnable = globSync('bench/*.ts', { cwd: root.pathname })
     .filter((path) => /`(?:TASKS=\d+ )?node bench\/|performance\.now\(\)|setTimeout as pause/.test(read(path)))
     .map((path) => basename(path, '.ts'));
-  const known = [...BENCHES, ...Object.keys(ALONE)];
+  const known = [...BENCHES, ...Object.keys(BENCHES_RUN_ALONE)];
   assert.deepEqual(
     runnable.filter((name) => !known.includes(name)),
     [],

@@ -14,7 +14,7 @@ import { PollScheduler } from '../../src/server/video/poll/poll-scheduler.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
 import { PollingProcessStore } from '../../src/server/video/poll/polling-process-store.ts';
 import { PollingProcesses } from '../../src/server/video/poll/polling-processes.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 
 const SECOND = 1_000;
 const PERIOD = 15 * SECOND;

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { seedAtScale } from '../../bench/support/seed-at-scale.ts';
-import type { LongPage } from '../../src/contract/long-list.ts';
+import type { LongPage } from '../../src/contract/large-list-pagination.ts';
 import { DAY_MS } from '../../src/contract/time.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
-import { UsageStore } from '../../src/server/quota/ledger-and-usage-store.ts';
+import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
 import { RequestStore } from '../../src/server/request-log/store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskAdminStore } from '../../src/server/video/admin-store.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
 import { MAX_SEARCHED_TASKS, TaskStore } from '../../src/server/video/store.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { planQueries } from './query-plans.ts';
 
 const NOW = Date.UTC(2026, 10, 20);
@@ -37,9 +37,9 @@ const allVideos =
   (database, page) =>
     new TaskAdminStore(database).page(filter, page);
 const ledger =
-  (filter: Parameters<UsageStore['entries']>[0]): Run =>
+  (filter: Parameters<LedgerReportStore['entries']>[0]): Run =>
   (database, page) =>
-    new UsageStore(database).entries(filter, page);
+    new LedgerReportStore(database).entries(filter, page);
 const audit =
   (filter: Parameters<AuditStore['list']>[0]): Run =>
   (database, page) =>
@@ -145,7 +145,7 @@ describe('lists of tables that grow', () => {
     });
 
     it('walks by `next` through the same rows as by page numbers, to the end', async () => {
-      const store = new UsageStore(database);
+      const store = new LedgerReportStore(database);
       const filter = { userId: HEAVY + 1, kind: 'settle' as const };
       const byNext: number[] = [];
       let after: number | undefined;
@@ -168,9 +168,9 @@ describe('lists of tables that grow', () => {
     });
 
     it('counts up to ten thousand and says when there are more', async () => {
-      const all = await new UsageStore(database).entries({}, FIRST);
+      const all = await new LedgerReportStore(database).entries({}, FIRST);
       assert.deepEqual([all.total, all.totalIsMinimum], [10_000, true]);
-      const few = await new UsageStore(database).entries({ userId: HEAVY + 1 }, FIRST);
+      const few = await new LedgerReportStore(database).entries({ userId: HEAVY + 1 }, FIRST);
       assert.deepEqual([few.total > 100, few.totalIsMinimum], [true, false]);
     });
   });

@@ -9,8 +9,8 @@ import { LedgerService } from '../../src/server/quota/service.ts';
 import { LedgerStore } from '../../src/server/quota/store.ts';
 import { RequestLog } from '../../src/server/request-log/request-log.ts';
 import { RequestStore } from '../../src/server/request-log/store.ts';
-import { forEachDatabase } from '../databases.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 const WEEKS = 104;

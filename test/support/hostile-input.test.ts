@@ -3,8 +3,8 @@ import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { isConsolePath } from '../../src/server/notifications/console-path.ts';
 import type { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
-import { StreamClient } from '../notifications/stream-client.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { NotificationStreamClient } from '../notifications/notification-stream-client.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { HOSTILE_TEXTS } from './hostile-texts.ts';
 
@@ -122,7 +122,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
 
   it('brings it through the live stream without a forged event', async () => {
-    const stream = new StreamClient(service.url, ann);
+    const stream = new NotificationStreamClient(service.url, ann);
     await stream.waitFor((listening) => listening.unread() !== undefined);
     const texts = HOSTILE_TEXTS.slice(0, 24);
     for (const title of texts) await root.ok('POST', '/api/admin/announcements', { title, content: title });

@@ -7,7 +7,7 @@ import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { isReleased, keptReleases, loadFixture } from './release-fixture.ts';
 
 const RENEW =

@@ -3,7 +3,7 @@ import { TASK_STATUS } from '../../src/contract/task-states.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
 import { PollFailed } from '../../src/server/upstreams/error.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
-import { mutated } from '../mutated-json.ts';
+import { arbitraryMutatedJson } from '../arbitrary-mutated-json.ts';
 import { recordedReplies } from '../recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 
@@ -23,13 +23,13 @@ interface MutationCase {
   mayEnd(state: 'SUCCESS' | 'FAILURE', reply: Json, status: number): boolean;
 }
 
-/** Asks with thousands of mutated replies: nothing but the interface's own errors is thrown, and no state ends that should not. */
+/** Asks with thousands of arbitraryMutatedJson replies: nothing but the interface's own errors is thrown, and no state ends that should not. */
 export async function tryMutatedReplies(vendor: VendorAdapter, given: MutationCase): Promise<void> {
   const half = Math.ceil((given.runs ?? 5_000) / 2);
   const recorded = given.recorded ?? recordedReplies(vendor.name);
   const from = (names: readonly string[]) =>
     fc.record({
-      json: mutated(names.map((name) => recorded[name])) as fc.Arbitrary<Json>,
+      json: arbitraryMutatedJson(names.map((name) => recorded[name])) as fc.Arbitrary<Json>,
       status: fc.constantFrom(...STATUSES),
     });
   await fc.assert(

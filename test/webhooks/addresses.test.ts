@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
 import type { TestUser } from '../accounts/test-user.ts';
-import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-service.ts';
+import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-fixture.ts';
 
 describe('where webhooks may go', () => {
   /** Addresses that are refused when they are given, and why. */

@@ -8,7 +8,7 @@ import { AdminClient } from '../admin-client.ts';
 import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { Receiver } from './receiver.ts';
-import { walletEvent } from './webhook-service.ts';
+import { walletEvent } from './webhook-fixture.ts';
 
 describe('reelgate webhooks and listen', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-webhooks-'));

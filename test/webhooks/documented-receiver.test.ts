@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
-import { startWebhookService, walletEvent } from './webhook-service.ts';
+import { startWebhookService, walletEvent } from './webhook-fixture.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 

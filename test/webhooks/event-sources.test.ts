@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLI_CLIENT } from '../../src/contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import { TestUser } from '../accounts/test-user.ts';
 import { callModelApi } from '../admin-client.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { Receiver } from './receiver.ts';
 
@@ -131,7 +131,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
 
   it('reports a new device to its owner', async () => {
-    const { id: client_id, secret: client_secret } = CLI_CLIENT;
+    const { id: client_id, secret: client_secret } = CLI_OAUTH_CLIENT;
     const asked = await ada.ok<{ device_code: string; user_code: string }>('POST', '/api/auth/device/code', {
       client_id,
       client_name: 'laptop',

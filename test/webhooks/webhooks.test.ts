@@ -5,9 +5,9 @@ import { Webhook } from 'standardwebhooks';
 import { HOUR_MS } from '../../src/contract/time.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import type { TestUser } from '../accounts/test-user.ts';
-import { forEachDatabase } from '../databases.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import type { ReceivedWebhook } from './receiver.ts';
-import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-service.ts';
+import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-fixture.ts';
 
 const SECOND_MS = 1_000;
 /** After the first to the ninth failed try. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
-import { parsePositiveInteger } from '../arguments.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Output } from '../output.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/omit-undefined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { ApiToken } from '../../sdk/account.ts';
-import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';
+import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { dateTime, formatTable, relativeTime } from '../rendering.ts';

@@ -6,7 +6,7 @@ import { UsageError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { formatTable, styled } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
-import { hasAccount } from '../typical-video-duration.ts';
+import { hasAccount } from '../typical-generation-time.ts';
 
 interface ListOptions {
   readonly kind?: Kind;

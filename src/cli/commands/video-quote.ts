@@ -4,7 +4,7 @@ import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { formatDateTime, formatDuration } from '../format.ts';
 import { nameFlag } from '../generation-options.ts';
 import { formatKeyValues, type Rendering } from '../rendering.ts';
-import { findTypicalDuration } from '../typical-video-duration.ts';
+import { findTypicalGenerationTime } from '../typical-generation-time.ts';
 
 const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
 
@@ -16,7 +16,7 @@ export async function showQuote(context: CommandContext, request: CreateVideoReq
   });
   const [credits, typical] = await Promise.all([
     loadCreditFormat(reelgate),
-    findTypicalDuration(context, request.model),
+    findTypicalGenerationTime(context, request.model),
   ]);
   output.result({ ...quote, typical: typical ?? null }, formatQuote(quote, typical, credits));
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { ShareInfo } from '../../sdk/index.ts';
-import { parseRowId } from '../arguments.ts';
+import { parseRowId } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import { InterruptedError } from '../interrupt.ts';
 import { dateTime, formatTable, type Rendering } from '../rendering.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { addWaitOptions, type WaitOptions } from '../arguments.ts';
+import { addWaitOptions, type WaitOptions } from '../argument-parsers.ts';
 import { formatBytes } from '../format.ts';
 import { addGenerationOptions, type GenerationOptions, nameFlag, toCreateRequest } from '../generation-options.ts';
 import type { RunCommand } from '../run-command.ts';

@@ -4,7 +4,7 @@ import { defined } from '../../contract/omit-undefined.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger, parseRowId } from '../arguments.ts';
+import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../rendering.ts';
 import type { RunCommand } from '../run-command.ts';
 import { withReauthentication } from '../with-reauthentication.ts';

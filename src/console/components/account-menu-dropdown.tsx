@@ -5,10 +5,10 @@ import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { logout } from '../../contract/accounts.ts';
 import { callApi } from '../data/api-client.ts';
+import { clearStoredDrafts } from '../data/clear-stored-drafts.ts';
 import { queryClient } from '../data/query-client.ts';
-import { useSelf } from '../data/self-and-status-queries.ts';
-import { clearDrafts } from '../data/stored-drafts.ts';
-import { clearUserId } from '../data/stored-user.ts';
+import { useSelf } from '../data/signed-in-user-and-site-queries.ts';
+import { clearUserId } from '../data/stored-user-id.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
@@ -21,7 +21,7 @@ export default function AccountMenuDropdown({ target }: { readonly target: React
   const signOut = async (): Promise<void> => {
     await callApi(logout, {}).catch(() => undefined);
     clearUserId();
-    clearDrafts();
+    clearStoredDrafts();
     queryClient.clear();
     await navigate({ to: '/sign-in' });
   };

@@ -3,12 +3,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSiteName } from '../data/self-and-status-queries.ts';
-import { AccountMenu } from './account-menu.tsx';
+import { useSiteName } from '../data/signed-in-user-and-site-queries.ts';
+import { AccountMenuButton } from './account-menu-button.tsx';
 import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
-import { PageLoader } from './page-loader.tsx';
+import { PageLoadingIndicator } from './page-loading-indicator.tsx';
 import { CommandPaletteButton } from './palette/command-palette-button.tsx';
 import { ServiceUnreachableNotice } from './service-unreachable-notice.tsx';
 
@@ -43,7 +43,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
           <CommandPaletteButton />
           <NotificationBell />
           <LanguageAndThemeMenus />
-          <AccountMenu />
+          <AccountMenuButton />
         </Group>
       </header>
       <nav className="app-menu" data-opened={opened || undefined} aria-label={t('menu')}>
@@ -53,7 +53,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
       </nav>
       <ServiceUnreachableNotice />
       <main id="main" tabIndex={-1}>
-        <Suspense fallback={<PageLoader />}>{children}</Suspense>
+        <Suspense fallback={<PageLoadingIndicator />}>{children}</Suspense>
       </main>
     </>
   );

@@ -1,6 +1,6 @@
 import { Text, type TextProps } from '@mantine/core';
-import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/amounts.ts';
-import { useStatus } from '../data/self-and-status-queries.ts';
+import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/format-amounts.ts';
+import { useStatus } from '../data/signed-in-user-and-site-queries.ts';
 import { currentLanguage } from '../strings/language.ts';
 
 interface CreditAmountProps extends TextProps {

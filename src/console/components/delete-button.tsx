@@ -1,7 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useInvalidateQueries } from '../data/endpoint-queries.ts';
+import { useInvalidateQueries } from '../data/make-endpoint-query.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { Panel } from './description-list.tsx';
 import { useToasts } from './toasts.tsx';

@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { IconStar, IconStarFilled } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { useFavourites, useSetFavourite } from '../data/favourites.ts';
+import { useFavouriteVideos, useSetFavouriteVideo } from '../data/favourite-videos.ts';
 import { toErrorMessage } from './error-alert.tsx';
 import { useToasts } from './toasts.tsx';
 
@@ -9,8 +9,8 @@ import { useToasts } from './toasts.tsx';
 export function FavouriteButton({ id }: { readonly id: string }) {
   const { t } = useTranslation(['studio', 'app']);
   const toasts = useToasts();
-  const favourites = useFavourites();
-  const set = useSetFavourite((error) => toasts.error(toErrorMessage(error, t('app:unreachable'))));
+  const favourites = useFavouriteVideos();
+  const set = useSetFavouriteVideo((error) => toasts.error(toErrorMessage(error, t('app:unreachable'))));
   const starred = favourites?.includes(id) === true;
   return (
     <ActionIcon

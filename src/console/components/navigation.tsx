@@ -2,7 +2,7 @@ import { SegmentedControl, Stack, Text } from '@mantine/core';
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isAdmin, useSelf } from '../data/self-and-status-queries.ts';
+import { isAdmin, useSelf } from '../data/signed-in-user-and-site-queries.ts';
 import { ADMIN_SECTIONS, type NavigationSection, USER_SECTIONS } from './navigation-sections.ts';
 
 /** The menu; for administrators in two modes, their own account and the administration, by the page that is open. */

@@ -4,9 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { unreadCountQuery } from '../data/notification-queries.ts';
-import { useSelf } from '../data/self-and-status-queries.ts';
+import { useSelf } from '../data/signed-in-user-and-site-queries.ts';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
-import { useLiveNotifications } from './use-live-notifications.ts';
+import { useRefetchOnNotification } from './use-refetch-on-notification.ts';
 
 const BellDropdown = lazy(() => import('./notification-dropdown.tsx'));
 
@@ -16,7 +16,7 @@ const MAX_COUNT = 9;
 export function NotificationBell() {
   const { t } = useTranslation();
   const { data: self } = useSelf();
-  useLiveNotifications(self?.id);
+  useRefetchOnNotification(self?.id);
   const { data: unread = 0 } = useQuery(unreadCountQuery);
   useUnreadCountInTitle(unread);
   const label = unread === 0 ? t('notifications') : t('unread', { count: unread });

@@ -10,7 +10,7 @@ import {
   type NotificationItemData,
   notificationPath,
 } from '../data/notification-queries.ts';
-import { toSafePath } from '../data/safe-path.ts';
+import { toSafeRedirectPath } from '../data/safe-redirect-path.ts';
 import { RelativeTime } from './relative-time.tsx';
 
 const ICONS = {
@@ -62,7 +62,7 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
       {text}
     </UnstyledButton>
   ) : (
-    <UnstyledButton className="notification" component="a" href={toSafePath(target)} onClick={open}>
+    <UnstyledButton className="notification" component="a" href={toSafeRedirectPath(target)} onClick={open}>
       {text}
     </UnstyledButton>
   );
@@ -82,6 +82,6 @@ function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (
     if (target === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     onOpen?.();
-    history.push(toSafePath(target));
+    history.push(toSafeRedirectPath(target));
   };
 }

@@ -1,7 +1,7 @@
 import { Box, Group, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { WIDTHS } from '../../design/tokens.ts';
-import { useSiteName } from '../data/self-and-status-queries.ts';
+import { useSiteName } from '../data/signed-in-user-and-site-queries.ts';
 
 interface PageProps {
   readonly title: string;

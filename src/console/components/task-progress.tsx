@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal } from '../../contract/task-states.ts';
-import { estimateTimeLeft } from '../../sdk/time-left.ts';
+import { estimateGenerationTimeLeft } from '../../sdk/generation-time-left.ts';
 import { formatElapsed, formatSeconds } from '../data/format-time.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';
 
@@ -37,7 +37,7 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
   const elapsed = useNow() / 1000 - video.submit_time;
   const durations = useQuery(durationsQuery);
   const measured = durations.data?.find(({ model }) => model === video.model);
-  const estimate = measured === undefined ? undefined : estimateTimeLeft(elapsed, measured);
+  const estimate = measured === undefined ? undefined : estimateGenerationTimeLeft(elapsed, measured);
   const percent = vendorPercent(video);
   const share = percent === undefined ? estimate?.share : percent / 100;
   const stage = t(`stage.${video.status}`);
@@ -71,7 +71,7 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
 }
 
 function describeEstimate(
-  estimate: ReturnType<typeof estimateTimeLeft>,
+  estimate: ReturnType<typeof estimateGenerationTimeLeft>,
   t: ReturnType<typeof useTranslation<'studio'>>['t'],
 ): string {
   if (estimate.kind === 'left') return t('timeLeft', { time: formatSeconds(estimate.seconds) });

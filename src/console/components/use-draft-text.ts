@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'react';
-import { DRAFT_KEY_PREFIX } from '../data/stored-drafts.ts';
+import { DRAFT_KEY_PREFIX } from '../data/clear-stored-drafts.ts';
 
 /** A text that survives leaving the page, kept in this browser until it is sent or the user signs out. */
 export function useDraftText(name: string): readonly [string, (text: string) => void] {

@@ -6,7 +6,7 @@ import { useFormatCredits } from './credit-amount.tsx';
 /** Why a video failed and what to do about it, what became of its price, and the vendor's own words folded below. */
 export function VideoFailure({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
-  const failure = useTranslation('failures');
+  const failure = useTranslation('video-failures');
   const formatCredits = useFormatCredits();
   const cause = video.fail_cause === '' ? 'unknown' : video.fail_cause;
   return (

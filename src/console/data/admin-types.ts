@@ -1,12 +1,12 @@
-import type { adminGetUser, adminListAudit } from '../../contract/account-admin.ts';
-import type { getTask } from '../../contract/admin-tasks.ts';
+import type { adminGetUser, adminListAudit } from '../../contract/admin-accounts.ts';
+import type { adminListDeviceClients } from '../../contract/admin-device-clients.ts';
+import type { getTask } from '../../contract/admin-video-tasks.ts';
 import type { getChannel } from '../../contract/channels.ts';
-import type { adminListDeviceClients } from '../../contract/device-clients.ts';
 import type { getModelRow } from '../../contract/model-catalog.ts';
 import type { adminListAnnouncements } from '../../contract/notifications.ts';
 import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
-import type { ListItem, ResponseData } from './endpoint-queries.ts';
+import type { ListItem, ResponseData } from './make-endpoint-query.ts';
 
 /** What several files of one administration page show, as the contract types it. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;

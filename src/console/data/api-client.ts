@@ -3,7 +3,7 @@ import { getStatus } from '../../contract/health-and-status.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/language.ts';
 import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
-import { readUserId } from './stored-user.ts';
+import { readUserId } from './stored-user-id.ts';
 
 const LOCALES = { en: 'en', 'zh-cn': 'zh-CN' } as const;
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import i18next from 'i18next';
+import * as lines from '../../contract/api-tokens.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import * as lines from '../../contract/tokens.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { callApi } from './api-client.ts';
 

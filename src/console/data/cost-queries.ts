@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import { getAllUsage, getUsage } from '../../contract/ledger-and-usage.ts';
-import { getAllRequestStatistics, getRequestStatistics } from '../../contract/requests.ts';
+import { getAllRequestStatistics, getRequestStatistics } from '../../contract/request-log.ts';
 import { DAY_SECONDS } from '../../contract/time.ts';
 import { callAnyApi } from './api-client.ts';
-import type { RequestScope } from './request-queries.ts';
+import type { RequestScope } from './request-log-queries.ts';
 
 /** What costs can be grouped by. */
 export const COST_GROUPS = ['model', 'token', 'user', 'channel'] as const;

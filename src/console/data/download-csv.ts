@@ -1,4 +1,4 @@
-import { downloadFile } from './save-blob.ts';
+import { downloadFile } from './download-file.ts';
 
 /** Hands a table to the browser as a download. What a spreadsheet would run as a formula is written as text. */
 export async function downloadCsv(

@@ -1,6 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { ReelgateError } from '../../sdk/errors.ts';
-import { readUserId } from './stored-user.ts';
+import { readUserId } from './stored-user-id.ts';
 
 /** Called when the service no longer accepts the session. */
 let onSignedOut: () => void = () => {};

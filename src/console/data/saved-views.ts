@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { readUserId } from './stored-user.ts';
+import { readUserId } from './stored-user-id.ts';
 
 /** A list as somebody wants to find it again: its filters and order by the names they have in the URL. */
 export interface SavedView {

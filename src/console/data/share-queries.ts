@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import * as endpoints from '../../contract/shares.ts';
+import * as endpoints from '../../contract/video-shares.ts';
 import { callApi } from './api-client.ts';
 
 export type Share = EndpointPart<typeof endpoints.listShares, 'response'>['data'][number];

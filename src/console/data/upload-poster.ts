@@ -1,4 +1,4 @@
-import { putPoster } from '../../contract/artifacts.ts';
+import { putPoster } from '../../contract/video-storage-and-posters.ts';
 import { callApi } from './api-client.ts';
 
 const WIDTH = 640;

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
+import { deleteOwnVideo, listVideoDurations, quoteVideo, submitOwnVideo } from '../../contract/console-videos.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { deleteOwnVideo, listVideoDurations, quoteVideo, submitOwnVideo } from '../../contract/studio.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
 import { callApi } from './api-client.ts';

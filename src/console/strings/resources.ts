@@ -11,21 +11,21 @@ import type adminSettings from './en/admin-settings.ts';
 import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
 import type palette from './en/command-palette.ts';
-import type connect from './en/connect.ts';
+import type connect from './en/connect-clients.ts';
 import type costs from './en/costs.ts';
-import type failures from './en/failures.ts';
 import type list from './en/list.ts';
-import type logins from './en/logins.ts';
+import type logins from './en/login-history.ts';
 import type mailbox from './en/mailbox.ts';
 import type notifications from './en/notifications.ts';
-import type operations from './en/operations.ts';
 import type plan from './en/plan.ts';
 import type playground from './en/playground.ts';
 import type reconciliation from './en/reconciliation.ts';
 import type requests from './en/requests.ts';
+import type operations from './en/service-status.ts';
 import type signIn from './en/sign-in.ts';
 import type studio from './en/studio.ts';
 import type support from './en/support.ts';
+import type failures from './en/video-failures.ts';
 
 /** One namespace for each area of the console, named after its pages; `app` is used by all of them. */
 interface Resources {
@@ -34,17 +34,17 @@ interface Resources {
   studio: typeof studio;
   support: typeof support;
   account: typeof account;
-  operations: typeof operations;
-  palette: typeof palette;
+  'service-status': typeof operations;
+  'command-palette': typeof palette;
   plan: typeof plan;
   playground: typeof playground;
   reconciliation: typeof reconciliation;
   requests: typeof requests;
-  connect: typeof connect;
+  'connect-clients': typeof connect;
   costs: typeof costs;
-  failures: typeof failures;
+  'video-failures': typeof failures;
   list: typeof list;
-  logins: typeof logins;
+  'login-history': typeof logins;
   mailbox: typeof mailbox;
   notifications: typeof notifications;
   admin: typeof admin;

@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Directives, newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
-import { sampleOf } from '../chat/json-sample.ts';
+import { exampleForSchema } from '../chat/example-for-json-schema.ts';
+import {
+  type Directives,
+  newId,
+  parseDirectives,
+  planText,
+  streamText,
+  wantedFunction,
+} from '../chat/prompt-directives.ts';
 import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
-import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { readCacheUsage } from './prompt-cache.ts';
 import { API_KEY, countWords, MODELS, problem, signThinking } from './protocol.ts';
 import { findFault } from './request-checks.ts';
@@ -67,7 +74,7 @@ function planContent(
   const calls = chooseToolUses(body, directives('tools') ?? 1, wanted);
   if (calls.length > 0) return { content: [...thinking, ...calls], isCut: false };
   const format = asFields(asFields(body.output_config).format);
-  const json = format.type === 'json_schema' ? JSON.stringify(sampleOf(format.schema)) : undefined;
+  const json = format.type === 'json_schema' ? JSON.stringify(exampleForSchema(format.schema)) : undefined;
   const { pieces, isCut } = planText(directives, body.max_tokens, json);
   return { content: [...thinking, { type: 'text', text: pieces.join('') }], isCut };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
 
 export const API_KEY = 'sk-ant-sandbox-0123456789abcdef';
 export const MODELS = ['sandbox-claude'];

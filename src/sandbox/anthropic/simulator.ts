@@ -1,4 +1,4 @@
-import { defineSimulator, jsonResponse } from '../simulator.ts';
+import { defineSimulator, jsonResponse } from '../define-simulator.ts';
 import { countTokens, createMessage } from './messages.ts';
 import { API_KEY, MODELS, problem } from './protocol.ts';
 
@@ -17,7 +17,7 @@ export const ANTHROPIC_SANDBOX_MODELS = [
   },
 ] as const;
 
-/** A server with Anthropic's Messages protocol, which checks what it is sent. Directives: `../chat/directives.ts`. */
+/** A server with Anthropic's Messages protocol, which checks what it is sent. Directives: `../chat/prompt-directives.ts`. */
 export const anthropicSimulator = defineSimulator({
   name: 'anthropic',
   credentials: () => ({ api_key: API_KEY }),

@@ -1,4 +1,4 @@
-import { sampleOf } from './json-sample.ts';
+import { exampleForSchema } from './example-for-json-schema.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -32,5 +32,5 @@ export function chooseCalls(
 ): readonly FunctionCall[] {
   const named = offered.find(({ name }) => name === wanted);
   const called = named === undefined ? offered.slice(0, count) : [named];
-  return called.map(({ name, parameters }) => ({ name, arguments: JSON.stringify(sampleOf(parameters)) }));
+  return called.map(({ name, parameters }) => ({ name, arguments: JSON.stringify(exampleForSchema(parameters)) }));
 }

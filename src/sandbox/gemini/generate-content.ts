@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Directives, newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
-import { sampleOf } from '../chat/json-sample.ts';
+import { exampleForSchema } from '../chat/example-for-json-schema.ts';
+import {
+  type Directives,
+  newId,
+  parseDirectives,
+  planText,
+  streamText,
+  wantedFunction,
+} from '../chat/prompt-directives.ts';
 import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
-import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { API_KEY, countWords, MODELS, problem, SIGNATURE } from './protocol.ts';
 import { findFault } from './request-checks.ts';
 
@@ -53,7 +60,7 @@ function planParts(
   const calls = planCalls(body, directives('tools') ?? 1, wanted);
   if (calls.length > 0) return { parts: [...thoughts, ...calls], finishReason: 'STOP' };
   const schema = config.responseJsonSchema ?? config.responseSchema;
-  const json = config.responseMimeType === 'application/json' ? JSON.stringify(sampleOf(schema)) : undefined;
+  const json = config.responseMimeType === 'application/json' ? JSON.stringify(exampleForSchema(schema)) : undefined;
   const { pieces, isCut } = planText(directives, config.maxOutputTokens, json);
   return { parts: [...thoughts, { text: pieces.join('') }], finishReason: isCut ? 'MAX_TOKENS' : 'STOP' };
 }

@@ -1,4 +1,4 @@
-import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
 
 export const API_KEY = 'AIzaSandboxGemini0123456789abcdef';
 export const MODELS = ['sandbox-gemini'];

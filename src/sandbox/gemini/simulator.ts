@@ -1,4 +1,4 @@
-import { defineSimulator, jsonResponse } from '../simulator.ts';
+import { defineSimulator, jsonResponse } from '../define-simulator.ts';
 import { countTokens, generateContent } from './generate-content.ts';
 import { API_KEY, MODELS, problem } from './protocol.ts';
 
@@ -11,7 +11,7 @@ export const GEMINI_SANDBOX_MODELS = [
   },
 ] as const;
 
-/** A server with Google's generateContent, which checks what it is sent. Directives: `../chat/directives.ts`. */
+/** A server with Google's generateContent, which checks what it is sent. Directives: `../chat/prompt-directives.ts`. */
 export const geminiSimulator = defineSimulator({
   name: 'gemini',
   credentials: () => ({ api_key: API_KEY }),

@@ -6,7 +6,7 @@ import {
   type Simulator,
   type SimulatorRequest,
   type SimulatorResponse,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
 import type { Protocol } from './authentication.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
-import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import { newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/prompt-directives.ts';
+import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
+import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
 import { problem } from './problems.ts';
 import { CREATED, eventStream, isModel, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
 import { findChatFault } from './request-checks.ts';
-import { chooseFunctionCalls, chooseJson } from './tools.ts';
 
 /** `POST /v1/chat/completions`. */
 export function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {

@@ -1,4 +1,4 @@
-import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { problem } from './problems.ts';
 import { promptTokens } from './protocol.ts';
 

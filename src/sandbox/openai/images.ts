@@ -1,5 +1,10 @@
+import {
+  jsonResponse,
+  type SimulatorContext,
+  type SimulatorRequest,
+  type SimulatorResponse,
+} from '../define-simulator.ts';
 import { loadMedia } from '../media.ts';
-import { jsonResponse, type SimulatorContext, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
 import { CREATED } from './protocol.ts';
 
 /** `POST /v1/images/generations`: a URL by default, Base64 where `response_format` asks for it. */

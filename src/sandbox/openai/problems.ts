@@ -1,4 +1,4 @@
-import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
 
 const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: string, code: string, text: string]>> = {
   unauthorized: [401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided'],

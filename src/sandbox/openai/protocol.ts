@@ -1,4 +1,4 @@
-import type { SimulatorResponse } from '../simulator.ts';
+import type { SimulatorResponse } from '../define-simulator.ts';
 
 /** What the endpoints share. */
 export type RequestBody = Readonly<Record<string, unknown>>;

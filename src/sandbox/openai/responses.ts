@@ -1,10 +1,17 @@
-import { type Directives, newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/directives.ts';
+import {
+  type Directives,
+  newId,
+  parseDirectives,
+  planText,
+  streamText,
+  wantedFunction,
+} from '../chat/prompt-directives.ts';
 import type { FunctionCall } from '../chat/tool-calls.ts';
-import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
+import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
 import { problem } from './problems.ts';
 import { CREATED, eventStream, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
 import { findResponseFault } from './request-checks.ts';
-import { chooseFunctionCalls, chooseJson } from './tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Writes one event; `sequence_number` counts up over the stream. */

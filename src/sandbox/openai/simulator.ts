@@ -1,4 +1,4 @@
-import { defineSimulator, jsonResponse } from '../simulator.ts';
+import { defineSimulator, jsonResponse } from '../define-simulator.ts';
 import { createChatCompletion } from './chat-completions.ts';
 import { createEmbedding } from './embeddings.ts';
 import { createImages } from './images.ts';
@@ -14,7 +14,7 @@ export const OPENAI_SANDBOX_MODELS = [
   { id: 'sandbox-image', kind: 'image', price: { per_call: 10_000, per_second: 0 } },
 ] as const;
 
-/** A server with OpenAI's protocol: chat with tools, responses, embeddings, images. Directives: `directives.ts`. */
+/** A server with OpenAI's protocol: chat with tools, responses, embeddings, images. Directives: `prompt-directives.ts`. */
 export const openaiSimulator = defineSimulator({
   name: 'openai',
   credentials: () => ({ api_key: API_KEY }),

@@ -1,6 +1,11 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { jwtVerify } from 'jose';
-import { jsonResponse, type SimulatorContext, type SimulatorRequest, type SimulatorResponse } from '../simulator.ts';
+import {
+  jsonResponse,
+  type SimulatorContext,
+  type SimulatorRequest,
+  type SimulatorResponse,
+} from '../define-simulator.ts';
 
 /** A service account of Google's and the endpoint that turns its signed assertions into access tokens (RFC 7523). */
 

@@ -1,6 +1,6 @@
-import type { Job, JobPhase, ProblemKind, Route, SimulatorRequest, SimulatorResponse } from '../simulator.ts';
-import { defineSimulator, jsonResponse, newDigits } from '../simulator.ts';
-import { HAILUO_V2_ROUTES } from './hailuo-v2.ts';
+import type { Job, JobPhase, ProblemKind, Route, SimulatorRequest, SimulatorResponse } from '../define-simulator.ts';
+import { defineSimulator, jsonResponse, newDigits } from '../define-simulator.ts';
+import { HAILUO_H3_ROUTES } from './hailuo-h3.ts';
 
 const KEY = 'sk-api-sandbox-hailuo';
 
@@ -180,5 +180,5 @@ export const hailuo = defineSimulator({
     const [code, text] = PROBLEMS[problem];
     return refusal(code, message ?? text);
   },
-  routes: [...V1_ROUTES, ...HAILUO_V2_ROUTES],
+  routes: [...V1_ROUTES, ...HAILUO_H3_ROUTES],
 });

@@ -1,4 +1,3 @@
-import type { Job, JobPhase } from '../jobs.ts';
 import {
   defineSimulator,
   jsonResponse,
@@ -8,9 +7,10 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
+import type { Job, JobPhase } from '../jobs.ts';
 import { checkJimengBody, isPictureKey } from './jimeng-validation.ts';
-import { checkVolcengineSignature } from './volcengine-signature.ts';
+import { verifyVolcengineSignature } from './verify-volcengine-signature.ts';
 
 /** Jimeng on Volcengine's visual service: one path, the operation in the query, the model in the body. */
 
@@ -121,7 +121,7 @@ export const jimeng = defineSimulator({
   name: 'jimeng',
   credentials: () => ({ access_key: ACCESS_KEY, secret_key: SECRET_KEY }),
   authorize(request, context) {
-    const wrong = checkVolcengineSignature(request, {
+    const wrong = verifyVolcengineSignature(request, {
       accessKey: ACCESS_KEY,
       secretKey: SECRET_KEY,
       scope: 'cn-north-1/cv/request',

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { asObject } from '../../contract/is-object.ts';
-import type { Job, JobPhase } from '../jobs.ts';
 import {
   type ProblemKind,
   type Route,
@@ -8,7 +7,8 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
+import type { Job, JobPhase } from '../jobs.ts';
 import { klingUnits } from './billed-units.ts';
 
 /** Kling's newer API, for 3.0 Turbo: the model is part of the path, and tasks are queried by their ids in the query. */

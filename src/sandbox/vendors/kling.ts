@@ -1,5 +1,4 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
 import {
   defineSimulator,
   jsonResponse,
@@ -8,7 +7,8 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
+import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
 import { klingUnits } from './billed-units.ts';
 import { klingTurboRoutes } from './kling-turbo.ts';
 import { checkKlingBody, type KlingFamily } from './kling-validation.ts';

@@ -9,7 +9,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
 
 /** Runway's developer API: two endpoints that start tasks, one that returns them. Errors are a text under `error`. */
 

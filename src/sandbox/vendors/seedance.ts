@@ -1,5 +1,5 @@
-import type { Job, JobPhase, ProblemKind, Route, SimulatorContext, SimulatorResponse } from '../simulator.ts';
-import { defineSimulator, jsonResponse, toShape } from '../simulator.ts';
+import type { Job, JobPhase, ProblemKind, Route, SimulatorContext, SimulatorResponse } from '../define-simulator.ts';
+import { defineSimulator, jsonResponse, toShape } from '../define-simulator.ts';
 import { findInvalidField, modelOf } from './seedance-validation.ts';
 
 const KEY = '3f1c0a52-sandbox-seedance';

@@ -1,5 +1,3 @@
-import type { Job, JobPhase } from '../jobs.ts';
-import { loadMedia } from '../media.ts';
 import {
   defineSimulator,
   fileResponse,
@@ -9,7 +7,9 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
+import type { Job, JobPhase } from '../jobs.ts';
+import { loadMedia } from '../media.ts';
 
 /** OpenAI's `/v1/videos` as it was until September 2026, and as compatible services still implement it. */
 

@@ -8,7 +8,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
 import { fileDownload, geminiApi, listOfModels } from './veo.ts';
 import { checkInteraction, secondsOf, textOf } from './veo-interactions-validation.ts';
 

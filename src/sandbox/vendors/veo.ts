@@ -11,7 +11,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
 import { hasToken, issueToken, serviceAccount } from './google-service-account.ts';
 import { checkVeoBody, type VeoApi } from './veo-validation.ts';
 

@@ -7,7 +7,7 @@ import {
   type ProblemKind,
   type SimulatorContext,
   type SimulatorResponse,
-} from '../simulator.ts';
+} from '../define-simulator.ts';
 import { viduCredits } from './billed-units.ts';
 import { checkViduBody, type ViduTask } from './vidu-validation.ts';
 

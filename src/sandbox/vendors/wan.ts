@@ -7,8 +7,8 @@ import type {
   SimulatorContext,
   SimulatorRequest,
   SimulatorResponse,
-} from '../simulator.ts';
-import { defineSimulator, jsonResponse, toShape } from '../simulator.ts';
+} from '../define-simulator.ts';
+import { defineSimulator, jsonResponse, toShape } from '../define-simulator.ts';
 import { asFields, findErrorAtSubmit, findErrorInTask, modelOf } from './wan-validation.ts';
 
 const KEY = 'sk-sandbox-wan';

@@ -1,10 +1,10 @@
 import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
-import type { LongListPage, LongPage } from '../../contract/long-list.ts';
+import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { Role } from '../../contract/roles.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { readLongPage } from '../platform/db/read-long-page.ts';
+import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
@@ -237,7 +237,7 @@ export class AccountStore {
           row.or(['username', 'email', 'display_name'].map((column) => containsText(column, q ?? ''))),
         ),
       );
-    return readLongPage(kysely, filtered, 'id', page, (each) =>
+    return readLargeListPage(kysely, filtered, 'id', page, (each) =>
       each.select(COLUMNS).select((row) => row.ref('username').$notNull().as('username')),
     );
   }

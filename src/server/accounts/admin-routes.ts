@@ -1,8 +1,8 @@
-import * as endpoints from '../../contract/account-admin.ts';
-import { longList, toLongPage } from '../../contract/long-list.ts';
+import * as endpoints from '../../contract/admin-accounts.ts';
+import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
-import { toRequestOrigin } from '../platform/http/actor.ts';
+import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Accounts } from './make.ts';
 import { toSessionRow, toUserRow } from './presenter.ts';

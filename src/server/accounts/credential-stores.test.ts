@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Trx } from '../tables.ts';
 import { BindingStore } from './bindings/binding-store.ts';
 import { PendingLoginStore } from './login/pending-login-store.ts';

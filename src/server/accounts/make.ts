@@ -1,4 +1,4 @@
-import type { LongPage } from '../../contract/long-list.ts';
+import type { LongPage } from '../../contract/large-list-pagination.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -23,7 +23,7 @@ import {
   LogPhoneSender,
   type PhoneCodeSender,
 } from './bindings/phone-and-messaging-clients.ts';
-import { CredentialWatch } from './credential-watch.ts';
+import { CredentialRevocationWatch } from './credential-revocation-watch.ts';
 import { EmailConfirmationService } from './email/email-confirmation-service.ts';
 import { EmailLinks } from './email/email-links.ts';
 import { EmailTokenStore } from './email/email-token-store.ts';
@@ -49,7 +49,7 @@ import { ManagementTokenStore } from './tokens/management-token-store.ts';
 import { TokenService } from './tokens/token-service.ts';
 import { TokenStore } from './tokens/token-store.ts';
 import { createFirstAdministrator } from './users/first-administrator.ts';
-import { SelfUpdateService } from './users/self-update-service.ts';
+import { OwnAccountService } from './users/own-account-service.ts';
 import { UserAdministration } from './users/user-administration.ts';
 import { type FindPlan, type GivePlan, UserService } from './users/user-service.ts';
 import { UserSettings } from './users/user-settings.ts';
@@ -94,7 +94,7 @@ export interface Accounts {
   readonly authenticator: Authenticator;
   readonly access: AccountAccess;
   /** Ends long responses when the credential they were opened with ends. */
-  readonly credentialWatch: CredentialWatch;
+  readonly credentialWatch: CredentialRevocationWatch;
   readonly auditLog: AuditLog;
   readonly bindings: BindingService;
   readonly credentials: CredentialRecheck;
@@ -110,7 +110,7 @@ export interface Accounts {
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdministration;
   readonly users: UserService;
-  readonly selfUpdates: SelfUpdateService;
+  readonly selfUpdates: OwnAccountService;
   /** Audit entries, newest first. */
   listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
   /** Makes the first root account where there has never been one; call it before listening. */
@@ -134,7 +134,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const auditLog = new AuditStore(database, clock);
 
   const access = new AccountAccess(accounts);
-  const credentialWatch = new CredentialWatch({ database, clock, log });
+  const credentialWatch = new CredentialRevocationWatch({ database, clock, log });
   const notices = new SecurityNotices(dependencies.notifier);
   const rateLimits = new AccountRateLimits(dependencies.limits);
   const passwords = new PasswordHasher(dependencies.passwordCost);
@@ -229,7 +229,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       tokens: tokenStore,
     }),
     users,
-    selfUpdates: new SelfUpdateService({ ...shared, logins, emailConfirmations }),
+    selfUpdates: new OwnAccountService({ ...shared, logins, emailConfirmations }),
     listAuditLog: (filter, page) => auditLog.list(filter, page),
     createFirstAdministrator: (printOnce) =>
       createFirstAdministrator(

@@ -7,7 +7,7 @@ import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import type { DescribeVideo } from './expiry-notices.ts';
 import { type CopiedFile, type CopySource, IncomingCopy } from './incoming-copy.ts';
-import type { IncomingFiles } from './incoming-files.ts';
+import type { IncomingFileDirectory } from './incoming-file-directory.ts';
 import type { OpenCover, Posters } from './posters.ts';
 import type { StorageLimits } from './storage-limits.ts';
 import { NoSpaceError, type StorageSpace } from './storage-space.ts';
@@ -26,7 +26,7 @@ export interface VideoSources {
 export interface ArtifactCopierDependencies {
   readonly store: ArtifactStore;
   readonly files: ArtifactFileStorage;
-  readonly incoming: IncomingFiles;
+  readonly incoming: IncomingFileDirectory;
   readonly space: StorageSpace;
   readonly copies: CopiesUnderWay;
   readonly posters: Posters;

@@ -4,14 +4,14 @@ import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore } from './artifact-store.ts';
-import type { IncomingFiles } from './incoming-files.ts';
+import type { IncomingFileDirectory } from './incoming-file-directory.ts';
 import type { RemovalStore } from './removal-store.ts';
 
 export interface ArtifactRemoverDependencies {
   readonly store: ArtifactStore;
   readonly removals: RemovalStore;
   readonly files: ArtifactFileStorage;
-  readonly incoming: IncomingFiles;
+  readonly incoming: IncomingFileDirectory;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { FrameReader } from './frame-reader.ts';
+import { VideoFrameExtractor } from './video-frame-extractor.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rg-frames-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -14,15 +14,15 @@ describe('frames of videos', () => {
   it('are what ffmpeg prints', async () => {
     const path = join(folder, 'there');
     install(path);
-    assert.equal(String(await new FrameReader(path).read('/none.mp4', signal)), 'picture');
+    assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'picture');
   });
 
   it('cost no attempt to start ffmpeg for a while where it is not installed', async () => {
     const path = join(folder, 'absent');
-    const frames = new FrameReader(path);
+    const frames = new VideoFrameExtractor(path);
     assert.equal(await frames.read('/none.mp4', signal), undefined);
     install(path);
     assert.equal(await frames.read('/none.mp4', signal), undefined);
-    assert.equal(String(await new FrameReader(path).read('/none.mp4', signal)), 'picture');
+    assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'picture');
   });
 });

@@ -10,12 +10,13 @@ import { randomText } from '../platform/random-tokens.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
+import { ArtifactReader } from './artifact-reader.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore } from './artifact-store.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
 import { ExpiryNoticeStore } from './expiry-notice-store.ts';
 import { ExpiryNotices } from './expiry-notices.ts';
-import { IncomingFiles } from './incoming-files.ts';
+import { IncomingFileDirectory } from './incoming-file-directory.ts';
 import { openFileStorage } from './open-file-storage.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import { RemovalStore } from './removal-store.ts';
@@ -24,7 +25,6 @@ import { type PlanStorage, type StorageLimits, storageLimits } from './storage-l
 import { StorageSpace } from './storage-space.ts';
 import { StorageUsageAudit } from './storage-usage-audit.ts';
 import { StorageUsageStore, type Usage } from './storage-usage-store.ts';
-import { StoredFiles } from './stored-files.ts';
 
 export interface ArtifactsDependencies {
   readonly config: Config;
@@ -41,7 +41,7 @@ export interface ArtifactsDependencies {
 export interface Artifacts {
   /** False: nothing is copied, and every file is served by its vendor. */
   readonly isEnabled: boolean;
-  readonly storedFiles: StoredFiles;
+  readonly storedFiles: ArtifactReader;
   /** Has the file of a video copied that has just finished: in the transaction that ends its task. */
   enqueue(trx: Trx, task: { readonly id: string; readonly user_id: number }): Promise<void>;
   /** Removes the copy with the video: in the transaction that deletes it. */
@@ -88,7 +88,7 @@ export function makeArtifacts({
   const opened = openFileStorage(config, outbound);
   const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
   const common = {
-    storedFiles: new StoredFiles({ store, copies, log, files: opened?.files }),
+    storedFiles: new ArtifactReader({ store, copies, log, files: opened?.files }),
     findExpiry: async (taskId: string) => {
       const row = await store.findByTask(taskId);
       return row?.state === 'stored' ? row.expires_at : undefined;
@@ -102,7 +102,7 @@ export function makeArtifacts({
 
   const { files } = opened;
   const audit = new StorageUsageAudit(usage, log);
-  const incoming = new IncomingFiles(opened.incomingDirectory);
+  const incoming = new IncomingFileDirectory(opened.incomingDirectory);
   const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming });
   const space = new StorageSpace({
     usage,

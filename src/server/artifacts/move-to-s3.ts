@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
-import type { DiskFiles } from './disk-files.ts';
-import type { S3Files } from './s3-files.ts';
+import type { DiskFileStorage } from './disk-file-storage.ts';
+import type { S3FileStorage } from './s3-file-storage.ts';
 
 export interface MoveReport {
   readonly moved: number;
@@ -18,7 +18,7 @@ const BATCH = 100;
  * Moves stored copies from the disk to S3, one after the other: each is read again and compared with its hash, put, and removed
  * from the disk once S3 has it whole. It may be interrupted and repeated, and the service may run meanwhile with ARTIFACTS=s3.
  */
-export async function moveToS3(store: ArtifactStore, disk: DiskFiles, s3: S3Files): Promise<MoveReport> {
+export async function moveToS3(store: ArtifactStore, disk: DiskFileStorage, s3: S3FileStorage): Promise<MoveReport> {
   const report = { moved: 0, bytes: 0, skipped: 0, bad: [] as string[] };
   for (let after = ''; ; ) {
     const rows = await store.listStored(after, BATCH);
@@ -33,7 +33,11 @@ export async function moveToS3(store: ArtifactStore, disk: DiskFiles, s3: S3File
   }
 }
 
-async function moveOne(row: ArtifactRow, disk: DiskFiles, s3: S3Files): Promise<'moved' | 'skipped' | 'bad'> {
+async function moveOne(
+  row: ArtifactRow,
+  disk: DiskFileStorage,
+  s3: S3FileStorage,
+): Promise<'moved' | 'skipped' | 'bad'> {
   const body = await disk.open(row.id, 0, row.bytes - 1);
   if (body === undefined) return (await s3.size(row.id)) === row.bytes ? 'skipped' : 'bad';
   const hash = createHash('sha256');

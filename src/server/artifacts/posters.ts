@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import { detectPoster } from '../platform/media/image-check.ts';
+import { detectPosterType } from '../platform/media/detect-poster-type.ts';
 import { randomText } from '../platform/random-tokens.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore } from './artifact-store.ts';
-import { FrameReader } from './frame-reader.ts';
-import type { IncomingFiles } from './incoming-files.ts';
+import type { IncomingFileDirectory } from './incoming-file-directory.ts';
 import type { StorageLimits } from './storage-limits.ts';
+import { VideoFrameExtractor } from './video-frame-extractor.ts';
 
 /** Bytes of a poster at most. */
 export const MAX_POSTER_BYTES = 256 * 1024;
@@ -17,7 +17,7 @@ export const MAX_POSTER_BYTES = 256 * 1024;
 export interface PostersDependencies {
   readonly store: ArtifactStore;
   readonly files: ArtifactFileStorage;
-  readonly incoming: IncomingFiles;
+  readonly incoming: IncomingFileDirectory;
   readonly limitsOf: (userId: number) => Promise<StorageLimits>;
   /** Name or path of ffmpeg, which need not be installed. */
   readonly ffmpeg: string;
@@ -39,10 +39,10 @@ export type PosterOutcome = 'stored' | 'exists' | 'invalid';
 /** Still pictures of videos: the vendor's own, else a frame read by ffmpeg, else one that the owner's browser has read. */
 export class Posters {
   readonly #dependencies: PostersDependencies;
-  readonly #frames: FrameReader;
+  readonly #frames: VideoFrameExtractor;
   constructor(dependencies: PostersDependencies) {
     this.#dependencies = dependencies;
-    this.#frames = new FrameReader(dependencies.ffmpeg);
+    this.#frames = new VideoFrameExtractor(dependencies.ffmpeg);
   }
 
   /** Makes the poster of a video that has just been received; never throws. @param path of the video */
@@ -60,7 +60,7 @@ export class Posters {
   /** Stores the poster of a task that has none. */
   async put({ taskId, userId }: PosterOwner, bytes: Buffer): Promise<PosterOutcome> {
     const { store, files, incoming, limitsOf, clock } = this.#dependencies;
-    const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : detectPoster(bytes);
+    const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : detectPosterType(bytes);
     if (mimeType === undefined) return 'invalid';
     const row = await store.insertPoster({ id: randomText(24), taskId, userId }, clock.now());
     if (row?.state !== 'pending') return 'exists';

@@ -1,5 +1,5 @@
-import { getStorage } from '../../contract/artifacts.ts';
 import { ok } from '../../contract/schemas.ts';
+import { getStorage } from '../../contract/video-storage-and-posters.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Artifacts } from './make.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import { type Budget, DEFAULT_THRESHOLDS } from '../../contract/budgets.ts';
+import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -3,7 +3,7 @@ import * as endpoints from '../../contract/channels.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelAdminService, UnfinishedCount, UnfinishedTasks } from './channel-admin-service.ts';

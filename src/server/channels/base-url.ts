@@ -1,5 +1,5 @@
 import { invalidRequest } from '../platform/errors.ts';
-import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/public-ip.ts';
+import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/is-public-ip.ts';
 
 /**
  * An upstream's base URL as it is stored: scheme, host and port, nothing else. What its name resolves to is checked again

@@ -7,7 +7,7 @@ import { type Sort, sortRowsBy } from '../../contract/sort.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

@@ -8,10 +8,10 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
-import { SharedCircuits } from './circuit-sharing.ts';
 import { CircuitStore } from './circuit-store.ts';
 import type { Lifecycles } from './model-retirement.ts';
 import { RetirementNotices, type RetirementNoticesDependencies } from './model-retirement-notices.ts';
+import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
 
@@ -62,7 +62,7 @@ export function makeChannels({
   });
   const channels = new ChannelService({
     store: channelStore,
-    circuits: new SharedCircuits({ store: new CircuitStore(database), pubSub, clock, log }),
+    circuits: new ReplicatedCircuitBreakers({ store: new CircuitStore(database), pubSub, clock, log }),
     vault,
     clock,
     log,

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { SharedCircuits } from './circuit-sharing.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type Lifecycles } from './model-retirement.ts';
 import { RetirementNotices } from './model-retirement-notices.ts';
+import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, seedModels } from './seeding.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
@@ -51,7 +51,7 @@ describe('models that end', () => {
         channel('next', 'next.example', ['new']),
       ]);
       const log = openLog('silent');
-      const circuits = new SharedCircuits({
+      const circuits = new ReplicatedCircuitBreakers({
         store: new CircuitStore(database),
         pubSub: openPubSub('sqlite:'),
         clock,

@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/compile';
-import type { Localized } from '../../contract/messages/messages.ts';
+import type { Localized } from '../../contract/localized-messages/format-message.ts';
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-lines.ts';
 import { type Price, VideoPrice } from '../../contract/pricing.ts';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import type { ChannelVendor } from './channel-directory.ts';
-import { SharedCircuits } from './circuit-sharing.ts';
 import { CircuitStore } from './circuit-store.ts';
+import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeding.ts';
 import { ChannelService } from './service.ts';
 import { ChannelStore } from './store.ts';
@@ -44,7 +44,7 @@ describe('channels and models', () => {
       const log = openLog('silent');
       const pubSub = openPubSub('sqlite:');
       const replica = (sandbox = true) => {
-        const circuits = new SharedCircuits({ store: new CircuitStore(database), pubSub, clock, log });
+        const circuits = new ReplicatedCircuitBreakers({ store: new CircuitStore(database), pubSub, clock, log });
         return new ChannelService({ store, circuits, vault, clock, log, sandbox });
       };
       await seedModels(store, clock, [seed('film')]);

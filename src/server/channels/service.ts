@@ -17,8 +17,7 @@ import {
 } from './channel-health.ts';
 import { ChannelLoad } from './channel-load.ts';
 import type { CircuitState, HealthView } from './circuit-breaker.ts';
-import type { SharedCircuits } from './circuit-sharing.ts';
-import { DecryptedRows } from './decrypted-rows.ts';
+import { DecryptedChannelCache } from './decrypted-channel-cache.ts';
 import {
   type EndingModel,
   endingModels,
@@ -27,12 +26,13 @@ import {
   retirementOf,
   retirementOn,
 } from './model-retirement.ts';
+import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import type { ChannelErrorRow, ChannelStore } from './store.ts';
 import { spreadAttempts, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelStore;
-  readonly circuits: SharedCircuits;
+  readonly circuits: ReplicatedCircuitBreakers;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
@@ -61,9 +61,9 @@ export class ChannelService implements ChannelDirectory {
   readonly load: ChannelLoad = new ChannelLoad();
   readonly #dependencies: ChannelServiceDependencies;
   readonly #random: () => number;
-  readonly #circuits: SharedCircuits;
+  readonly #circuits: ReplicatedCircuitBreakers;
   readonly #versions: CoalescedReader<number>;
-  readonly #rows: DecryptedRows;
+  readonly #rows: DecryptedChannelCache;
   #catalog: Catalog = EMPTY_CATALOG;
   /** The state of the database in which the catalogue was last found to be new enough. */
   #checkedIn: object | undefined;
@@ -78,7 +78,7 @@ export class ChannelService implements ChannelDirectory {
     this.#random = dependencies.random ?? Math.random;
     this.#versions = new CoalescedReader(() => dependencies.store.version());
     const { vault, log, sandbox = false, circuits } = dependencies;
-    this.#rows = new DecryptedRows({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });
+    this.#rows = new DecryptedChannelCache({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });
   }
 
   async model(id: string): Promise<ResolvedModel | undefined> {

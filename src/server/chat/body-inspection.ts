@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { assertPublicUrl } from '../platform/outbound/private-url-filter.ts';
+import { assertPublicUrl } from '../platform/outbound/assert-no-private-urls.ts';
 
 /** Members that hold media; the same letters anywhere else are text to a model. */
 const MEDIA_KEY = /^((image|video|audio|file)_url|file_data|data|image|images|video|audio|b64_json)$/;

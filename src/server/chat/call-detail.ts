@@ -5,8 +5,8 @@ import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { isPerImagePrice, type PerImagePrice, perImageFacts } from './image-pricing.ts';
 import { EMBEDDINGS } from './openai-dialects.ts';
+import { isPerImagePrice, type PerImagePrice, perImageFacts } from './per-image-price.ts';
 
 /** Where a call comes from and what it is for. */
 export interface CallOrigin {

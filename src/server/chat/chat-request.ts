@@ -4,7 +4,7 @@ import { AppError, invalidRequest } from '../platform/errors.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { type BodyContents, inspectBody } from './body-inspection.ts';
 import type { Dialect } from './dialect.ts';
-import { findMembers, insertMember, removeMember, setMember } from './json-members.ts';
+import { findProperties, insertProperty, removeProperty, setProperty } from './edit-json-bytes.ts';
 import { findGovernedOptions, type GovernedOption } from './option-rules.ts';
 
 /** A model call as its caller made it. */
@@ -127,7 +127,7 @@ function assertUnambiguousMembers(
     const quoted = `"${name}"`;
     const at = bytes.indexOf(quoted);
     const mayBeDuplicate = at !== bytes.lastIndexOf(quoted) || bytes.includes(ESCAPED_LETTER_PREFIX);
-    if (mayBeDuplicate && findMembers(bytes, name).length > 1) throw invalidRequest(`${name} is given twice.`, name);
+    if (mayBeDuplicate && findProperties(bytes, name).length > 1) throw invalidRequest(`${name} is given twice.`, name);
   }
 }
 
@@ -207,32 +207,32 @@ export interface UpstreamChanges {
 export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTools }: UpstreamChanges): Buffer {
   let { rawBody: bytes } = request;
   const { limitContainer, upstreamPath } = request.dialect;
-  if (model !== request.model && upstreamPath === undefined) bytes = setMember(bytes, 'model', JSON.stringify(model));
+  if (model !== request.model && upstreamPath === undefined) bytes = setProperty(bytes, 'model', JSON.stringify(model));
   // A limit that is written twice in there is not seen by the check of the members.
   const repeats = (key: string): boolean => bytes.indexOf(`"${key}"`) !== bytes.lastIndexOf(`"${key}"`);
   if (limitContainer !== undefined && limit === undefined && request.dialect.maxTokensKeys.some(repeats))
-    bytes = setMember(bytes, limitContainer, JSON.stringify(limitsOf(request.body, limitContainer)));
+    bytes = setProperty(bytes, limitContainer, JSON.stringify(limitsOf(request.body, limitContainer)));
   if (limit !== undefined && limitContainer !== undefined) {
     const config = { ...limitsOf(request.body, limitContainer), [limit.key]: limit.tokens };
-    bytes = setMember(bytes, limitContainer, JSON.stringify(config));
+    bytes = setProperty(bytes, limitContainer, JSON.stringify(config));
   } else if (limit !== undefined) {
     const value = String(limit.tokens);
     bytes = Object.hasOwn(request.body, limit.key)
-      ? setMember(bytes, limit.key, value)
-      : insertMember(bytes, limit.key, value);
+      ? setProperty(bytes, limit.key, value)
+      : insertProperty(bytes, limit.key, value);
   }
   if (request.stream && request.dialect.streamUsageIsOptIn && !request.wantsUsage) {
     const options = JSON.stringify({ ...asObject(request.body.stream_options), include_usage: true });
     bytes = Object.hasOwn(request.body, 'stream_options')
-      ? setMember(bytes, 'stream_options', options)
-      : insertMember(bytes, 'stream_options', options);
+      ? setProperty(bytes, 'stream_options', options)
+      : insertProperty(bytes, 'stream_options', options);
   }
   if (droppedTools.length > 0 && Array.isArray(request.body.tools)) {
     const tools = request.body.tools.filter((_, index) => !droppedTools.includes(index));
     bytes =
       tools.length === 0
-        ? removeMember(removeMember(bytes, 'tools'), 'tool_choice')
-        : setMember(bytes, 'tools', JSON.stringify(tools));
+        ? removeProperty(removeProperty(bytes, 'tools'), 'tool_choice')
+        : setProperty(bytes, 'tools', JSON.stringify(tools));
   }
   return bytes;
 }

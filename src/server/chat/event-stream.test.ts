@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mutated } from '../../../test/mutated-json.ts';
+import { arbitraryMutatedJson } from '../../../test/arbitrary-mutated-json.ts';
 import { EventStream } from './event-stream.ts';
 import { CHAT } from './openai-dialects.ts';
 
@@ -83,7 +83,7 @@ test('nothing passes from an error on, and its text is not charged', () => {
 test('whatever an upstream sends, nothing breaks and no figure is one that cannot be charged', () => {
   fc.assert(
     fc.property(
-      fc.array(mutated([word('a'), USAGE, { error: { message: 'x' } }]), { maxLength: 8 }),
+      fc.array(arbitraryMutatedJson([word('a'), USAGE, { error: { message: 'x' } }]), { maxLength: 8 }),
       cuts,
       (values, sizes) => {
         const stream = new EventStream(CHAT, true);

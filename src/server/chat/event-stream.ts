@@ -2,7 +2,7 @@ import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
-import { removeMember } from './json-members.ts';
+import { removeProperty } from './edit-json-bytes.ts';
 import { parseUsage, type Usage } from './parse-usage.ts';
 import { DONE_DATA, endOfLastEvent, extractData, isCompleteEvent, splitEvents, splitLines } from './sse-events.ts';
 import { mergeFigures, tryParse } from './usage-in-text.ts';
@@ -233,7 +233,7 @@ function findLastUsage(events: string, { usageMarkers, findUsage }: Dialect): Us
 
 /** The event without its usage, as if it had not been requested; every other byte of its data stays. */
 function removeUsage(event: string): string {
-  const data = removeMember(Buffer.from(extractData(event)), 'usage').toString('utf8');
+  const data = removeProperty(Buffer.from(extractData(event)), 'usage').toString('utf8');
   const others = splitLines(event).filter((line) => !line.startsWith('data:'));
   return `${[...others, ...data.split('\n').map((line) => `data: ${line}`)].join('\n')}\n\n`;
 }

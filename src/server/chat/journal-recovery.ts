@@ -11,8 +11,8 @@ import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { EventStream } from './event-stream.ts';
-import { quotaWithPlanFactor } from './image-pricing.ts';
 import { findDialect } from './openai-dialects.ts';
+import { quotaWithPlanFactor } from './per-image-price.ts';
 import {
   type CallMeta,
   IV_BYTES,

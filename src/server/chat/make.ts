@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/caller.ts';
 import type { HttpServer } from '../platform/http/server.ts';
-import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
+import type { ApiKeyLimiter } from '../platform/limits/api-key-limiter.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -29,7 +29,7 @@ export interface ChatDependencies {
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
   readonly outbound: OutboundClient;
   readonly authenticator: Authenticator;
-  readonly keyLimiter: KeyLimiter;
+  readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
   readonly requestLog: Pick<RequestLog, 'addRefused'>;
   readonly clock: Clock;

@@ -17,12 +17,12 @@ import type { CallCharge } from './call-charge.ts';
 import type { CallEnd } from './call-detail.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
-import { parseCompleteResponse } from './complete-response.ts';
 import type { Dialect } from './dialect.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
 import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
 import { modelCallSpan, usageAttributes } from './model-call-span.ts';
 import type { OutputSpeeds } from './output-speeds.ts';
+import { parseNonStreamedResponse } from './parse-non-streamed-response.ts';
 import type { Usage } from './parse-usage.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
@@ -311,7 +311,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     const { clientResponse, charge } = this.#context;
     const body =
       this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    const result = parseCompleteResponse(body, this.#dialect);
+    const result = parseNonStreamedResponse(body, this.#dialect);
     if (result === 'malformed' || result === 'failure') {
       this.#failBeforeFirstByte(result === 'malformed' ? malformedResponse() : this.#readUpstreamError());
       return;

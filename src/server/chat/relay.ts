@@ -6,7 +6,7 @@ import type { FindPlanTerms } from '../plans/plan-terms.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
-import type { Admission, KeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
+import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/api-key-limiter.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -17,11 +17,11 @@ import { toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
-import { type PerImagePrice, perImageQuota } from './image-pricing.ts';
 import type { ImageTaskRelay } from './image-task-relay.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
 import { CHAT, EMBEDDINGS, IMAGES } from './openai-dialects.ts';
 import { reservedOutputTokens } from './output-limit.ts';
+import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
 import { prepareExchange, upstreamDialect } from './upstream-exchange.ts';
 
@@ -30,7 +30,7 @@ export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinish
   readonly imageRelay: ImageTaskRelay;
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
   readonly clock: Clock;
-  readonly keyLimiter: Pick<KeyLimiter, 'admit'>;
+  readonly keyLimiter: Pick<ApiKeyLimiter, 'admit'>;
   readonly findPlanTerms: FindPlanTerms;
   readonly requestLog: Pick<RequestLog, 'addRefused'>;
 }

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { reserveCalls } from '../../../test/chat/reserved-calls.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { reserveCalls } from '../../../test/chat/reserve-calls.ts';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';

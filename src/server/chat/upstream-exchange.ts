@@ -4,7 +4,7 @@ import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
 import { MESSAGES } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
-import { findCodec } from './conversion/codecs.ts';
+import { findCodec } from './conversion/dialect-codecs.ts';
 import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';

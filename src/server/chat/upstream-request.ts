@@ -1,6 +1,6 @@
 import type { Channel } from '../channels/channel-directory.ts';
 import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
-import { chatAuthorization } from '../upstreams/chat-authorization.ts';
+import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
 
 export interface UpstreamTimeouts {
   /** Time until the response begins; a response that is not streamed begins when it is complete. */
@@ -20,7 +20,7 @@ function ownHeaders(channel: Channel): Readonly<Record<string, string>> {
   const headers = {
     'accept-encoding': 'identity',
     'content-type': 'application/json',
-    ...chatAuthorization(channel.vendor, apiKeyOf(channel)),
+    ...chatAuthorizationHeaders(channel.vendor, apiKeyOf(channel)),
     ...channel.extraHeaders,
   };
   headersOfChannel.set(channel, headers);

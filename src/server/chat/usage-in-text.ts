@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../contract/is-object.ts';
-import { parseJson } from '../platform/json.ts';
+import { parseJson } from '../platform/parse-json.ts';
 import { parseUsage, type Usage } from './parse-usage.ts';
 
 /** Figures of an earlier and of a later event of one stream; what the later one leaves out or null stands as it was. */

@@ -1,8 +1,8 @@
-import * as endpoints from '../../contract/device-clients.ts';
+import * as endpoints from '../../contract/admin-device-clients.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ClientListItem } from './client-service.ts';
 import type { DeviceAuth } from './make.ts';

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { HOUR_MS } from '../../contract/time.ts';
 
 const STEP_MS = 30_000;
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let ada: TestUser;
   let totp: TOTP;
   /** Every call steps the clock, because a TOTP step counts once. */

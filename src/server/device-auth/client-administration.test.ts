@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { hasValidChecksum } from '../platform/random-tokens.ts';
 
 const PATH = '/api/admin/device-clients';
@@ -29,7 +29,7 @@ interface AuditRow {
 }
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let root: TestUser;
   let ada: TestUser;
   before(async () => {

@@ -4,7 +4,7 @@ import type { AuditEntry, AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import { hashToken, isSameSecret, randomText, randomToken } from '../platform/random-tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ClientRow, ClientSort, ClientStore, SecretRow } from './client-store.ts';

@@ -1,4 +1,4 @@
-import type { CLIENT_SORTS } from '../../contract/device-clients.ts';
+import type { CLIENT_SORTS } from '../../contract/admin-device-clients.ts';
 import type { Page } from '../../contract/schemas.ts';
 import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type DeviceFixture, startDeviceService, type Tokens } from '../../../test/device-auth/device-fixture.ts';
+import {
+  type DeviceAuthFixture,
+  startDeviceService,
+  type Tokens,
+} from '../../../test/device-auth/device-auth-fixture.ts';
 
 /** T10 and T32: what each kind of credential gives access to. `in`: 2xx or a business failure; otherwise the status. */
 const ROUTES = [
@@ -34,7 +38,7 @@ const TABLE: Readonly<Record<string, readonly (number | 'in')[]>> = {
 };
 
 describe('T10 and T32: credentials and routes', () => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let userId: number;
   const credentials = new Map<string, string>();
 

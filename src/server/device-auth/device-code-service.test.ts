@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DeviceCodeStore } from './device-code-store.ts';
 import { formatUserCode, newUserCode } from './user-code.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let ada: TestUser;
   let bob: TestUser;
   before(async () => {

@@ -12,16 +12,16 @@ import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
-import type { RequestOrigin } from '../platform/http/actor.ts';
+import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import { hashToken, randomText } from '../platform/random-tokens.ts';
 import { truncateCodePoints } from '../platform/well-formed-text.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ApprovalCheck, Approver } from './approval-check.ts';
 import type { ClientService } from './client-service.ts';
+import { ERROR_BY_STATUS, toDeviceCodeStatus } from './device-code-status.ts';
 import type { DeviceCodeRow, DeviceCodeStore } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
-import { ERROR_BY_STATUS, toDeviceStatus } from './device-status.ts';
 import { ENDED_CODE_RETENTION_MS } from './lifetimes.ts';
 import { newDeviceNotice } from './notices.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
@@ -100,7 +100,7 @@ export class DeviceCodeService {
     const now = clock.now();
     const code = userCode === undefined ? undefined : await store.findByUserCode(userCode, now);
     await (code === undefined ? rateLimits.recordUnknownCode(clientIp) : rateLimits.assertMayLookUp(clientIp));
-    return { status: toDeviceStatus(code, now), code };
+    return { status: toDeviceCodeStatus(code, now), code };
   }
 
   /** A code that can still be decided. @throws user_code_invalid, user_code_expired, user_code_processed, rate_limit_exceeded */
@@ -240,7 +240,7 @@ export class DeviceCodeService {
   async #toRefusal(trx: Trx, userCode: string): Promise<AppError> {
     const { store, clock } = this.#dependencies;
     const now = clock.now();
-    const status = toDeviceStatus(await store.findByUserCode(userCode, now, trx), now);
+    const status = toDeviceCodeStatus(await store.findByUserCode(userCode, now, trx), now);
     return new AppError(status === 'pending' ? 'user_code_processed' : ERROR_BY_STATUS[status]);
   }
 }

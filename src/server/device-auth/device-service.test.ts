@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 interface Listed {
   readonly id: number;
@@ -11,7 +11,7 @@ interface Listed {
 }
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let ada: TestUser;
   let eve: TestUser;
   before(async () => {

@@ -3,7 +3,7 @@ import type { Page } from '../../contract/schemas.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Database } from '../platform/db/database.ts';
 import { notExistError } from '../platform/errors.ts';
-import type { RequestOrigin } from '../platform/http/actor.ts';
+import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import type { Tables } from '../tables.ts';
 import type { AuthorizationStore } from './authorization-store.ts';
 import type { DeviceCodeStore } from './device-code-store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Trx } from '../tables.ts';
 import { AuthorizationStore } from './authorization-store.ts';
 import { DeviceCodeStore, toDeviceCode } from './device-code-store.ts';

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
 import {
   CLI,
   type Credentials,
-  type DeviceFixture,
+  type DeviceAuthFixture,
   startDeviceService,
   type Tokens,
-} from '../../../test/device-auth/device-fixture.ts';
+} from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import { POLL_CHECKS } from './poll-checks.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let ada: TestUser;
   let other: Credentials;
   before(async () => {

@@ -6,7 +6,7 @@ import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError } from '../platform/errors.ts';
-import type { RequestOrigin } from '../platform/http/actor.ts';
+import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import { hashToken, randomToken } from '../platform/random-tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { startDeviceRules } from '../../../test/device-auth/device-rules-fixture.ts';
+import { startDeviceAuthWithoutHttp } from '../../../test/device-auth/device-auth-without-http-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DISABLED } from '../../contract/account-fields.ts';
 
 const ORIGIN = { address: '127.0.0.1', requestId: 'r' };
 
 forEachDatabase((_name, open) => {
   it('T13: an account that was disabled after its request was authenticated decides nothing', async () => {
-    const { accounts, codes } = await startDeviceRules(await open());
+    const { accounts, codes } = await startDeviceAuthWithoutHttp(await open());
     const person = await accounts.newUser('banned');
     const device = { clientId: 'reelgate-cli', clientName: '', deviceId: '', userAgent: '', address: '127.0.0.1' };
     const { userCode } = await codes.issue(device);

@@ -1,19 +1,19 @@
 import * as endpoints from '../../contract/device-auth.ts';
-import { formatMessage } from '../../contract/messages/messages.ts';
+import { formatMessage } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { done, list, toPage } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { Accounts } from '../accounts/make.ts';
 import { AppError } from '../platform/errors.ts';
-import { toRequestOrigin } from '../platform/http/actor.ts';
+import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import { toLoginClientFacts } from '../platform/http/login-client-facts.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import { logInForCode } from './code-login.ts';
 import type { DeviceService } from './device-service.ts';
 import type { OnPendingPoll } from './device-token-service.ts';
+import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
 import { PollRateTracker } from './poll-rate.ts';
 import { toVerificationLinks } from './verification-links.ts';
@@ -61,7 +61,7 @@ function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, b
 
   routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
     const client = toLoginClientFacts(request, cookies.knownDeviceOf(reply));
-    const outcome = await logInForCode({ codes, rateLimits, logins: accounts.logins }, body, client);
+    const outcome = await logInForDeviceCode({ codes, rateLimits, logins: accounts.logins }, body, client);
     if (outcome.step === 'second') {
       cookies.setPending(reply, outcome.pending);
       return { success: true as const, data: { require_2fa: true as const } };

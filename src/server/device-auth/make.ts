@@ -14,12 +14,12 @@ import { ApprovalCheck } from './approval-check.ts';
 import { AuthorizationStore, type DeviceUse } from './authorization-store.ts';
 import { ClientService } from './client-service.ts';
 import { ClientStore } from './client-store.ts';
-import { LOGIN_PURPOSE } from './code-login.ts';
 import { DeviceCodeService } from './device-code-service.ts';
 import { DeviceCodeStore } from './device-code-store.ts';
 import { DeviceRevocation, type OnDevicesRevoked } from './device-revocation.ts';
 import { DeviceService } from './device-service.ts';
 import { DeviceTokenService } from './device-token-service.ts';
+import { LOGIN_PURPOSE } from './login-for-device-code.ts';
 import { type DeviceRateLimitConfig, DeviceRateLimits } from './rate-limits.ts';
 
 const DELETE_BATCH = 1_000;

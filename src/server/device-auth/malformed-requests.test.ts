@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
 /** Values of other types where a string is required, and invalid strings. */
@@ -107,7 +107,7 @@ const toText = (junk: unknown): string => (typeof junk === 'string' ? junk : JSO
 const TABLES = ['device_codes', 'device_authorizations', 'device_refresh_tokens', 'device_clients', 'tokens'] as const;
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let ada: TestUser;
   let root: TestUser;
   let asked = 0;

@@ -1,7 +1,7 @@
-import { LOCALES } from '../../contract/messages/messages.ts';
+import { LOCALES } from '../../contract/localized-messages/format-message.ts';
 import * as endpoints from '../../contract/oauth.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
-import { toRequestOrigin } from '../platform/http/actor.ts';
+import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ClientCredentials, OnPendingPoll } from './device-token-service.ts';

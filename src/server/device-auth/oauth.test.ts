@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
-import { CLI, type DeviceFixture, freePort, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import {
+  CLI,
+  type DeviceAuthFixture,
+  freePort,
+  startDeviceService,
+} from '../../../test/device-auth/device-auth-fixture.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
 /** Form posts to the OAuth endpoints, with the status and the headers of the response. */
-async function post(service: DeviceFixture, path: string, form: Record<string, string> | string, headers = {}) {
+async function post(service: DeviceAuthFixture, path: string, form: Record<string, string> | string, headers = {}) {
   const payload = typeof form === 'string' ? form : new URLSearchParams(form).toString();
   const answer = await service.app.http.fastify.inject({
     method: 'POST',
@@ -18,7 +23,7 @@ async function post(service: DeviceFixture, path: string, form: Record<string, s
 }
 
 describe('the standard face', () => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let issuer: string;
   before(async () => {
     const port = String(await freePort());

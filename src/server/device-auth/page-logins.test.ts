@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let ada: TestUser;
   before(async () => {
     service = await startDeviceService(await freshUrl());

@@ -1,21 +1,21 @@
 import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/authorization-pages.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
-import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError } from '../platform/errors.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
-import { toRequestOrigin } from '../platform/http/actor.ts';
+import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import { toLoginClientFacts } from '../platform/http/login-client-facts.ts';
-import { respondWithPage } from '../platform/http/page-failure.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
+import { respondWithPage } from '../platform/http/respond-with-page.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { randomToken } from '../platform/random-tokens.ts';
-import { logInForCode } from './code-login.ts';
+import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
-import { FormGuard } from './pages/form-guard.ts';
+import { CsrfProtection } from './pages/csrf-protection.ts';
 import { type PageContext, pagePath } from './pages/layout.ts';
 import { PAGE_STEPS, PageRenderer } from './pages/page-renderer.ts';
 import { TEXTS } from './pages/texts.ts';
@@ -76,7 +76,7 @@ function addLoginForms(
       visits.assertOwnForm(visit, 'login', body.form);
       const login = { user_code: body.code, username: body.username, password: body.password };
       const client = toLoginClientFacts(request, cookies.knownDeviceOf(reply));
-      const outcome = await logInForCode({ ...deviceAuth, logins: accounts.logins }, login, client);
+      const outcome = await logInForDeviceCode({ ...deviceAuth, logins: accounts.logins }, login, client);
       if (outcome.step === 'second') {
         cookies.setPending(reply, outcome.pending);
         return redirectToPage(visit, PAGE_STEPS.secondStep);
@@ -169,14 +169,14 @@ function addDecisionForms(
 
 /** Opens page visits, and checks that a form was shown by this service to this browser. */
 class PageVisits {
-  readonly #guard: FormGuard;
+  readonly #guard: CsrfProtection;
   readonly #clock: Clock;
   readonly #secure: boolean;
   readonly #site: { readonly siteName: string };
 
   constructor({ masterKey, clock, secure, site }: PageRouteDependencies) {
     this.#site = site;
-    this.#guard = new FormGuard(masterKey);
+    this.#guard = new CsrfProtection(masterKey);
     this.#clock = clock;
     this.#secure = secure;
   }

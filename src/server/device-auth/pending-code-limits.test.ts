@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   before(async () => {
     service = await startDeviceService(await freshUrl(), { env: { DEVICE_LIVE_CODES_PER_ADDRESS: '20' } });
   });

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { DeviceClient } from './client-service.ts';
+import { toDeviceCodeStatus } from './device-code-status.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
-import { toDeviceStatus } from './device-status.ts';
 
 /** What is known when a device polls. */
 export interface Poll {
@@ -17,8 +17,8 @@ interface TokenCheck {
   isFailing(poll: Poll): boolean;
 }
 
-const hasStatus = (state: ReturnType<typeof toDeviceStatus>) => (poll: Poll) =>
-  toDeviceStatus(poll.code, poll.now) === state;
+const hasStatus = (state: ReturnType<typeof toDeviceCodeStatus>) => (poll: Poll) =>
+  toDeviceCodeStatus(poll.code, poll.now) === state;
 
 /**
  * The order of the checks of a poll; the first check that fails determines the error. The format of the request is checked

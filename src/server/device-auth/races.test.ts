@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { type DeviceFixture, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 /** Runs many at the same moment, spread over the processes. */
 const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]> =>
@@ -14,11 +14,11 @@ const ROUNDS = Number(process.env.RACE_ROUNDS ?? '8');
 
 forEachDatabase((dialect, _open, freshUrl) => {
   /** Two processes' worth of the service on PostgreSQL; SQLite has one process. */
-  let services: DeviceFixture[];
-  let first: DeviceFixture;
+  let services: DeviceAuthFixture[];
+  let first: DeviceAuthFixture;
   let ada: TestUser;
   let bob: TestUser;
-  const on = (index: number): DeviceFixture => services[index % services.length] ?? first;
+  const on = (index: number): DeviceAuthFixture => services[index % services.length] ?? first;
 
   before(async () => {
     const url = await freshUrl();
@@ -33,7 +33,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     for (const service of services) await service.app.close();
   });
 
-  const as = (service: DeviceFixture, person: TestUser): TestUser => {
+  const as = (service: DeviceAuthFixture, person: TestUser): TestUser => {
     const same = service.anonymous();
     same.id = person.id;
     for (const [name, value] of person.cookies) same.cookies.set(name, value);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { PASSWORD } from '../../../test/accounts/test-user.ts';
-import { CLI, freePort, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { CLI, freePort, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { DEVICE_GRANT } from '../../contract/oauth.ts';
 import { openLog } from '../platform/log.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, startDeviceService } from '../../../test/device-auth/device-fixture.ts';
+import { CLI, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 forEachDatabase((_name, _open, freshUrl) => {
   it('signs a device in, refreshes and logs out, with exactly the documented keys', async () => {

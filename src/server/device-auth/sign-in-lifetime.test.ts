@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../test/databases.ts';
-import { CLI, type DeviceFixture, startDeviceService, type Tokens } from '../../../test/device-auth/device-fixture.ts';
-import { formatMessage } from '../../contract/messages/messages.ts';
+import {
+  CLI,
+  type DeviceAuthFixture,
+  startDeviceService,
+  type Tokens,
+} from '../../../test/device-auth/device-auth-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { formatMessage } from '../../contract/localized-messages/format-message.ts';
 import { DAY_MS } from '../../contract/time.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
-  let service: DeviceFixture;
+  let service: DeviceAuthFixture;
   let liv: TestUser;
   let kept: Tokens;
   before(async () => {

@@ -3,20 +3,20 @@ import { describe, it } from 'node:test';
 import { HOUR_MS } from '../../contract/time.ts';
 import { hashToken } from '../platform/random-tokens.ts';
 import { verifyClientSecret } from './client-service.ts';
+import { toDeviceCodeStatus } from './device-code-status.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
-import { toDeviceStatus } from './device-status.ts';
-import { FormGuard } from './pages/form-guard.ts';
+import { CsrfProtection } from './pages/csrf-protection.ts';
 import { formatRequestTime } from './pages/format-request-time.ts';
 import { findPollFailure, isComplete } from './poll-checks.ts';
 import { formatUserCode, parseUserCode, toSingleLine } from './user-code.ts';
 
 describe('the state of a code', () => {
   it('is expired from its end on, unless it was decided', () => {
-    assert.equal(toDeviceStatus(undefined, 0), 'invalid');
-    assert.equal(toDeviceStatus({ status: 'pending', expires_at: 5 }, 4), 'pending');
-    assert.equal(toDeviceStatus({ status: 'pending', expires_at: 5 }, 5), 'expired');
+    assert.equal(toDeviceCodeStatus(undefined, 0), 'invalid');
+    assert.equal(toDeviceCodeStatus({ status: 'pending', expires_at: 5 }, 4), 'pending');
+    assert.equal(toDeviceCodeStatus({ status: 'pending', expires_at: 5 }, 5), 'expired');
     for (const status of ['approved', 'denied', 'used'] as const)
-      assert.equal(toDeviceStatus({ status, expires_at: 5 }, 9), status);
+      assert.equal(toDeviceCodeStatus({ status, expires_at: 5 }, 9), status);
   });
 
   const complete = {
@@ -70,7 +70,7 @@ describe('the code a person types', () => {
 });
 
 describe('the forms of the pages', () => {
-  const guard = new FormGuard(Buffer.alloc(32, 1));
+  const guard = new CsrfProtection(Buffer.alloc(32, 1));
   const binding = { browser: 'b', session: 's', code: 'BCDFGHJK' };
   const value = guard.issue('approve', binding, 0);
 
@@ -86,7 +86,7 @@ describe('the forms of the pages', () => {
   it('cannot be made longer or forged', () => {
     const [, signature] = value.split('.');
     assert.equal(guard.check(`${9 * HOUR_MS}.${signature}`, 'approve', binding, 0), false);
-    assert.equal(new FormGuard(Buffer.alloc(32, 2)).check(value, 'approve', binding, 0), false);
+    assert.equal(new CsrfProtection(Buffer.alloc(32, 2)).check(value, 'approve', binding, 0), false);
     for (const junk of ['', '.', value.slice(0, -1), `${9 * HOUR_MS}.`])
       assert.equal(guard.check(junk, 'approve', binding, 0), false);
   });

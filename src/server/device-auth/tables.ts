@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import { CLI_CLIENT } from '../../contract/cli-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../contract/cli-oauth-client.ts';
 import type { Migration, MigrationTransaction, UntypedTables } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
 import type { Dialect } from '../platform/db/sql-dialect.ts';
@@ -103,10 +103,10 @@ async function createClients(trx: MigrationTransaction, { int64, bool, text, aut
     .on('device_client_secrets')
     .column('client_id')
     .execute();
-  const row = { client_id: CLI_CLIENT.id, created_at: Date.now() };
-  const secret = { hash: hashToken(CLI_CLIENT.secret), hint: CLI_CLIENT.secret.slice(0, 8) };
+  const row = { client_id: CLI_OAUTH_CLIENT.id, created_at: Date.now() };
+  const secret = { hash: hashToken(CLI_OAUTH_CLIENT.secret), hint: CLI_OAUTH_CLIENT.secret.slice(0, 8) };
   const insert = (table: string, values: UntypedTables[string]) => trx.insertInto(table).values(values).execute();
-  await insert('device_clients', { ...row, name: CLI_CLIENT.name, enabled: 1 });
+  await insert('device_clients', { ...row, name: CLI_OAUTH_CLIENT.name, enabled: 1 });
   await insert('device_client_secrets', { ...row, ...secret });
 }
 

@@ -1,8 +1,8 @@
-import { candidatesOf, nameUsers } from './account-names.ts';
-import type { CatalogImportStore } from './catalog-store.ts';
+import { candidatesOf, nameUsers } from './assign-account-names.ts';
+import type { CatalogImportStore } from './catalog-import-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './dry-run.ts';
 import { addEndedTasks } from './ended-tasks.ts';
-import type { GroupImportStore } from './group-store.ts';
+import type { GroupImportStore } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { valuesOf } from './mapped-rows.ts';

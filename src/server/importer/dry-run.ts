@@ -1,4 +1,4 @@
-import { candidatesOf, nameUsers } from './account-names.ts';
+import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import { withIdRemarks } from './ended-tasks.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedRowsStore } from './imported-rows-store.ts';

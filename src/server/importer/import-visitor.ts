@@ -1,11 +1,11 @@
 import type { ImportedUsage } from './imported-rows-store.ts';
 import type { ImportedKey } from './mapping/api-keys.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
-import type { ImportedCode } from './mapping/codes.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { ImportedGroup } from './mapping/groups.ts';
 import type { Outcome } from './mapping/outcome.ts';
-import type { ImportedTask } from './mapping/tasks.ts';
+import type { ImportedCode } from './mapping/redemption-codes.ts';
+import type { ImportedTask } from './mapping/unfinished-tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import type { ImportedModel } from './models-to-import.ts';
 import type { SourceSchema } from './source/detect-program.ts';

@@ -1,9 +1,9 @@
 import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
 import type { Executor, Trx } from '../tables.ts';
-import type { NamedUser } from './account-names.ts';
+import type { NamedUser } from './assign-account-names.ts';
 import { ImportProgressStore } from './import-progress-store.ts';
 import type { ImportedKey } from './mapping/api-keys.ts';
-import type { ImportedCode } from './mapping/codes.ts';
+import type { ImportedCode } from './mapping/redemption-codes.ts';
 
 /** Figures of one account, model and day in the source. */
 export interface ImportedUsage {

@@ -6,15 +6,15 @@ import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts'
 import type { ImportedUsage } from './imported-rows-store.ts';
 import { type ImportedKey, mapKey } from './mapping/api-keys.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
-import { mapCode } from './mapping/codes.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/column-values.ts';
 import { type GroupedChannel, planGroups } from './mapping/groups.ts';
 import { skipped } from './mapping/outcome.ts';
+import { mapRedemptionCode } from './mapping/redemption-codes.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
 import { modelsToImport } from './models-to-import.ts';
 import { pagesOf } from './read-pages.ts';
 import { readTasks } from './read-tasks.ts';
-import { readOptions } from './source/options.ts';
+import { readOptions } from './source/read-options-table.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 
 /** Of accounts and channels that name none. */
@@ -230,7 +230,10 @@ async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<strin
 
 async function readCodes(context: ReadContext, visitor: ImportVisitor, found: ImportFindings): Promise<void> {
   for await (const page of pagesOf(context, 'redemptions')) {
-    const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapCode(row, context.now) }));
+    const rows = page.map((row) => ({
+      sourceId: smallIntegerOf(row, 'id'),
+      outcome: mapRedemptionCode(row, context.now),
+    }));
     for (const { sourceId, outcome } of await visitor.codes(rows)) {
       found.add('code', String(sourceId), outcome);
       if (outcome.kind === 'mapped') found.sums.codes += BigInt(outcome.value.quota);

@@ -3,7 +3,7 @@ import type { ImportVisitor, ReadContext } from './import-visitor.ts';
 import { integerOf, smallIntegerOf, textOf } from './mapping/column-values.ts';
 import { mapEndedTask } from './mapping/ended-tasks.ts';
 import { TASK_COLUMNS } from './mapping/source-task.ts';
-import { mapTask, type TaskMapping } from './mapping/tasks.ts';
+import { mapUnfinishedTask, type TaskMapping } from './mapping/unfinished-tasks.ts';
 import { progressOf, readPages } from './read-pages.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
@@ -34,7 +34,7 @@ export async function readTasks(
     }
   }
   for await (const page of readPages(source, 'tasks', report, UNFINISHED)) {
-    const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapTask(row, mapping) }));
+    const rows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUnfinishedTask(row, mapping) }));
     for (const row of page) sums.unfinishedTasks += integerOf(row, 'quota');
     for (const { sourceId, outcome } of await visitor.tasks(rows)) {
       found.add('task', String(sourceId), outcome);

@@ -3,7 +3,7 @@ import type { Trx } from '../tables.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { Outcome } from './mapping/outcome.ts';
-import type { ImportedTask, TaskMapping } from './mapping/tasks.ts';
+import type { ImportedTask, TaskMapping } from './mapping/unfinished-tasks.ts';
 
 /** A task with the ids it has here. */
 export interface NewImportedTask {

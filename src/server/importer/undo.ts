@@ -1,5 +1,5 @@
-import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
-import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
+import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
+import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
 import type { ImportKind } from './tables.ts';
 import type { TaskImportStore } from './task-import-store.ts';
 import type { UndoRow, UndoStore } from './undo-store.ts';

@@ -1,5 +1,5 @@
 import type { Trx } from '../tables.ts';
-import type { ImportedTask } from './mapping/tasks.ts';
+import type { ImportedTask } from './mapping/unfinished-tasks.ts';
 import type { ImportTarget } from './target.ts';
 import { taskIdOf } from './task-import-store.ts';
 import { findTaskOwners, type TaskOwnerDependencies } from './task-owners.ts';

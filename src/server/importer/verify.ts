@@ -1,7 +1,7 @@
-import type { CatalogImportStore, StoredModel } from './catalog-store.ts';
+import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
 import { withNameRemarks } from './dry-run.ts';
 import { findWrongEndedTasks } from './ended-tasks.ts';
-import type { GroupImportStore, StoredGroupPlan } from './group-store.ts';
+import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import { grantRef, type ImportedRowsStore, NO_LOGIN_EMAIL } from './imported-rows-store.ts';
 import { valuesOf } from './mapped-rows.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
 import { HOUR_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';

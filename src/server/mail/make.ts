@@ -4,8 +4,8 @@ import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { MAX_WAITING, MailQueue } from './mail-queue.ts';
 import { MailStore } from './mail-store.ts';
+import { TestMailSender } from './send-test-mail.ts';
 import { type MailSender, SmtpSender } from './smtp-sender.ts';
-import { TestMail } from './test-mail.ts';
 
 export interface MailDependencies {
   readonly config: {
@@ -23,7 +23,7 @@ export interface MailDependencies {
 /** What outgoing mail offers its own routes, other capabilities and app.ts. */
 export interface Mail {
   readonly queue: MailQueue;
-  readonly testMail: TestMail;
+  readonly testMail: TestMailSender;
   countWaiting(): Promise<number>;
 }
 
@@ -35,7 +35,7 @@ export function makeMail({ config, database, clock, log, ...given }: MailDepende
   const queue = new MailQueue({ store, sender, hostname: new URL(baseUrl).hostname, clock, log });
   return {
     queue,
-    testMail: new TestMail({ database, mailer: queue, clock }),
+    testMail: new TestMailSender({ database, mailer: queue, clock }),
     countWaiting: () => store.countDue(clock.now(), MAX_WAITING),
   };
 }

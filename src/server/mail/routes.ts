@@ -1,4 +1,4 @@
-import * as endpoints from '../../contract/mail.ts';
+import * as endpoints from '../../contract/admin-outgoing-mail.ts';
 import { done, ok } from '../../contract/schemas.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Mail } from './make.ts';

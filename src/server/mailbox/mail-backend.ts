@@ -9,7 +9,7 @@ export type MailProtocol = (typeof MAIL_PROTOCOLS)[number];
 export type CheckResult = 'accepted' | 'refused' | 'unknown';
 
 /** The data of a mailbox that a mail server needs. */
-export interface MailboxAccess {
+export interface MailboxServerData {
   /** Lower-case `local@domain`. */
   readonly address: string;
   /** Marks the mailbox as ours on a server that others use too; letters and digits, unique for ever. */
@@ -23,7 +23,7 @@ export interface MailboxAccess {
 }
 
 /** The one application password of a mailbox. */
-export interface AppPasswordAccess {
+export interface AppPasswordServerData {
   /** Names this generation of the password on the mail server; letters and digits, unique for ever. */
   readonly ref: string;
   readonly passwordHash: string;
@@ -79,9 +79,9 @@ export interface MailBackend {
    * Creates the mailbox, or updates an existing one with the same `ref` (password, active).
    * Throws `taken` when the address exists without our `ref` and is not `known` to be ours.
    */
-  ensureMailbox(mailbox: MailboxAccess): Promise<void>;
+  ensureMailbox(mailbox: MailboxServerData): Promise<void>;
   /** Makes this the only application password of ours at the mailbox; earlier ones are gone when it returns. */
-  setAppPassword(address: string, password: AppPasswordAccess): Promise<void>;
+  setAppPassword(address: string, password: AppPasswordServerData): Promise<void>;
   /** Ends the application password with this ref; absent is fine. */
   removeAppPassword(address: string, ref: string): Promise<void>;
   /** Checks each protocol; never throws, never counts against the caller's IP, ends when `signal` aborts. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import {
   APP_PASSWORD,
   APPLY,

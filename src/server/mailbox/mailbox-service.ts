@@ -1,7 +1,7 @@
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, isAppError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';

@@ -1,11 +1,11 @@
 import type { Metrics } from '../platform/metrics.ts';
 import {
-  type AppPasswordAccess,
+  type AppPasswordServerData,
   BackendError,
   type BackendMailbox,
   type CheckResult,
   type MailBackend,
-  type MailboxAccess,
+  type MailboxServerData,
   type MailProtocol,
   type PresentedPassword,
 } from './mail-backend.ts';
@@ -24,11 +24,11 @@ export class MeasuredMailBackend implements MailBackend {
     this.#metrics = metrics;
   }
 
-  ensureMailbox(mailbox: MailboxAccess): Promise<void> {
+  ensureMailbox(mailbox: MailboxServerData): Promise<void> {
     return this.#measured(this.#backend.ensureMailbox(mailbox));
   }
 
-  setAppPassword(address: string, password: AppPasswordAccess): Promise<void> {
+  setAppPassword(address: string, password: AppPasswordServerData): Promise<void> {
     return this.#measured(this.#backend.setAppPassword(address, password));
   }
 

@@ -1,10 +1,10 @@
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
-import { accessFingerprint, toMailboxAccess } from './mailbox-access.ts';
+import { serverDataFingerprint, toMailboxServerData } from './mailbox-server-data.ts';
 import type { AppPasswordRow, MailboxRow, MailboxStore, MailboxWithApp } from './mailbox-store.ts';
 
 /** Points between two steps where a test kills the process. */
@@ -53,7 +53,7 @@ export class Provisioner {
       if ((await store.findById(mailbox.id))?.mailbox.state === 'active') return 'active';
       throw new AppError('mailbox_unfinished');
     }
-    const access = toMailboxAccess(found);
+    const access = toMailboxServerData(found);
     try {
       await backend.ensureMailbox(access);
     } catch (error) {
@@ -68,7 +68,7 @@ export class Provisioner {
     }
     onFaultPoint('apply.backend');
     const activated = await store.transaction(async (trx) => {
-      const done = await store.activate(trx, mailbox.id, accessFingerprint(access));
+      const done = await store.activate(trx, mailbox.id, serverDataFingerprint(access));
       const target = `mailbox:${mailbox.address}`;
       if (done) await auditLog.record(trx, { ...actor, action: 'mailbox.create', target });
       return done;

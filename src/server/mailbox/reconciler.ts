@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, type MailBackend } from './mail-backend.ts';
-import { accessFingerprint, toMailboxAccess } from './mailbox-access.ts';
+import { serverDataFingerprint, toMailboxServerData } from './mailbox-server-data.ts';
 import type { MailboxService } from './mailbox-service.ts';
 import type { MailboxStore } from './mailbox-store.ts';
 
@@ -42,11 +42,11 @@ export class Reconciler {
         await this.#attempt(id, async () => {
           const found = await store.findById(id);
           if (found === undefined) return;
-          const access = toMailboxAccess(found);
-          if (accessFingerprint(access) === found.mailbox.provisioned_access) return;
+          const access = toMailboxServerData(found);
+          if (serverDataFingerprint(access) === found.mailbox.provisioned_access) return;
           await backend.ensureMailbox(access);
           if (!access.active) await backend.endSessions(access.address);
-          await store.setProvisioned(id, accessFingerprint(access));
+          await store.setProvisioned(id, serverDataFingerprint(access));
         });
       }
       if (ids.length < BATCH) return;

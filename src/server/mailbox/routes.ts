@@ -1,8 +1,8 @@
 import { isObject } from '../../contract/is-object.ts';
-import * as endpoints from '../../contract/mailbox.ts';
-import { formatMessage, type MessageKey } from '../../contract/messages/messages.ts';
+import { formatMessage, type MessageKey } from '../../contract/localized-messages/format-message.ts';
+import * as endpoints from '../../contract/mailbox-credentials.ts';
 import { ok } from '../../contract/schemas.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -2,7 +2,7 @@ import * as endpoints from '../../contract/notifications.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { AnnouncementService } from './announcement-service.ts';
 import type { NotificationRow } from './notification-store.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { ALL_ACCOUNTS, type AnnouncementStore, type AnnouncementUpdate } from './announcement-store.ts';
 import type { ChangeSignals } from './change-signals.ts';

@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { formatTimeOfDay, parseTimeOfDay } from './mail-schedule.ts';
 import { type NotificationMailStore, toLocale } from './notification-mail-store.ts';

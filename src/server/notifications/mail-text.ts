@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { MailText } from '../mail/mail-queue.ts';
 import type { MailItem } from './notification-mail-store.ts';
 

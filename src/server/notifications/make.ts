@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { EventWriter } from '../events/event-log.ts';

@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from 'kysely';
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';

@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Notification } from '../../contract/notifications.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { InboxItem } from './inbox-service.ts';

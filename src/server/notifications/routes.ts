@@ -1,6 +1,6 @@
 import * as endpoints from '../../contract/notifications.ts';
 import { done, ok, toPage } from '../../contract/schemas.ts';
-import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
 import { answeredHead, beginEventStream } from '../platform/http/server-sent-events.ts';
 import { toReader } from './inbox-service.ts';
@@ -12,7 +12,7 @@ import { openSseSink } from './sse-writer.ts';
 export interface NotificationRouteDependencies {
   readonly notifications: Pick<Notifications, 'inboxes' | 'mailSettings' | 'streams'>;
   /** Ends a stream with the credential that opened it. */
-  readonly credentialWatch: Pick<CredentialWatch, 'watch'>;
+  readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
   /** Unprocessed tickets and beta applications. */
   readonly countPending: () => Promise<number>;
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Reader } from './inbox-service.ts';
 import { formatCursor, type StreamSink } from './notification-streams.ts';
 import { toNotification } from './presenter.ts';

@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/plans.ts';
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import { parseSort } from '../../contract/sort.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Plans } from './make.ts';
 import { toAdminPackageCard, toCodeListItem, toGrantResponse } from './presenter.ts';

@@ -5,7 +5,7 @@ import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Tables } from '../tables.ts';
 import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow, type PlanSort } from './plan-catalog-store.ts';
 

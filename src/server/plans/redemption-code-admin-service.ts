@@ -5,7 +5,7 @@ import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import { hashToken } from '../platform/random-tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanCatalogStore, PlanRow } from './plan-catalog-store.ts';

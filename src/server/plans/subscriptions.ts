@@ -6,7 +6,7 @@ import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';
 import { toCurrentPlan } from './current-plan.ts';

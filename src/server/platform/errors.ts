@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import type { Localized, MessageKey, MessageParams } from '../../contract/messages/messages.ts';
+import type { Localized, MessageKey, MessageParams } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 
 /** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
@@ -8,7 +8,7 @@ export interface AppErrorOptions {
   readonly params?: MessageParams;
   /** The field at fault, for OpenAI's `error.param`. */
   readonly param?: string;
-  /** Another text of `contract/messages` in place of the code's own. */
+  /** Another text of `contract/localized-messages` in place of the code's own. */
   readonly messageKey?: MessageKey | undefined;
   /** A text for the caller in place of the code's own (an upstream's words). */
   readonly message?: string;

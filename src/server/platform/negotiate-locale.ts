@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/messages/messages.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
 
 /** The language of the response, by Accept-Language (RFC 9110 section 12.5.4); quality values count, others fall back. */
 export function negotiateLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {

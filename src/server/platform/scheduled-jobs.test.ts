@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
 import type { Tables } from '../tables.ts';
 import { manualClock } from './clock.ts';

@@ -1,5 +1,5 @@
-import { LOCALES } from '../../contract/messages/messages.ts';
-import { ACCENT_NAMES } from '../../design/accents.ts';
+import { LOCALES } from '../../contract/localized-messages/format-message.ts';
+import { ACCENT_NAMES } from '../../design/accent-colors.ts';
 import { assertOrigins } from './assert-origins.ts';
 import { createClientIpResolver } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres-url.ts';

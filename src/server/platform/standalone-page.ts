@@ -1,4 +1,4 @@
-import { LOCALES, type Locale } from '../../contract/messages/messages.ts';
+import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
 import { html, type Markup } from './html.ts';
 
 export interface StandalonePage {

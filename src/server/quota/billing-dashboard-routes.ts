@@ -2,12 +2,12 @@ import * as endpoints from '../../contract/ledger-and-usage.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Ledger } from './ledger.ts';
-import type { UsageStore } from './ledger-and-usage-store.ts';
+import type { LedgerReportStore } from './ledger-report-store.ts';
 import { dayOf } from './utc-days.ts';
 
 export interface BillingDashboardDependencies {
   readonly ledger: Ledger;
-  readonly usage: UsageStore;
+  readonly usage: LedgerReportStore;
   /** Quota of one unit of display currency. */
   readonly quotaPerUnit: number;
   /** Name and end (Unix milliseconds) of a token. */

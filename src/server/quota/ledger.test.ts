@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import type { Allowances } from './ledger.ts';
 import { auditLedger } from './ledger-audit-store.ts';

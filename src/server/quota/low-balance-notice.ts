@@ -1,4 +1,4 @@
-import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
+import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { SpendListener } from './ledger.ts';

@@ -1,4 +1,4 @@
-import type { AmountUnit } from '../../contract/amounts.ts';
+import type { AmountUnit } from '../../contract/format-amounts.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -8,11 +8,11 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
 import { refundAbandoned } from './abandoned-reservations.ts';
 import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger.ts';
-import { UsageStore } from './ledger-and-usage-store.ts';
 import { LedgerAuditService } from './ledger-audit-service.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
 import { LedgerCompaction } from './ledger-compaction.ts';
 import { LedgerCompactionStore } from './ledger-compaction-store.ts';
+import { LedgerReportStore } from './ledger-report-store.ts';
 import { notifyLowBalance } from './low-balance-notice.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
@@ -42,7 +42,7 @@ export interface QuotaDependencies {
 
 export interface Quota {
   readonly ledger: Ledger;
-  readonly usage: UsageStore;
+  readonly usage: LedgerReportStore;
   readonly audit: LedgerAuditService;
   /** Returns reservations older than `olderThanMs` whose reference starts with `prefix`. @returns how many */
   refundAbandoned(range: { readonly prefix: string; readonly olderThanMs: number }): Promise<number>;
@@ -72,7 +72,7 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
   });
   return {
     ledger,
-    usage: new UsageStore(database),
+    usage: new LedgerReportStore(database),
     audit: new LedgerAuditService({
       store: new LedgerCheckpointStore(database),
       compaction: new LedgerCompaction({

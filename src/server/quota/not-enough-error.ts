@@ -1,5 +1,5 @@
-import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
-import type { Localized } from '../../contract/messages/messages.ts';
+import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
+import type { Localized } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { AppError } from '../platform/errors.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import fc from 'fast-check';
-import { forEachDatabase } from '../../../test/databases.ts';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import { RequestLog } from '../request-log/request-log.ts';

@@ -1,9 +1,9 @@
 import { groupBy, sumOf } from './grouped-sums.ts';
 import type { Reservation, Trx } from './ledger.ts';
 import { notEnoughError } from './not-enough-error.ts';
+import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount } from './settlement-split.ts';
 import type { ReservationRow } from './store.ts';
-import type { WriterDependencies } from './writer-dependencies.ts';
 
 type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
 
@@ -15,9 +15,9 @@ const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
  * transactions never deadlock. What several reservations take from one row is taken in one write.
  */
 export class Reserver {
-  readonly #dependencies: WriterDependencies;
+  readonly #dependencies: ReserveAndSettleDependencies;
 
-  constructor(dependencies: WriterDependencies) {
+  constructor(dependencies: ReserveAndSettleDependencies) {
     this.#dependencies = dependencies;
   }
 

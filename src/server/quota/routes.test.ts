@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
 import { startHttp } from '../platform/http/http.fixture.ts';
-import type { LedgerFilter, UsageStore } from './ledger-and-usage-store.ts';
+import type { LedgerFilter, LedgerReportStore } from './ledger-report-store.ts';
 import { addQuotaRoutes, type QuotaRouteDependencies } from './routes.ts';
 
 const ENTRY = { id: 1, user_id: 2, kind: 'settle', amount: -5, created_at: 61_999 };
@@ -27,7 +27,7 @@ describe('the ledger by the names callers know', () => {
           const refs = ['task_inner', 'task_same', 'req_x'];
           return { rows: refs.map((ref) => ({ ...ENTRY, ref })), total: 9 };
         },
-      } as unknown as UsageStore,
+      } as unknown as LedgerReportStore,
       tasks: {
         internalIdOf: async (id: string) => (id === 'outer' ? 'task_inner' : undefined),
         publicIds: async (ids: readonly string[]) => {

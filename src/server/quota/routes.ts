@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
+import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import * as lines from '../../contract/ledger-and-usage.ts';
-import { longList, toLongPage } from '../../contract/long-list.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { LedgerEntry, UsageColumn, UsageFilter, UsageRow, UsageStore } from './ledger-and-usage-store.ts';
 import type { LedgerAuditService } from './ledger-audit-service.ts';
+import type { LedgerEntry, LedgerReportStore, UsageColumn, UsageFilter, UsageRow } from './ledger-report-store.ts';
 import { dateOf, dayOf } from './utc-days.ts';
 
 /** The two names of a video: ours, which the ledger refers to, and the one callers know. */
@@ -20,7 +20,7 @@ export interface TaskIdLookup {
 
 export interface QuotaRouteDependencies {
   readonly audit: LedgerAuditService;
-  readonly usage: UsageStore;
+  readonly usage: LedgerReportStore;
   readonly clock: Clock;
   readonly tasks: TaskIdLookup;
 }

@@ -1,4 +1,4 @@
-import type { AmountUnit } from '../../contract/amounts.ts';
+import type { AmountUnit } from '../../contract/format-amounts.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';

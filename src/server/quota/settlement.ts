@@ -10,12 +10,12 @@ import type {
   TokenUsage,
   Trx,
 } from './ledger.ts';
+import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount, type SettlementSplit, splitSettlement } from './settlement-split.ts';
 import type { NewLedgerEntry, ReservationRow } from './store.ts';
 import { dayOf } from './utc-days.ts';
-import type { WriterDependencies } from './writer-dependencies.ts';
 
-interface SettlerDependencies extends WriterDependencies {
+interface SettlerDependencies extends ReserveAndSettleDependencies {
   readonly onSettled: SettlementListener;
   readonly onClosed: CloseListener;
 }

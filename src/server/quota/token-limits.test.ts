@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { forEachDatabase } from '../../../test/databases.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger, type Trx } from '../../../test/ledger-fixture.ts';
 import { auditLedger } from './ledger-audit-store.ts';
 

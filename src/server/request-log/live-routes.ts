@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { streamAllRequests, streamRequests } from '../../contract/requests.ts';
-import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import { streamAllRequests, streamRequests } from '../../contract/request-log.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -13,7 +13,7 @@ import type { ListedRequest, RequestFilter } from './store.ts';
 
 export interface LiveRouteDependencies {
   readonly tail: LiveRequestViews;
-  readonly credentialWatch: Pick<CredentialWatch, 'watch'>;
+  readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
   readonly own: Present<object>;
   readonly all: Present<object>;
 }

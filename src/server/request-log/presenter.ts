@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import type { AdminRequestRow, RequestRow } from '../../contract/requests.ts';
+import type { AdminRequestRow, RequestRow } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time.ts';
-import type { RequestCursor } from './row-order-store.ts';
+import type { RequestCursor } from './request-paging-store.ts';
 import type { GroupFigures } from './statistics-store.ts';
 import type { ListedRequest } from './store.ts';
 

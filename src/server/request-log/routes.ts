@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import * as endpoints from '../../contract/requests.ts';
+import * as endpoints from '../../contract/request-log.ts';
 import { ok } from '../../contract/schemas.ts';
-import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskIdLookup } from '../quota/routes.ts';
 import { toCsv } from './csv-export.ts';
@@ -17,7 +17,7 @@ export interface RequestRouteDependencies {
   readonly requests: Pick<Requests, 'store' | 'statistics' | 'tail'>;
   readonly tasks: Pick<TaskIdLookup, 'publicIds'>;
   /** Ends a live view with the credential that opened it. */
-  readonly credentialWatch: Pick<CredentialWatch, 'watch'>;
+  readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
 }
 
 const DEFAULT_LIMIT = 20;

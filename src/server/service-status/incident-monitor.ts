@@ -1,4 +1,4 @@
-import type { IncidentId } from '../../contract/service-status.ts';
+import type { IncidentId } from '../../contract/admin-service-status.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';

@@ -1,4 +1,4 @@
-import type { IncidentId } from '../../contract/service-status.ts';
+import type { IncidentId } from '../../contract/admin-service-status.ts';
 import type { Sample } from '../platform/on-demand-gauge.ts';
 
 /** The metrics the rules read, without their prefix. */

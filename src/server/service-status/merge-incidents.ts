@@ -1,4 +1,4 @@
-import { INCIDENTS, type IncidentId } from '../../contract/service-status.ts';
+import { INCIDENTS, type IncidentId } from '../../contract/admin-service-status.ts';
 import type { SeenIncident } from './incident-monitor.ts';
 import type { InstanceRow } from './instance-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/database.ts';
-import { toKeyRange } from '../platform/db/key-range.ts';
+import { toKeyRange } from '../platform/db/time-to-key-range.ts';
 import type { Tables } from '../tables.ts';
 
 export interface DayFigures {

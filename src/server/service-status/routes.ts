@@ -1,5 +1,5 @@
+import { getServiceStatus } from '../../contract/admin-service-status.ts';
 import { ok } from '../../contract/schemas.ts';
-import { getServiceStatus } from '../../contract/service-status.ts';
 import { DAY_MS, toSeconds } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,6 +1,6 @@
 import { ok } from '../../contract/schemas.ts';
 import * as endpoints from '../../contract/site-settings.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Site } from './make.ts';
 

@@ -5,7 +5,7 @@ import { type Config, toCamelCase } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Log } from '../platform/log.ts';
 import { ConfigError, type Setting } from '../platform/setting-readers.ts';
 import { SETTINGS } from '../platform/settings.ts';

@@ -5,7 +5,7 @@ import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables } from '../tables.ts';
 import { decisionNotice, newApplicationNotice } from './beta-application-notices.ts';
 import type {

@@ -5,7 +5,7 @@ import type { Sort } from '../../contract/sort.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { listMatching, toMatchOrder } from './list-matching-store.ts';
+import { listMatching, toMatchOrder } from './paged-list-store.ts';
 
 export type BetaApplicationRow = Selectable<Tables['beta_applications']>;
 

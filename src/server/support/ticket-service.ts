@@ -6,7 +6,7 @@ import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { newTicketNotice, ownerReplyNotice, staffReplyNotice, statusChangeNotice } from './ticket-notices.ts';
 import type { ReplyClaim, ReplyRow, TicketFilter, TicketRow, TicketSort, TicketStore } from './ticket-store.ts';

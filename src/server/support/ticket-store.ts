@@ -5,7 +5,7 @@ import { MAX_REPLIES, type TICKET_SORTS, type TicketStatus } from '../../contrac
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { listMatching, toMatchOrder } from './list-matching-store.ts';
+import { listMatching, toMatchOrder } from './paged-list-store.ts';
 
 export type TicketRow = Selectable<Tables['tickets']>;
 export type ReplyRow = Selectable<Tables['ticket_replies']>;

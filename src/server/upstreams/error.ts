@@ -1,4 +1,4 @@
-import type { FailureCause } from '../../contract/failure-causes.ts';
+import type { FailureCause } from '../../contract/video-failure-causes.ts';
 
 /**
  * The closed set of reasons an upstream's error is put into:

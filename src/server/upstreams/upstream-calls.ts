@@ -7,8 +7,8 @@ import {
   OutboundError,
   type OutboundRequest,
 } from '../platform/outbound/outbound-types.ts';
-import { collectBearerToken, collectHeaderSecrets, collectSecrets, maskCredentials } from './credential-mask.ts';
 import { UnsupportedRequestError } from './error.ts';
+import { collectBearerToken, collectHeaderSecrets, collectSecrets, maskCredentials } from './mask-credentials.ts';
 
 /** An account at an upstream, as far as calling it needs to know; a channel is one. */
 export interface UpstreamAccount {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { asObject } from '../../contract/is-object.ts';
-import { chatAuthorization } from '../upstreams/chat-authorization.ts';
+import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
 import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { CredentialCheck } from './adapter.ts';
@@ -32,7 +32,10 @@ export async function checkApiKey(context: AdapterContext, list: ModelList): Pro
   const response = await context.sendJson({
     method: 'GET',
     url: `${context.baseUrl}${list.path}`,
-    headers: { ...chatAuthorization(list.vendor, String(context.credentials.api_key)), accept: 'application/json' },
+    headers: {
+      ...chatAuthorizationHeaders(list.vendor, String(context.credentials.api_key)),
+      accept: 'application/json',
+    },
   });
   if (response.status === 200) return { ok: true, models: parseModelIds(response.json, list) };
   const error = asObject(asObject(response.json)?.error);

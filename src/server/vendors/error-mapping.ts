@@ -1,6 +1,6 @@
-import type { FailureCause } from '../../contract/failure-causes.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../contract/time.ts';
+import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound-types.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/error.ts';
 import type { Json, QueryOutcome } from './adapter.ts';

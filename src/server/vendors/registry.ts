@@ -7,7 +7,7 @@ import { gemini } from './gemini/profile.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';
-import { lifecyclesOf } from './model-lifecycle-table.ts';
+import { lifecyclesOf } from './model-lifecycle-lookup.ts';
 import { openai } from './openai/profile.ts';
 import { runway } from './runway/adapter.ts';
 import { seedance } from './seedance/adapter.ts';

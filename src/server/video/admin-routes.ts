@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import * as endpoints from '../../contract/admin-tasks.ts';
-import { longList, toLongPage } from '../../contract/long-list.ts';
+import * as endpoints from '../../contract/admin-video-tasks.ts';
+import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';

@@ -1,12 +1,12 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
-import type { LongListPage, LongPage } from '../../contract/long-list.ts';
+import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { Database } from '../platform/db/database.ts';
-import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/key-range.ts';
-import { readLongPage } from '../platform/db/read-long-page.ts';
+import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
+import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/time-to-key-range.ts';
 import type { ReceiptTask } from '../request-log/receipt-service.ts';
 import type { Tables } from '../tables.ts';
-import { firstSeqOf } from './imported-history.ts';
+import { firstSeqOfImport } from './imported-ended-task-numbers.ts';
 import { hasStatus, type Task } from './store.ts';
 import { parseTerms } from './task-charge.ts';
 
@@ -122,7 +122,7 @@ export class TaskAdminStore {
     const ranges = await this.#rangesOf(filter);
     const { kysely } = this.#database;
     const matching = kysely.selectFrom('tasks').where((eb) => eb.and(conditions(eb, filter, ranges)));
-    return readLongPage(kysely, matching, 'seq', page, (each) => each.selectAll());
+    return readLargeListPage(kysely, matching, 'seq', page, (each) => each.selectAll());
   }
 
   async insertFailedAttempt(note: FailedAttempt): Promise<void> {
@@ -176,7 +176,7 @@ export class TaskAdminStore {
     const { last } = (await query.executeTakeFirst()) ?? {};
     if (last == null) return undefined;
     const seq = Number(last);
-    return [seq < 0 ? firstSeqOf(seq) : 0, seq + 1];
+    return [seq < 0 ? firstSeqOfImport(seq) : 0, seq + 1];
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FailureCause } from '../../contract/failure-causes.ts';
+import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { ErrorReason, VendorError } from '../upstreams/error.ts';
 
 /** Why a task ended without a video: for people (`cause`), and as the vendor or this service put it. */

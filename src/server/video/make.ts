@@ -1,6 +1,6 @@
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { KeyLimiter } from '../platform/limits/key-limiter.ts';
+import type { ApiKeyLimiter } from '../platform/limits/api-key-limiter.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
@@ -28,6 +28,10 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/url-check.ts';
 import { addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
 import { TaskAdminStore } from './admin-store.ts';
+import { addReconciliationRoutes } from './billing-reconciliation/admin-routes.ts';
+import { DifferenceNotices } from './billing-reconciliation/difference-notices.ts';
+import { Reconciliation, type ReconciliationDependencies } from './billing-reconciliation/reconciliation-service.ts';
+import { ReconciliationStore } from './billing-reconciliation/reconciliation-store.ts';
 import { AccelRedirect } from './deliver/accel-redirect.ts';
 import { ContentDelivery } from './deliver/content-delivery.ts';
 import { DownloadSlots } from './deliver/download-slots.ts';
@@ -36,16 +40,16 @@ import { PlayLinks } from './deliver/play-links.ts';
 import { addPosterRoutes } from './deliver/poster-routes.ts';
 import { addContentRoutes } from './deliver/routes.ts';
 import { UrlRefresher } from './deliver/url-refresher.ts';
-import { VendorDeletion } from './deliver/vendor-deletion.ts';
 import { VendorFiles } from './deliver/vendor-files.ts';
+import { VendorVideoDeletion } from './deliver/vendor-video-deletion.ts';
 import { createVideoCopySources } from './deliver/video-copy-sources.ts';
 import { VideoDeletion } from './deliver/video-deletion.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { addFavouriteRoutes } from './favourites/routes.ts';
 import { FavouriteStore } from './favourites/store.ts';
 import { addNativeRoutes } from './formats/native-routes.ts';
-import { addVendorFormatRoutes } from './formats/routes.ts';
 import { TaskRenderer } from './formats/task-renderer.ts';
+import { addVendorFormatRoutes } from './formats/vendor-format-routes.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { addModelRoutes } from './model-list-routes.ts';
 import { addOwnerVideoRoutes } from './owner-routes.ts';
@@ -53,11 +57,7 @@ import { makePollScheduler } from './poll/make.ts';
 import { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { PollScheduler } from './poll/poll-scheduler.ts';
 import { TaskPoller } from './poll/task-poller.ts';
-import { QuoteService } from './quote-service.ts';
-import { addReconciliationRoutes } from './reconciliation/admin-routes.ts';
-import { DifferenceNotices } from './reconciliation/difference-notices.ts';
-import { Reconciliation, type ReconciliationDependencies } from './reconciliation/reconciliation-service.ts';
-import { ReconciliationStore } from './reconciliation/reconciliation-store.ts';
+import { PriceQuoteService } from './price-quote-service.ts';
 import { addVideoRoutes } from './routes.ts';
 import { addSharePageRoutes } from './shares/page-routes.ts';
 import { addShareRoutes } from './shares/routes.ts';
@@ -68,10 +68,10 @@ import { TaskStore } from './store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
 import { AttemptLog } from './submit/attempt-log.ts';
 import { AttemptRunner } from './submit/attempt-runner.ts';
-import { Submitter } from './submit/submitter.ts';
+import { SubmitService } from './submit/submit-service.ts';
 import { TaskCompletion } from './task-completion.ts';
-import { UnfinishedTaskFigures } from './unfinished-task-figures-store.ts';
-import { VideoDurations } from './video-durations-store.ts';
+import { UnfinishedTaskStatisticsStore } from './unfinished-task-statistics-store.ts';
+import { VideoDurationStatisticsStore } from './video-duration-statistics-store.ts';
 
 export interface VideoDependencies {
   readonly tracing: Tracing;
@@ -93,12 +93,12 @@ export interface VideoDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly access: AccountAccess;
-  readonly credentialWatch: CredentialWatch;
+  readonly credentialWatch: CredentialRevocationWatch;
   readonly passwords: PasswordHasher;
   readonly rateLimits: RateLimits;
   readonly auditLog: AuditLog;
   readonly vault: Vault;
-  readonly keyLimiter: KeyLimiter;
+  readonly keyLimiter: ApiKeyLimiter;
   readonly findPlanTerms: FindPlanTerms;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
@@ -123,7 +123,7 @@ export interface Video {
   readonly adminStore: TaskAdminStore;
   readonly upstreamCalls: UpstreamCalls;
   readonly pollScheduler: PollScheduler;
-  readonly figures: UnfinishedTaskFigures;
+  readonly figures: UnfinishedTaskStatisticsStore;
   /** Opens files of finished videos at their vendors. */
   readonly sources: VideoSources;
   /** Downloads under way. */
@@ -153,14 +153,14 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const { storedFiles } = dependencies.artifacts;
   const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, urlRefresher, downloadSlots });
   const shares = new ShareStore(database);
-  const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion: new VendorDeletion(shared) });
+  const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion: new VendorVideoDeletion(shared) });
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const idempotency = new Idempotency(database, store, clock);
   const attemptLog = new AttemptLog(adminStore, clock, log);
   const attempts = new AttemptRunner({ ...shared, completion, attemptLog });
-  const submitter = new Submitter({ ...shared, idempotency, attempts });
-  const quotes = new QuoteService(submitter, dependencies.outlook);
+  const submitter = new SubmitService({ ...shared, idempotency, attempts });
+  const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
   addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion });
@@ -169,7 +169,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   addModelRoutes(routes, dependencies);
   const accelRedirect = new AccelRedirect(dependencies.accelProxies);
   addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock });
-  const durations = new VideoDurations(database, clock);
+  const durations = new VideoDurationStatisticsStore(database, clock);
   addStudioRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
   addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
   addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
@@ -197,7 +197,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     reconciliations,
     reconciliation,
     jobs: [reconciliation.job],
-    figures: new UnfinishedTaskFigures(database, clock),
+    figures: new UnfinishedTaskStatisticsStore(database, clock),
     sources: createVideoCopySources({ store, vendors, vendorFiles }),
     get openDownloads() {
       return downloadSlots.size;

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
-import { longList, toLongPage } from '../../contract/long-list.ts';
+import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import { ok } from '../../contract/schemas.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { VideoRow } from '../../contract/video-row.ts';
-import type { CredentialWatch } from '../accounts/credential-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, notExistError } from '../platform/errors.ts';
@@ -13,7 +13,7 @@ import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';
-import { isHistory } from './imported-history.ts';
+import { isImportedEndedTask } from './imported-ended-task-numbers.ts';
 import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { Task, TaskFilter, TaskStore } from './store.ts';
 
@@ -22,7 +22,7 @@ export interface OwnerRouteDependencies {
   readonly reader: OwnerTaskReader;
   readonly playLinks: PlayLinks;
   readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
-  readonly credentialWatch: CredentialWatch;
+  readonly credentialWatch: CredentialRevocationWatch;
   readonly vendors: VendorRegistry;
   readonly clock: Clock;
 }
@@ -63,7 +63,7 @@ export function addOwnerVideoRoutes(
     return ok({
       ...toVideoRow(task, posterOf(task)),
       start_time: toSeconds(task.start_time),
-      refunded: task.status === 'FAILURE' && !isHistory(task),
+      refunded: task.status === 'FAILURE' && !isImportedEndedTask(task),
       play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
@@ -84,7 +84,7 @@ export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> 
     fail_reason: task.fail_reason,
     error_code: task.error_code,
     quota: task.price,
-    imported: isHistory(task),
+    imported: isImportedEndedTask(task),
     poster_url: posterUrl,
     submit_time: toSeconds(task.submit_time),
     finish_time: toSeconds(task.finish_time),

@@ -1,5 +1,5 @@
-import { quoteModelVideo } from '../../contract/quotes.ts';
 import * as endpoints from '../../contract/video.ts';
+import { quoteModelVideo } from '../../contract/video-quotes.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -8,7 +8,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
 import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
-import type { QuoteService } from './quote-service.ts';
+import type { PriceQuoteService } from './price-quote-service.ts';
 import type { Task, TaskStore } from './store.ts';
 import {
   type GenerationRequest,
@@ -16,7 +16,7 @@ import {
   parseGenerationRequest,
 } from './submit/generation-request.ts';
 import { submitForToken } from './submit/idempotent-submit.ts';
-import type { Submitter } from './submit/submitter.ts';
+import type { SubmitService } from './submit/submit-service.ts';
 
 /** The default model of OpenAI's client. */
 const DEFAULT_MODEL = 'sora-2';
@@ -30,8 +30,8 @@ const UNSUPPORTED_OPERATIONS = [
 
 export interface VideoRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
-  readonly submitter: Submitter;
-  readonly quotes: QuoteService;
+  readonly submitter: SubmitService;
+  readonly quotes: PriceQuoteService;
   readonly reader: OwnerTaskReader;
   readonly renderer: TaskRenderer;
   readonly store: TaskStore;

@@ -1,10 +1,10 @@
 import { type Selectable, sql } from 'kysely';
-import type { LongListPage, LongPage } from '../../contract/long-list.ts';
+import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import { containsText } from '../platform/db/contains-text.ts';
 import type { Database } from '../platform/db/database.ts';
-import { readLongPage } from '../platform/db/read-long-page.ts';
+import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import { toWellFormedText } from '../platform/well-formed-text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -230,7 +230,7 @@ export class TaskStore {
       );
     }
     if (filter.unfinished === true) query = query.where('next_poll_at', 'is not', null);
-    return readLongPage(kysely, query, 'seq', page, (each) => each.selectAll());
+    return readLargeListPage(kysely, query, 'seq', page, (each) => each.selectAll());
   }
 
   async #oldestSearched(userId: number): Promise<number> {

@@ -1,23 +1,23 @@
+import * as endpoints from '../../contract/console-videos.ts';
 import { done, ok } from '../../contract/schemas.ts';
-import * as endpoints from '../../contract/studio.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
-import type { QuoteService } from './quote-service.ts';
+import type { PriceQuoteService } from './price-quote-service.ts';
 import type { TaskStore } from './store.ts';
 import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
 import { submitForAccount } from './submit/idempotent-submit.ts';
-import type { Submitter } from './submit/submitter.ts';
-import type { VideoDurations } from './video-durations-store.ts';
+import type { SubmitService } from './submit/submit-service.ts';
+import type { VideoDurationStatisticsStore } from './video-duration-statistics-store.ts';
 
 export interface StudioRouteDependencies {
-  readonly durations: VideoDurations;
+  readonly durations: VideoDurationStatisticsStore;
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
   readonly store: TaskStore;
-  readonly submitter: Submitter;
-  readonly quotes: QuoteService;
+  readonly submitter: SubmitService;
+  readonly quotes: PriceQuoteService;
   readonly videoDeletion: VideoDeletion;
 }
 

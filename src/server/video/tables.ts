@@ -1,11 +1,11 @@
 import { type Generated, sql } from 'kysely';
-import type { FailureCause } from '../../contract/failure-causes.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
+import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
 import type { Dialect } from '../platform/db/sql-dialect.ts';
-import { createReconciliations, type ReconciliationTables } from './reconciliation/tables.ts';
+import { createReconciliations, type ReconciliationTables } from './billing-reconciliation/tables.ts';
 
 /** `token_id` of tasks that a person started in the console. */
 export const NO_TOKEN = 0;

@@ -1,7 +1,7 @@
-import type { FailureCause } from '../../contract/failure-causes.ts';
-import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
-import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
+import { FAILURES_EN } from '../../contract/localized-messages/video-failures-en.ts';
+import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures-zh-cn.ts';
 import { isTerminal } from '../../contract/task-states.ts';
+import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';

@@ -7,7 +7,7 @@ import type { CallbackSecrets } from './callback-secrets.ts';
 import type { DeliveryRow, DeliveryStore } from './delivery-store.ts';
 import type { EndpointFailures } from './endpoint-failures.ts';
 import { callbackSecretCell, type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
-import { Lanes } from './lanes.ts';
+import { ReceiverConcurrencyLimits } from './receiver-concurrency-limits.ts';
 import { MAX_TRIES, nextTryAt } from './retry-schedule.ts';
 import { openSecrets } from './signing-secrets.ts';
 import { CALLBACK } from './tables.ts';
@@ -40,7 +40,7 @@ const STOP_MS = 5_000;
  */
 export class Dispatcher {
   readonly #dependencies: DispatcherDependencies;
-  readonly #lanes = new Lanes();
+  readonly #lanes = new ReceiverConcurrencyLimits();
   readonly #inProgress = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
   #timer: NodeJS.Timeout | undefined;

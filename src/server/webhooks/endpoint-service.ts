@@ -10,7 +10,7 @@ import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/http/audit-actor.ts';
 import { randomText } from '../platform/random-tokens.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables, Trx } from '../tables.ts';

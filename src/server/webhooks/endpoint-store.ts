@@ -2,7 +2,7 @@ import type { Selectable, Updateable } from 'kysely';
 import type { Page } from '../../contract/schemas.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
-import type { SealedColumn } from '../platform/reseal.ts';
+import type { SealedColumn } from '../platform/reencrypt-columns.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type EndpointRow = Selectable<Tables['webhook_endpoints']>;

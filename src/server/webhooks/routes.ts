@@ -1,6 +1,6 @@
 import { done, list, ok, toPage } from '../../contract/schemas.ts';
 import * as endpoints from '../../contract/webhooks.ts';
-import { toActor } from '../platform/http/actor.ts';
+import { toActor } from '../platform/http/audit-actor.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
 import type { DeliveryRow } from './delivery-store.ts';
 import type { Webhooks } from './make.ts';

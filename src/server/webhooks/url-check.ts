@@ -1,5 +1,5 @@
 import { invalidRequest } from '../platform/errors.ts';
-import { assertPublicUrl } from '../platform/outbound/private-url-filter.ts';
+import { assertPublicUrl } from '../platform/outbound/assert-no-private-urls.ts';
 
 export interface WebhookUrlRules {
   readonly allowHttp: boolean;

@@ -2,7 +2,7 @@ import { Box, Kbd, Modal, ScrollArea, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
+import { isAdmin, useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import { useReturnFocus } from '../use-return-focus.ts';
 import {
   type CommandPaletteGroup,
@@ -13,7 +13,7 @@ import {
 /** Search over everything there is to go to; the keyboard alone is enough (ARIA Authoring Practices, combobox with a listbox). */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   useReturnFocus();
-  const { t } = useTranslation('palette');
+  const { t } = useTranslation('command-palette');
   const admin = isAdmin(useSelf().data?.role);
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(0);
@@ -121,7 +121,7 @@ function PaletteOption({ id, item, isActive, onOpen, onPoint }: PaletteOptionPro
 }
 
 function NothingFound({ search }: { readonly search: string }) {
-  const { t } = useTranslation('palette');
+  const { t } = useTranslation('command-palette');
   return (
     <Text size="sm" c="dimmed" p="md" role="status">
       {t('none', { search })}
@@ -130,7 +130,7 @@ function NothingFound({ search }: { readonly search: string }) {
 }
 
 function KeyHint() {
-  const { t } = useTranslation('palette');
+  const { t } = useTranslation('command-palette');
   return (
     <Text size="xs" c="dimmed" px="md" py="xs" visibleFrom="sm">
       {t('hint')} · <Kbd size="xs">Ctrl K</Kbd>
@@ -139,7 +139,7 @@ function KeyHint() {
 }
 
 function GroupTitle({ id }: { readonly id: CommandPaletteGroup['id'] }) {
-  const { t } = useTranslation('palette');
+  const { t } = useTranslation('command-palette');
   return (
     <Text size="xs" c="dimmed" fw={600} px="md" pt="sm" pb={4} aria-hidden>
       {t(`groups.${id}`)}

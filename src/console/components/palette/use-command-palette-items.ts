@@ -2,13 +2,13 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminListUsers } from '../../../contract/account-admin.ts';
-import { listTasks } from '../../../contract/admin-tasks.ts';
+import { adminListUsers } from '../../../contract/admin-accounts.ts';
+import { listTasks } from '../../../contract/admin-video-tasks.ts';
 import { listChannels } from '../../../contract/channels.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
-import { listQuery } from '../../data/endpoint-queries.ts';
+import { listQuery } from '../../data/make-endpoint-query.ts';
 import { modelsQuery } from '../../data/model-queries.ts';
-import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
+import { isAdmin, useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import { videosQuery } from '../../data/video-queries.ts';
 import type paletteStrings from '../../strings/en/command-palette.ts';
 import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from '../navigation-sections.ts';
@@ -74,7 +74,7 @@ function usePaletteData(search: string, admin: boolean) {
 
 /** What matches the search, by kind: pages and actions at once, what the service knows a moment later. */
 export function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] {
-  const { t } = useTranslation(['palette', 'app']);
+  const { t } = useTranslation(['command-palette', 'app']);
   const navigate = useNavigate();
   const role = useSelf().data?.role;
   const admin = isAdmin(role);

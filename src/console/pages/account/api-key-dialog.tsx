@@ -2,19 +2,19 @@ import { Button, Group, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { createToken, updateToken } from '../../../contract/tokens.ts';
+import { createToken, updateToken } from '../../../contract/api-tokens.ts';
 import { AmountInput } from '../../components/amount-input.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { ModelsSelect } from '../../components/models-select.tsx';
-import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
+import { OneTimeSecretDialog } from '../../components/one-time-secret-dialog.tsx';
 import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
 import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
 import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
 import { creditsToQuota } from '../../data/credits-to-quota.ts';
-import { useStatus } from '../../data/self-and-status-queries.ts';
+import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
 import { ApiKeyRateLimits, toRateLimitDraft, toRateLimits } from './api-key-rate-limits.tsx';
-import { ConnectPanel } from './connect/connect-panel.tsx';
+import { ConnectPanel } from './connect-clients/connect-panel.tsx';
 
 interface ApiKeyDialogProps {
   readonly apiKey: ApiKey | 'new';
@@ -30,18 +30,18 @@ interface CreatedKey {
 
 /** Creates or changes an API key; a new key is shown here once, with how to use it in each client. */
 export function ApiKeyDialog({ apiKey, onClose }: ApiKeyDialogProps) {
-  const { t } = useTranslation(['account', 'connect']);
+  const { t } = useTranslation(['account', 'connect-clients']);
   const [created, setCreated] = useState<CreatedKey>();
   if (created === undefined) return <ApiKeyForm apiKey={apiKey} onCreated={setCreated} onClose={onClose} />;
   return (
-    <SecretShownOnce title={t('connect:created')} size="xl" onClose={onClose}>
+    <OneTimeSecretDialog title={t('connect-clients:created')} size="xl" onClose={onClose}>
       <Stack>
         <ConnectPanel tokenId={created.id} page={1} apiKey={created.key} allowedModels={created.models} />
         <Group justify="flex-end">
           <Button onClick={onClose}>{t('apiKeys.done')}</Button>
         </Group>
       </Stack>
-    </SecretShownOnce>
+    </OneTimeSecretDialog>
   );
 }
 

@@ -14,7 +14,7 @@ import { useRouteId } from '../../components/use-route-id.ts';
 import { findApiKeyQuery } from '../../data/api-key-queries.ts';
 import { costsQuery, performanceQuery } from '../../data/cost-queries.ts';
 import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-time.ts';
-import { requestsQuery } from '../../data/request-queries.ts';
+import { requestsQuery } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { lengthOf, toRange } from '../costs/day-range.ts';

@@ -6,7 +6,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyField } from '../../components/copy-button.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { useSelf, useStatus } from '../../data/self-and-status-queries.ts';
+import { useSelf, useStatus } from '../../data/signed-in-user-and-site-queries.ts';
 
 export function ManagementTokenSection() {
   const { t } = useTranslation('account');

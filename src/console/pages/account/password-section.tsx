@@ -8,7 +8,7 @@ import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { useSelf } from '../../data/self-and-status-queries.ts';
+import { useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 
 export function PasswordSection() {
   const { t } = useTranslation(['account', 'sign-in']);

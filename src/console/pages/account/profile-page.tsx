@@ -10,8 +10,8 @@ import { useToasts } from '../../components/toasts.tsx';
 import { emailQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-time.ts';
-import { type Self, selfQuery, useSelf, useStatus } from '../../data/self-and-status-queries.ts';
-import { MessagingForm, PhoneForm } from './binding-forms.tsx';
+import { type Self, selfQuery, useSelf, useStatus } from '../../data/signed-in-user-and-site-queries.ts';
+import { BindMessagingAppForm, BindPhoneForm } from './bind-phone-and-messaging-app-forms.tsx';
 import { EmailUnconfirmedNotice } from './email-unconfirmed-notice.tsx';
 
 export function ProfilePage() {
@@ -36,11 +36,11 @@ export function ProfilePage() {
           <SettingsSection title={t('profile.bindings')} subtitle={t('profile.bindingsText')}>
             <Stack gap="lg">
               <BindingStatus name={t('profile.phone')} bound={self.data.phone_bound}>
-                <PhoneForm />
+                <BindPhoneForm />
               </BindingStatus>
               {status?.messaging_binding === true || self.data.messaging_bound ? (
                 <BindingStatus name={t('profile.messaging')} bound={self.data.messaging_bound}>
-                  <MessagingForm />
+                  <BindMessagingAppForm />
                 </BindingStatus>
               ) : null}
             </Stack>

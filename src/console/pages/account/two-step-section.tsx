@@ -9,7 +9,7 @@ import { QrCode } from '../../components/qr-code.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { selfQuery, useSelf } from '../../data/self-and-status-queries.ts';
+import { selfQuery, useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 
 /** Off → secret and QR → code → backup codes, shown once; on → off again by a code. */
 export function TwoStepSection() {

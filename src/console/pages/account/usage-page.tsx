@@ -6,7 +6,7 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
 import { formatDate } from '../../data/format-time.ts';
-import { useSelf } from '../../data/self-and-status-queries.ts';
+import { useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { COST_FILTERS, CostExplorer } from '../costs/cost-explorer.tsx';
 

@@ -6,10 +6,10 @@ import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../../contra
 import { createWebhook, updateWebhook, WEBHOOK_PRESETS, type WebhookPreset } from '../../../contract/webhooks.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { SecretShownOnce } from '../../components/secret-shown-once.tsx';
+import { OneTimeSecretDialog } from '../../components/one-time-secret-dialog.tsx';
 import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
-import { isAdmin, useSelf } from '../../data/self-and-status-queries.ts';
+import { isAdmin, useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import type { Webhook } from '../../data/webhook-queries.ts';
 
 interface WebhookDialogProps {
@@ -28,7 +28,7 @@ export function WebhookDialog({ webhook, onClose }: WebhookDialogProps) {
 export function WebhookSecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const { t } = useTranslation('account');
   return (
-    <SecretShownOnce title={t('webhooks.secretTitle')} onClose={onClose}>
+    <OneTimeSecretDialog title={t('webhooks.secretTitle')} onClose={onClose}>
       <Stack>
         <Alert color="yellow" variant="light">
           {t('webhooks.secretText')}
@@ -36,7 +36,7 @@ export function WebhookSecretDialog({ secret, onClose }: { readonly secret: stri
         <CopyField text={secret} />
         <Button onClick={onClose}>{t('apiKeys.done')}</Button>
       </Stack>
-    </SecretShownOnce>
+    </OneTimeSecretDialog>
   );
 }
 

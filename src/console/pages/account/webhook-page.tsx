@@ -15,7 +15,7 @@ import { callApi } from '../../data/api-client.ts';
 import { type Webhook, webhookQuery } from '../../data/webhook-queries.ts';
 import { WebhookDeliveries } from './webhook-deliveries.tsx';
 import { WebhookDialog, WebhookSecretDialog } from './webhook-dialog.tsx';
-import { WebhookState } from './webhooks-page.tsx';
+import { WebhookState } from './webhook-list-page.tsx';
 
 /** One webhook: its state, what can be done with it, and what was delivered. */
 export function WebhookPage() {

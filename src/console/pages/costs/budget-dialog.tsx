@@ -9,7 +9,7 @@ import { callApi } from '../../data/api-client.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
 import { creditsToQuota } from '../../data/credits-to-quota.ts';
-import { useStatus } from '../../data/self-and-status-queries.ts';
+import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
 
 interface BudgetDialogProps {
   readonly budget: BudgetEntry | 'new';

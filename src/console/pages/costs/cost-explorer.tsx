@@ -10,7 +10,7 @@ import { LazyUsageChart } from '../../components/lazy-usage-chart.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
 import { downloadCsv } from '../../data/download-csv.ts';
-import type { RequestScope } from '../../data/request-queries.ts';
+import type { RequestScope } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
 import { changeOf } from './cost-groups.ts';
 import { CostTable } from './cost-table.tsx';

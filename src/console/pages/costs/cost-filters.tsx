@@ -1,6 +1,6 @@
 import { ApiKeyFilter, ChannelFilter, ModelFilter, UserFilter } from '../../components/list/entity-filters.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
-import type { RequestScope } from '../../data/request-queries.ts';
+import type { RequestScope } from '../../data/request-log-queries.ts';
 
 interface CostFiltersProps {
   readonly scope: RequestScope;

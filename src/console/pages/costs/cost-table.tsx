@@ -7,7 +7,7 @@ import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { RouteLink } from '../../components/route-link.tsx';
 import type { CostGroup, DayRange } from '../../data/cost-queries.ts';
 import { formatMilliseconds } from '../../data/format-time.ts';
-import type { RequestScope } from '../../data/request-queries.ts';
+import type { RequestScope } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
 import { RelativeChange } from './relative-change.tsx';
 import type { ShownGroup } from './use-costs.ts';

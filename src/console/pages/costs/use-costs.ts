@@ -9,7 +9,7 @@ import {
   costsQuery,
   performanceQuery,
 } from '../../data/cost-queries.ts';
-import type { RequestScope } from '../../data/request-queries.ts';
+import type { RequestScope } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
 import { keyOf, toGroupCosts } from './cost-groups.ts';
 import { rangeBefore, type toRange } from './day-range.ts';

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { applyForMailbox, getMailbox } from '../../../contract/mailbox.ts';
+import { applyForMailbox, getMailbox } from '../../../contract/mailbox-credentials.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
@@ -11,7 +11,7 @@ import { SecretField } from '../../components/secret-field.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { useSelf } from '../../data/self-and-status-queries.ts';
+import { useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import { AppPasswordSection } from './app-password-section.tsx';
 
 /** Secrets are fetched when the page is opened and discarded when the user leaves it. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AnswerBuilder } from './answer-builder.ts';
-import { parseTools, toChatRequest } from './chat-body.ts';
 import { chatSamples } from './chat-code-samples.ts';
-import { NO_SETTINGS } from './conversation.ts';
+import { parseTools, toChatRequest } from './chat-request-body.ts';
+import { NO_SETTINGS } from './stored-conversations.ts';
 
 test('an answer is put together from its events: text, thinking in both spellings, tools in pieces, usage', () => {
   const builder = new AnswerBuilder('m');

@@ -1,6 +1,6 @@
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { ChatEvent } from '../../../sdk/chat.ts';
-import type { ToolCall, Turn } from './conversation.ts';
+import type { ToolCall, Turn } from './stored-conversations.ts';
 
 interface ToolDelta {
   readonly index?: number;

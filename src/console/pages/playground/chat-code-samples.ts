@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../../sdk/chat.ts';
-import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-text.ts';
+import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-formatting.ts';
 
 /** Exactly this call as a program, by an API key. */
 export function chatSamples(body: ChatRequest & { readonly stream?: boolean }, origin: string) {

@@ -5,19 +5,19 @@ import { useTranslation } from 'react-i18next';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { parseTools, toChatRequest } from './chat-body.ts';
 import { chatSamples } from './chat-code-samples.ts';
+import { parseTools, toChatRequest } from './chat-request-body.ts';
 import { ChatSettings } from './chat-settings.tsx';
 import { Composer } from './composer.tsx';
+import { MessageView } from './message-view.tsx';
 import {
   type Conversation,
-  forgetConversation,
-  keepConversation,
   NO_SETTINGS,
   readConversations,
+  removeStoredConversation,
+  storeConversation,
   type Turn,
-} from './conversation.ts';
-import { MessageView } from './message-view.tsx';
+} from './stored-conversations.ts';
 import { toStreamed, useChat } from './use-chat.ts';
 
 const newConversation = (settings = NO_SETTINGS): Conversation => ({
@@ -42,7 +42,7 @@ export function ChatPlayground() {
     const answer = await chat.ask(toChatRequest(settings, asked.turns));
     const answered = { ...asked, savedAt: Date.now(), turns: [...asked.turns, answer] };
     setCurrent(answered);
-    setKept(keepConversation(answered));
+    setKept(storeConversation(answered));
   };
   return (
     <Grid gap="lg">
@@ -58,7 +58,7 @@ export function ChatPlayground() {
             kept={kept}
             current={current.id}
             onOpen={setCurrent}
-            onForget={(id) => setKept(forgetConversation(id))}
+            onForget={(id) => setKept(removeStoredConversation(id))}
           />
         </Stack>
       </Grid.Col>

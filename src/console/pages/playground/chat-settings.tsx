@@ -2,7 +2,7 @@ import { JsonInput, NumberInput, Select, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { modelsQuery } from '../../data/model-queries.ts';
-import type { ChatSettings as Settings } from './conversation.ts';
+import type { ChatSettings as Settings } from './stored-conversations.ts';
 
 interface ChatSettingsProps {
   readonly settings: Settings;

@@ -3,7 +3,7 @@ import { IconPhotoPlus, IconPlayerStopFilled, IconSend } from '@tabler/icons-rea
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
-import { readDataUrl } from '../../data/read-data-url.ts';
+import { readFileAsDataUrl } from '../../data/read-file-as-data-url.ts';
 import { ImageStrip } from './image-strip.tsx';
 
 interface ComposerProps {
@@ -26,7 +26,7 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
   const addImages = async (files: readonly File[]): Promise<void> => {
     const fitting = files.filter(({ type, size }) => TYPES.includes(type) && type !== '' && size <= MAX_BYTES);
     if (fitting.length < files.length) toasts.error(t('imageRefused'));
-    const added = await Promise.all(fitting.map(readDataUrl));
+    const added = await Promise.all(fitting.map(readFileAsDataUrl));
     setImages((known) => [...known, ...added]);
   };
   const send = (): void => {

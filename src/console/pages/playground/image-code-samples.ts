@@ -1,4 +1,4 @@
-import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-text.ts';
+import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-formatting.ts';
 
 export interface ImageRequest {
   readonly model: string;

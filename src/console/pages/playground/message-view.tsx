@@ -6,9 +6,9 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormatPrice } from '../../components/credit-amount.tsx';
 import { formatMilliseconds } from '../../data/format-time.ts';
-import { receiptQuery } from '../../data/request-queries.ts';
-import type { Turn } from './conversation.ts';
+import { receiptQuery } from '../../data/request-log-queries.ts';
 import { ImageStrip } from './image-strip.tsx';
+import type { Turn } from './stored-conversations.ts';
 
 /** One message. What a model says is only text: nothing of it becomes a part of the page. */
 export function MessageView({ turn, busy = false }: { readonly turn: Turn; readonly busy?: boolean }) {

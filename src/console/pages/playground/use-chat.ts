@@ -6,7 +6,7 @@ import { parseErrorResponse } from '../../../sdk/errors.ts';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { sendRequest } from '../../data/api-client.ts';
 import { AnswerBuilder } from './answer-builder.ts';
-import type { Turn } from './conversation.ts';
+import type { Turn } from './stored-conversations.ts';
 
 /** The body of a streamed call, as it is sent. */
 export const toStreamed = (request: ChatRequest) => ({

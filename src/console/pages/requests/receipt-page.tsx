@@ -8,14 +8,14 @@ import { DescriptionList, Panel } from '../../components/description-list.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { Page } from '../../components/page.tsx';
-import { PageLoader } from '../../components/page-loader.tsx';
-import { PriceLinesTable } from '../../components/price-lines-table.tsx';
+import { PageLoadingIndicator } from '../../components/page-loading-indicator.tsx';
+import { ReceiptLinesTable } from '../../components/receipt-lines-table.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { SignedAmount } from '../../components/signed-amount.tsx';
 import { useRouteId } from '../../components/use-route-id.ts';
+import { downloadFile } from '../../data/download-file.ts';
 import { formatDateTime, formatMilliseconds } from '../../data/format-time.ts';
-import { type Receipt, receiptQuery } from '../../data/request-queries.ts';
-import { downloadFile } from '../../data/save-blob.ts';
+import { type Receipt, receiptQuery } from '../../data/request-log-queries.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
 
@@ -28,7 +28,7 @@ export function ReceiptPage() {
   return (
     <Page title={t('receipt')} subtitle={<RouteLink to="/account/requests">{t('all')}</RouteLink>}>
       {receipt.error === null ? (
-        <PageLoader />
+        <PageLoadingIndicator />
       ) : (
         <ErrorAlert error={receipt.error} retry={() => void receipt.refetch()} />
       )}
@@ -66,7 +66,7 @@ function ReceiptDetails({ receipt }: { readonly receipt: Receipt }) {
         </Panel>
         {receipt.lines.length === 0 ? null : (
           <Panel title={t('linesTitle')}>
-            <PriceLinesTable lines={receipt.lines} total={receipt.charged} />
+            <ReceiptLinesTable lines={receipt.lines} total={receipt.charged} />
           </Panel>
         )}
         <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>

@@ -5,7 +5,7 @@ import type { Column } from '../../components/data-table.tsx';
 import { EntityLink } from '../../components/entity-link.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { formatMilliseconds, formatMoment } from '../../data/format-time.ts';
-import type { RequestEntry } from '../../data/request-queries.ts';
+import type { RequestEntry } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
 import { currentLanguage } from '../../strings/language.ts';
 

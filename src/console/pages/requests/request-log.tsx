@@ -13,7 +13,12 @@ import { ChoiceFilter, FilterBar } from '../../components/list/filter-bar.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { downloadRequests, type RequestEntry, type RequestScope, requestsQuery } from '../../data/request-queries.ts';
+import {
+  downloadRequests,
+  type RequestEntry,
+  type RequestScope,
+  requestsQuery,
+} from '../../data/request-log-queries.ts';
 import { useLiveRequests } from './use-live-requests.ts';
 
 /** What the address of a request log may filter by. */

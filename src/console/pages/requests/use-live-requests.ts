@@ -4,7 +4,7 @@ import {
   type RequestEntry,
   type RequestFilter,
   type RequestScope,
-} from '../../data/request-queries.ts';
+} from '../../data/request-log-queries.ts';
 
 /** More than anybody reads; older ones are on the next page. */
 const MAX_ROWS = 200;

@@ -7,9 +7,9 @@ import { login, register } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { toSafePath } from '../../data/safe-path.ts';
-import { useStatus } from '../../data/self-and-status-queries.ts';
-import { storeUserId } from '../../data/stored-user.ts';
+import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
+import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
+import { storeUserId } from '../../data/stored-user-id.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 export function RegisterPage() {
@@ -25,7 +25,7 @@ export function RegisterPage() {
       const { data } = await callApi(login, { body: { username, password } });
       if ('id' in data) storeUserId(data.id);
     },
-    onSuccess: () => navigate({ href: toSafePath(back) }),
+    onSuccess: () => navigate({ href: toSafeRedirectPath(back) }),
   });
   const field = (name: keyof typeof form) => ({
     value: form[name],

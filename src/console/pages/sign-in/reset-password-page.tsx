@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { resetPassword } from '../../../contract/password-reset.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { clearUserId } from '../../data/stored-user.ts';
+import { clearUserId } from '../../data/stored-user-id.ts';
 import { readLinkToken } from './read-link-token.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 

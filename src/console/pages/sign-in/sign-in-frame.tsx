@@ -1,7 +1,7 @@
 import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { LanguageAndThemeMenus } from '../../components/language-and-theme-menus.tsx';
-import { useSiteName } from '../../data/self-and-status-queries.ts';
+import { useSiteName } from '../../data/signed-in-user-and-site-queries.ts';
 
 /** The frame of the pages before one is signed in. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {

@@ -8,9 +8,9 @@ import { login, loginSecondStep } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { queryClient } from '../../data/query-client.ts';
-import { toSafePath } from '../../data/safe-path.ts';
-import { useStatus } from '../../data/self-and-status-queries.ts';
-import { storeUserId } from '../../data/stored-user.ts';
+import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
+import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
+import { storeUserId } from '../../data/stored-user-id.ts';
 import { SessionEndNotice } from './session-end-notice.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
@@ -23,7 +23,7 @@ export function SignInPage() {
   const finishSignIn = async (id: number): Promise<void> => {
     storeUserId(id);
     queryClient.clear();
-    await navigate({ href: toSafePath(back) });
+    await navigate({ href: toSafeRedirectPath(back) });
   };
   return secondStep ? (
     <SignInFrame title={t('signIn.secondTitle')}>

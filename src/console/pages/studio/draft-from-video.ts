@@ -1,8 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { modelsQuery } from '../../data/model-queries.ts';
 import { videoQuery } from '../../data/video-queries.ts';
-import { requestPathsFor } from './form-field-paths.ts';
-import { fromBody } from './request-body.ts';
+import { fromBody } from './draft-to-request-body.ts';
+import { requestPathsFor } from './request-field-paths.ts';
 import { type Draft, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 
 /** The form as it was when this video was started, as far as that is kept; made to fit what the model can do today. */

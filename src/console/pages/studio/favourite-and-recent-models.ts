@@ -1,5 +1,5 @@
 import { isObject } from '../../../contract/is-object.ts';
-import { readUserId } from '../../data/stored-user.ts';
+import { readUserId } from '../../data/stored-user-id.ts';
 
 /** Models a user marked or used last, kept in this browser for each account. */
 export interface FavouriteAndRecentModels {

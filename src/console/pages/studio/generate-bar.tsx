@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { useSelf } from '../../data/self-and-status-queries.ts';
+import { useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
 import { AffordableVideosHint } from './affordable-videos-hint.tsx';
 import { useTotalPrice } from './use-prices.ts';

@@ -1,4 +1,4 @@
-import { readDataUrl } from '../../data/read-data-url.ts';
+import { readFileAsDataUrl } from '../../data/read-file-as-data-url.ts';
 import type { ImageInput } from './studio-draft.ts';
 
 const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp'];
@@ -12,7 +12,7 @@ export type ImageProblem = 'type' | 'size';
 export async function readImage(file: File): Promise<ImageInput> {
   if (!IMAGE_TYPES.includes(file.type)) throw toProblem('type');
   if (file.size > MAX_BYTES) throw toProblem('size');
-  const src = await readDataUrl(file);
+  const src = await readFileAsDataUrl(file);
   return { src, name: file.name };
 }
 

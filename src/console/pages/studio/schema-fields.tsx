@@ -1,9 +1,9 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { STANDARD_FIELDS } from '../../../contract/generation-fields.ts';
-import type { Property } from './schema-field.tsx';
+import type { Property } from './schema-property-input.tsx';
 
-const SchemaField = lazy(() => import('./schema-field.tsx'));
+const SchemaPropertyInput = lazy(() => import('./schema-property-input.tsx'));
 
 interface SchemaFieldsProps {
   /** The model's media schema (JSON Schema), or null. */
@@ -26,7 +26,7 @@ export function SchemaFields({ schema, values, onChange }: SchemaFieldsProps) {
     .filter(([name]) => !STANDARD_FIELDS.has(name))
     .map(([name, property]) => (
       <Suspense key={name} fallback={<Skeleton h={60} />}>
-        <SchemaField
+        <SchemaPropertyInput
           name={name}
           property={property}
           required={required.includes(name)}

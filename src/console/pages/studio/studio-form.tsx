@@ -5,12 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { bodiesFor, modelsOfDraft } from './compare.ts';
-import { ComparePicker } from './compare-picker.tsx';
+import { bodiesFor, modelsOfDraft } from './compare-models.ts';
+import { CompareModelsPicker } from './compare-models-picker.tsx';
 import { GenerateBar } from './generate-bar.tsx';
 import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
-import { Parameters } from './parameters.tsx';
+import { ParameterControls } from './parameter-controls.tsx';
 import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 import { useStudioShortcuts } from './use-studio-shortcuts.ts';
 import { useSubmitVideos } from './use-submit-videos.ts';
@@ -50,7 +50,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
       <Stack gap="md">
         <Stack gap={6}>
           <ModelPicker models={models} draft={draft} opened={picking} setOpened={setPicking} onChange={selectModel} />
-          <ComparePicker models={models} draft={draft} onChange={(compare) => change({ compare })} />
+          <CompareModelsPicker models={models} draft={draft} onChange={(compare) => change({ compare })} />
         </Stack>
         <DroppedFields fields={dropped} onClose={() => setDropped([])} />
         <GrowingTextarea
@@ -73,7 +73,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
               pictures={draft.pictures}
               onChange={(pictures) => change({ pictures })}
             />
-            <Parameters key={model.id} model={model} draft={draft} onChange={change} />
+            <ParameterControls key={model.id} model={model} draft={draft} onChange={change} />
           </>
         )}
         <div className="run-bar">

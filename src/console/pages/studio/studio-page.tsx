@@ -4,30 +4,30 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { leastPrice } from '../../../contract/least-price.ts';
+import { minimumVideoPrice } from '../../../contract/minimum-video-price.ts';
 import { isChatPrice } from '../../../contract/pricing.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
-import { selfQuery } from '../../data/self-and-status-queries.ts';
+import { selfQuery } from '../../data/signed-in-user-and-site-queries.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
 import { CurrentVideo } from './current-video.tsx';
-import { HistoryStrip } from './history-strip.tsx';
 import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';
+import { NewestVideosStrip } from './newest-videos-strip.tsx';
 import type { RemixActions } from './remix-buttons.tsx';
 import { controlsFor, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
-import { useDraft } from './use-draft.ts';
 import { useRemixActions } from './use-remix-actions.ts';
+import { useStudioDraft } from './use-studio-draft.ts';
 
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
 /** The form on one side; on the other the video it made, large, above the newest ones. */
 export function StudioPage() {
   const { t } = useTranslation('studio');
-  const [draft, change, replace] = useDraft();
+  const [draft, change, replace] = useStudioDraft();
   const models = useQuery(modelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
   const actions = useRemixActions(draft, videoModels, replace);
@@ -109,7 +109,7 @@ function cheapestTextModel(models: readonly UsableModel[]): UsableModel | undefi
 /** The least quota of a video of the default duration, without multipliers. */
 function defaultCost(model: UsableModel): number {
   const seconds = controlsFor(model).seconds?.default ?? 0;
-  return isChatPrice(model.price) ? 0 : leastPrice(model.price, seconds);
+  return isChatPrice(model.price) ? 0 : minimumVideoPrice(model.price, seconds);
 }
 
 interface ResultsProps {
@@ -143,7 +143,7 @@ function Results({ shown, onShow, actions }: ResultsProps) {
       ) : (
         <CurrentVideo key={one.task_id} video={one} actions={actions} />
       )}
-      <HistoryStrip
+      <NewestVideosStrip
         videos={recent}
         shown={found.length > 1 ? shown : [one.task_id]}
         onShow={(taskId) => onShow([taskId])}

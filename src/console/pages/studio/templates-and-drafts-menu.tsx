@@ -3,7 +3,13 @@ import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
-import { readSaved, removeSaved, type SavedDraft, type Shelf, saveDraft } from './saved-drafts.ts';
+import {
+  readSavedForms,
+  removeSavedForm,
+  type SavedDraft,
+  type Shelf,
+  saveDraft,
+} from './saved-templates-and-drafts.ts';
 import type { Draft } from './studio-draft.ts';
 
 interface SavedMenuProps {
@@ -57,11 +63,11 @@ export default function TemplatesAndDraftsMenu({ target, draft, onUse }: SavedMe
 
 function SavedItems({ shelf, onUse }: { readonly shelf: Shelf; readonly onUse: (draft: Draft) => void }) {
   const { t } = useTranslation('studio');
-  const [saved, setSaved] = useState<readonly SavedDraft[]>(() => readSaved(shelf));
+  const [saved, setSaved] = useState<readonly SavedDraft[]>(() => readSavedForms(shelf));
   if (saved.length === 0) return null;
   const remove = (name: string): void => {
-    removeSaved(shelf, name);
-    setSaved(readSaved(shelf));
+    removeSavedForm(shelf, name);
+    setSaved(readSavedForms(shelf));
   };
   return (
     <>

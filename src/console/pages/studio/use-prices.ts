@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/
 import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { fetchVideoQuote, type VideoBody } from '../../data/video-queries.ts';
-import { toModelBody } from './compare.ts';
+import { toModelBody } from './compare-models.ts';
 import { controlsFor, type Draft, fitToModel } from './studio-draft.ts';
 
 const quoteQuery = (body: VideoBody | undefined) =>

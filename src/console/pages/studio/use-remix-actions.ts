@@ -3,9 +3,9 @@ import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { draftFromVideo } from './draft-from-video.ts';
-import { readLastFrame } from './last-frame.ts';
+import { extractLastFrame } from './extract-last-frame.ts';
 import type { RemixActions } from './remix-buttons.tsx';
-import { saveDraft } from './saved-drafts.ts';
+import { saveDraft } from './saved-templates-and-drafts.ts';
 import { controlsFor, type Draft, type ImageInput } from './studio-draft.ts';
 
 const MAX_SEED = 2_147_483_647;
@@ -55,8 +55,9 @@ export function useRemixActions(
     extend: (taskId) =>
       fill(async () => {
         const next = await fromVideo(taskId);
-        return beginningWith({ ...next, pictures: [] }, await readLastFrame(queries, taskId));
+        return beginningWith({ ...next, pictures: [] }, await extractLastFrame(queries, taskId));
       }, 'generate'),
-    takeLastFrame: (taskId) => fill(async () => beginningWith(draft, await readLastFrame(queries, taskId)), 'prompt'),
+    takeLastFrame: (taskId) =>
+      fill(async () => beginningWith(draft, await extractLastFrame(queries, taskId)), 'prompt'),
   };
 }

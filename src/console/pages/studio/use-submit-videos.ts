@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
-import { selfQuery } from '../../data/self-and-status-queries.ts';
+import { selfQuery } from '../../data/signed-in-user-and-site-queries.ts';
 import { submitVideo, type VideoBody, videosQuery } from '../../data/video-queries.ts';
 import { addRecentModels } from './favourite-and-recent-models.ts';
 import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
-import { videoSamples } from './code-samples.ts';
+import { videoCodeSamples } from './video-code-samples.ts';
 
 interface VideoCodeDialogProps {
   readonly body: Record<string, unknown>;
@@ -14,7 +14,7 @@ export default function VideoCodeDialog({ body, onClose }: VideoCodeDialogProps)
     <CodeSamplesDialog
       title={t('codeTitle')}
       hint={t('codeHint')}
-      samples={videoSamples(body, location.origin)}
+      samples={videoCodeSamples(body, location.origin)}
       onClose={onClose}
     />
   );

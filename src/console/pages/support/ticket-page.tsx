@@ -10,7 +10,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-badge.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { type TicketDetail, ticketQuery } from '../../data/ticket-queries.ts';
-import { ReplyForm } from './reply-form.tsx';
+import { UserReplyForm } from './user-reply-form.tsx';
 
 /** One ticket of the user; replies appear automatically. */
 export function TicketPage() {
@@ -89,7 +89,7 @@ function Conversation({ ticket }: { readonly ticket: TicketDetail }) {
           </Anchor>
         </Text>
       ) : (
-        <ReplyForm key={ticket.id} ticket={ticket} />
+        <UserReplyForm key={ticket.id} ticket={ticket} />
       )}
     </Stack>
   );

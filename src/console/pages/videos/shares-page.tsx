@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { PageLoader } from '../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../components/page-loading-indicator.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { sharesQuery } from '../../data/share-queries.ts';
 import { ShareTable } from './share-table.tsx';
@@ -30,7 +30,7 @@ export function SharesPage() {
       }
     >
       <ErrorAlert error={shares.error} retry={() => void shares.refetch()} />
-      {shares.data === undefined && shares.error === null ? <PageLoader /> : null}
+      {shares.data === undefined && shares.error === null ? <PageLoadingIndicator /> : null}
       {shares.data?.total === 0 ? (
         <EmptyState icon={<IconShare size={28} />} title={t('share.none')}>
           {t('share.noneText')}

@@ -1,8 +1,8 @@
-import type { LongPage } from '../../../contract/long-list.ts';
+import type { LongPage } from '../../../contract/large-list-pagination.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
-import { readLongPage } from '../../platform/db/read-long-page.ts';
+import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AuditEntry, AuditLog } from './audit-log.ts';
 
@@ -53,6 +53,6 @@ export class AuditStore implements AuditLog {
     if (actorId !== undefined) filtered = filtered.where('actor_id', '=', actorId);
     if (action !== undefined) filtered = filtered.where('action', '=', action);
     if (target !== undefined) filtered = filtered.where('target', '=', target);
-    return readLongPage(kysely, filtered, 'id', page, (each) => each.selectAll());
+    return readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
   }
 }

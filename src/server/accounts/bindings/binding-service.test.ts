@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
-import { formatMessage } from '../../../contract/messages/messages.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
 import { HOUR_MS } from '../../../contract/time.ts';
 
 /** Simulates the SMS sender and the messaging app's verifier of an operator. */

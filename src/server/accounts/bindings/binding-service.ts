@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { RequestOrigin } from '../../platform/http/actor.ts';
+import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import { isSameSecret } from '../../platform/random-tokens.ts';
 import type { SealContext, Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';

@@ -1,11 +1,11 @@
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { DAY_MS } from '../../../contract/time.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { RequestOrigin } from '../../platform/http/actor.ts';
+import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import { hashToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';

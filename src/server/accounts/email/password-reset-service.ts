@@ -1,5 +1,5 @@
 import { ENABLED } from '../../../contract/account-fields.ts';
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { canManage } from '../../../contract/roles.ts';
 import { DAY_MS } from '../../../contract/time.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
@@ -7,7 +7,7 @@ import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, notExistError } from '../../platform/errors.ts';
-import type { Actor, RequestOrigin } from '../../platform/http/actor.ts';
+import type { Actor, RequestOrigin } from '../../platform/http/audit-actor.ts';
 import { hashToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';

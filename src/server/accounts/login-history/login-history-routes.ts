@@ -1,5 +1,5 @@
+import { longList, toLongPage } from '../../../contract/large-list-pagination.ts';
 import * as endpoints from '../../../contract/login-history.ts';
-import { longList, toLongPage } from '../../../contract/long-list.ts';
 import { ok } from '../../../contract/schemas.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';

@@ -1,9 +1,9 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
+import type { LongListPage, LongPage } from '../../../contract/large-list-pagination.ts';
 import type { Role } from '../../../contract/roles.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { deleteOldRows, type OldRows } from '../../platform/db/delete-old-rows.ts';
-import { readLongPage } from '../../platform/db/read-long-page.ts';
+import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
 import type { Executor, Tables } from '../../tables.ts';
 
 export type LoginAttemptRow = Selectable<Tables['login_history']>;
@@ -47,7 +47,7 @@ export class LoginHistoryStore {
             .where('accounts.role', 'in', [...roles]),
         ),
       );
-    return readLongPage(kysely, filtered, 'id', page, (each) => each.selectAll());
+    return readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
   }
 
   /** Deletes at most `limit` of the attempts made before a time. @returns how many */

@@ -1,5 +1,5 @@
+import type { LongListPage, LongPage } from '../../../contract/large-list-pagination.ts';
 import type { LoginOutcomeName } from '../../../contract/login-history.ts';
-import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
 import { canManage, ROLES, type Role } from '../../../contract/roles.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
-import { resetPassword } from './reset-password.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { resetPassword } from './reset-password-command.ts';
 
 const COMMON = ['password', '12345678', 'Password1', 'QWERTYUIOP', 'iloveyou'];
 

@@ -1,7 +1,7 @@
 import * as endpoints from '../../../contract/accounts.ts';
 import { done, list, ok, toPage } from '../../../contract/schemas.ts';
 import { notExistError } from '../../platform/errors.ts';
-import { toRequestOrigin } from '../../platform/http/actor.ts';
+import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
 import { toLoginClientFacts } from '../../platform/http/login-client-facts.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { SessionCookies } from '../../platform/http/session-cookie.ts';

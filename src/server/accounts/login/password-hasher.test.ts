@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CHEAP_PASSWORDS } from '../../../../test/password-cost.ts';
+import { CHEAP_PASSWORD_HASHING } from '../../../../test/cheap-password-hashing.ts';
 import { PasswordHasher } from './password-hasher.ts';
 
-const hasher = new PasswordHasher(CHEAP_PASSWORDS);
+const hasher = new PasswordHasher(CHEAP_PASSWORD_HASHING);
 
 it('takes the same characters typed on two systems as one password', async () => {
   const stored = await hasher.hash('Cafe\u0301 \uff11\uff12\uff13');
@@ -25,7 +25,7 @@ it('computes no stored hash that costs more than this service ever asks for', as
 
 it('takes hashes of the largest cost it accepts, and none beyond it in any respect', async () => {
   const verifies = async (cost: object): Promise<boolean> => {
-    const stored = await new PasswordHasher({ ...CHEAP_PASSWORDS, ...cost }).hash('correct horse battery');
+    const stored = await new PasswordHasher({ ...CHEAP_PASSWORD_HASHING, ...cost }).hash('correct horse battery');
     return hasher.verify('correct horse battery', stored);
   };
   for (const cost of [{ memory: 65_536 }, { passes: 6 }, { parallelism: 4 }])
@@ -49,5 +49,5 @@ it('hashes a password to another text each time, and knows hashes of another cos
   const [one, other] = [await hasher.hash('correct horse battery'), await hasher.hash('correct horse battery')];
   assert.notEqual(one, other);
   assert.equal(hasher.needsRehash(one), false);
-  assert.equal(new PasswordHasher({ ...CHEAP_PASSWORDS, passes: 2 }).needsRehash(one), true);
+  assert.equal(new PasswordHasher({ ...CHEAP_PASSWORD_HASHING, passes: 2 }).needsRehash(one), true);
 });

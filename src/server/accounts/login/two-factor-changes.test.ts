@@ -3,8 +3,8 @@ import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
-import { formatMessage } from '../../../contract/messages/messages.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
 import type { Notice } from '../../notifications/notifier.ts';
 
 const STEP_MS = 30_000;

@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { RequestOrigin } from '../../platform/http/actor.ts';
+import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
 import { hashToken, randomText } from '../../platform/random-tokens.ts';
 import type { Vault } from '../../platform/vault.ts';
@@ -13,7 +13,7 @@ import type { AccountRateLimits } from '../rate-limits.ts';
 import type { SecurityNotices } from '../security-notices.ts';
 import { GuessLimit, type GuessSource, toGuessSource } from './guess-limit.ts';
 import type { LoginRevocation } from './login-revocation.ts';
-import { twoFactorSecretCell } from './two-factor-encryption-store.ts';
+import { twoFactorSecretCell } from './two-factor-reencryption-store.ts';
 import type { TwoFactorRow, TwoFactorStore } from './two-factor-store.ts';
 
 const ISSUER = 'Reelgate';

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 
 const TRACE = { address: '127.0.0.1', requestId: 'r' };
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { RequestOrigin } from '../../platform/http/actor.ts';
+import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
 import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Tables } from '../../tables.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { TOKEN_SORTS } from '../../../contract/api-tokens.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Sort } from '../../../contract/sort.ts';
-import type { TOKEN_SORTS } from '../../../contract/tokens.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { nullsLast } from '../../platform/db/nulls-last.ts';

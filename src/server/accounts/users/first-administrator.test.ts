@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { migrations } from '../../migrations.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openDatabase } from '../../platform/db/open-database.ts';
 import type { Tables, Trx } from '../../tables.ts';
-import { resetPassword } from '../login/reset-password.ts';
+import { resetPassword } from '../login/reset-password-command.ts';
 
 forEachDatabase((_name, open, freshUrl) => {
   it('T36: makes one root when several first starts race, and shows its password once', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
-import { formatMessage } from '../../../contract/messages/messages.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
 import type { Notice } from '../../notifications/notifier.ts';
 
 type Rows = Record<string, unknown>[];

@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { AppError, invalidRequest, notExistError } from '../../platform/errors.ts';
-import type { RequestOrigin } from '../../platform/http/actor.ts';
+import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
 import { randomText } from '../../platform/random-tokens.ts';
 import type { Ledger } from '../../quota/ledger.ts';

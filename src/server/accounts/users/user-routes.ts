@@ -1,6 +1,6 @@
 import * as endpoints from '../../../contract/accounts.ts';
 import { done, ok } from '../../../contract/schemas.ts';
-import { toRequestOrigin } from '../../platform/http/actor.ts';
+import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 import { toUserRow } from '../presenter.ts';

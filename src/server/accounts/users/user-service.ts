@@ -1,5 +1,5 @@
-import type { LongListPage, LongPage } from '../../../contract/long-list.ts';
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { LongListPage, LongPage } from '../../../contract/large-list-pagination.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import type { Role } from '../../../contract/roles.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';

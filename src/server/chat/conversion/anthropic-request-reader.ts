@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { asObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import { cannotSay, type DroppedFields } from './dropped-fields.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -16,44 +16,44 @@ import type {
 import {
   checkMembers,
   dropOthers,
+  fieldSet,
+  fieldTable,
   listAt,
-  memberSet,
-  memberTable,
   numberAt,
   objectAt,
   strictAt,
   textAt,
   textsAt,
-} from './request-members.ts';
+} from './read-request-fields.ts';
 import { readSignature } from './thinking-signatures.ts';
 
-const MEMBERS = memberTable(
+const MEMBERS = fieldTable(
   'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',
   'metadata service_tier context_management diagnostics speed inference_geo',
 );
-const TOOL_MEMBERS = memberTable(
+const TOOL_MEMBERS = fieldTable(
   'type name description input_schema strict cache_control',
   'eager_input_streaming input_examples allowed_callers defer_loading',
 );
-const MESSAGE_MEMBERS = memberSet('role content');
-const CONFIG_MEMBERS = memberSet('effort format');
-const THINKING_MEMBERS = memberSet('type budget_tokens');
+const MESSAGE_MEMBERS = fieldSet('role content');
+const CONFIG_MEMBERS = fieldSet('effort format');
+const THINKING_MEMBERS = fieldSet('type budget_tokens');
 const NO_MEMBERS: ReadonlySet<string> = new Set();
 /** Members of a block that are read, by its type; citations are named where they say something. */
 const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
-  text: memberSet('type text cache_control citations'),
-  image: memberSet('type source cache_control'),
-  document: memberSet('type source title citations cache_control'),
-  tool_use: memberSet('type id name input cache_control'),
-  tool_result: memberSet('type tool_use_id content is_error cache_control'),
-  thinking: memberSet('type thinking signature'),
-  redacted_thinking: memberSet('type data'),
+  text: fieldSet('type text cache_control citations'),
+  image: fieldSet('type source cache_control'),
+  document: fieldSet('type source title citations cache_control'),
+  tool_use: fieldSet('type id name input cache_control'),
+  tool_result: fieldSet('type tool_use_id content is_error cache_control'),
+  thinking: fieldSet('type thinking signature'),
+  redacted_thinking: fieldSet('type data'),
 };
 /** Claude Code's note for Anthropic's billing, which differs from call to call and would spoil the prompt caches of others. */
 const BILLING_NOTE = 'x-anthropic-billing-header:';
 
 /** Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
-export function readAnthropicRequest(body: UntrustedObject, notes: DroppedMembers): Conversation {
+export function readAnthropicRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   const choice = asObject(body.tool_choice);
   const single = choice?.disable_parallel_tool_use;
@@ -78,7 +78,7 @@ export function readAnthropicRequest(body: UntrustedObject, notes: DroppedMember
   };
 }
 
-function readSystem(system: unknown, notes: DroppedMembers): TextPart[] {
+function readSystem(system: unknown, notes: DroppedFields): TextPart[] {
   if (system === undefined || system === null) return [];
   if (typeof system === 'string') return system === '' ? [] : [{ type: 'text', text: system }];
   const parts = listAt(system, 'system').map((part, index) =>
@@ -89,7 +89,7 @@ function readSystem(system: unknown, notes: DroppedMembers): TextPart[] {
   return kept;
 }
 
-function readMessage(value: unknown, path: string, notes: DroppedMembers): Message {
+function readMessage(value: unknown, path: string, notes: DroppedFields): Message {
   const message = objectAt(value, path);
   dropOthers(message, MESSAGE_MEMBERS, notes, path);
   const { role, content } = message;
@@ -114,7 +114,7 @@ const readTextPart = (block: UntrustedObject, path: string): TextPart => ({
   cache: readCache(block, path),
 });
 
-function readPart(value: unknown, path: string, notes: DroppedMembers): Part {
+function readPart(value: unknown, path: string, notes: DroppedFields): Part {
   const block = objectAt(value, path);
   if (typeof block.type === 'string' && Object.hasOwn(BLOCK_MEMBERS, block.type))
     dropOthers(block, BLOCK_MEMBERS[block.type] ?? NO_MEMBERS, notes, path);
@@ -155,7 +155,7 @@ function readPart(value: unknown, path: string, notes: DroppedMembers): Part {
   }
 }
 
-function readResult(content: unknown, path: string, notes: DroppedMembers): (TextPart | MediaPart)[] {
+function readResult(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, path).map((value, index) => {
@@ -167,7 +167,7 @@ function readResult(content: unknown, path: string, notes: DroppedMembers): (Tex
 }
 
 /** A document of plain text is a text to any model. */
-function readMedia(block: UntrustedObject, path: string, notes: DroppedMembers): MediaPart | TextPart {
+function readMedia(block: UntrustedObject, path: string, notes: DroppedFields): MediaPart | TextPart {
   const source = objectAt(block.source, `${path}.source`);
   const cache = readCache(block, path);
   if (asObject(block.citations)?.enabled === true) notes.drop(`${path}.citations`);
@@ -180,7 +180,7 @@ function readMedia(block: UntrustedObject, path: string, notes: DroppedMembers):
   return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
 }
 
-function readTool(value: unknown, path: string, notes: DroppedMembers): FunctionTool {
+function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
   const tool = objectAt(value, path);
   if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom') throw cannotSay(`${path}.type`);
   checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
@@ -211,7 +211,7 @@ function readFormat(value: unknown): OutputFormat | undefined {
 
 function readReasoning(
   { thinking: value, output_config: output }: UntrustedObject,
-  notes: DroppedMembers,
+  notes: DroppedFields,
 ): Reasoning | undefined {
   const thinking = asObject(value);
   const config = asObject(output) ?? {};

@@ -1,7 +1,7 @@
-import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import { cannotSay, type DroppedFields } from './dropped-fields.ts';
 import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './neutral-form.ts';
-import { parseArguments } from './request-members.ts';
-import type { RequestTarget } from './request-target.ts';
+import { parseArguments } from './read-request-fields.ts';
+import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
 
 /** Models that decide by themselves how long to think and take an effort in place of a budget (docs.claude.com, adaptive thinking). */
 const ADAPTIVE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][6-9]|[5-9])/;
@@ -20,8 +20,8 @@ const FORBIDDEN_IN_ID = /[^a-zA-Z0-9_-]/g;
 /** Writes a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
 export function writeAnthropicRequest(
   conversation: Conversation,
-  target: RequestTarget,
-  notes: DroppedMembers,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
 ): object {
   const { system, tools, format, settings } = conversation;
   const reasoning = writeReasoning(conversation, target, notes);
@@ -70,7 +70,7 @@ interface Turn {
   content: object[];
 }
 
-function writeMessage({ role, parts }: Message, notes: DroppedMembers): Turn {
+function writeMessage({ role, parts }: Message, notes: DroppedFields): Turn {
   const blocks = parts.flatMap((part) => writePart(part, notes) ?? []);
   // Results stand before what their user adds to them.
   const results = blocks.filter((block) => isResult(block));
@@ -92,7 +92,7 @@ function mergeTurns(turns: readonly Turn[]): Turn[] {
   return merged;
 }
 
-function writePart(part: Part, notes: DroppedMembers): object | undefined {
+function writePart(part: Part, notes: DroppedFields): object | undefined {
   switch (part.type) {
     case 'text':
       return part.text === '' ? undefined : { type: 'text', text: part.text, ...toCache(part.cache) };
@@ -160,8 +160,8 @@ interface WrittenReasoning {
 /** Thinking, where Anthropic would not refuse the request for it: not beside forced calls, nor after calls made without thinking. */
 function writeReasoning(
   { reasoning, toolChoice, messages }: Conversation,
-  target: RequestTarget,
-  notes: DroppedMembers,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
 ): WrittenReasoning & { readonly config: { readonly effort?: string | undefined; readonly format?: OutputFormat } } {
   if (reasoning === undefined) return { config: {} };
   if (reasoning.mode === 'off') return { thinking: undefined, config: {} };

@@ -4,8 +4,8 @@ import { listOf, textOf } from '../dialect.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import { mergeFigures } from '../usage-in-text.ts';
 import type { ResponseEvent, StopReason } from './neutral-form.ts';
-import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
 import { collectResponse } from './response-collector.ts';
+import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';
 import { readSignature, tagSignature } from './thinking-signatures.ts';
 
 const REASONS: Readonly<Record<string, StopReason>> = {

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import { cannotSay, type DroppedFields } from './dropped-fields.ts';
 import { fromGeminiSchema } from './gemini-schema.ts';
 import type {
   Conversation,
@@ -15,36 +15,36 @@ import type {
 import {
   checkMembers,
   dropOthers,
+  fieldSet,
+  fieldTable,
   listAt,
-  memberSet,
-  memberTable,
   numberAt,
   objectAt,
   textAt,
   textsAt,
-} from './request-members.ts';
+} from './read-request-fields.ts';
 import { readSignature } from './thinking-signatures.ts';
 
-const MEMBERS = memberTable(
+const MEMBERS = fieldTable(
   'contents systemInstruction system_instruction tools toolConfig tool_config generationConfig',
   'safetySettings safety_settings labels serviceTier',
 );
 const CONFIG = 'generationConfig.';
-const CONFIG_MEMBERS = memberTable(
+const CONFIG_MEMBERS = fieldTable(
   'maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty stopSequences candidateCount ' +
     'responseMimeType responseSchema responseJsonSchema responseModalities thinkingConfig',
   'mediaResolution routingConfig',
 );
-const TOOL_MEMBERS = memberTable('functionDeclarations function_declarations', '');
-const KINDS = memberSet('text functionCall functionResponse inlineData');
-const PART_MEMBERS = memberSet('text thought thoughtSignature functionCall functionResponse inlineData');
-const FUNCTION_MEMBERS = memberSet('name description parameters parametersJsonSchema');
-const TOOL_CONFIG_MEMBERS = memberSet('functionCallingConfig');
-const THINKING_MEMBERS = memberSet('thinkingBudget thinkingLevel includeThoughts');
+const TOOL_MEMBERS = fieldTable('functionDeclarations function_declarations', '');
+const KINDS = fieldSet('text functionCall functionResponse inlineData');
+const PART_MEMBERS = fieldSet('text thought thoughtSignature functionCall functionResponse inlineData');
+const FUNCTION_MEMBERS = fieldSet('name description parameters parametersJsonSchema');
+const TOOL_CONFIG_MEMBERS = fieldSet('functionCallingConfig');
+const THINKING_MEMBERS = fieldSet('thinkingBudget thinkingLevel includeThoughts');
 const EMPTY_PARAMETERS = { type: 'object', properties: {} };
 
 /** Reads a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
-export function readGeminiRequest(body: UntrustedObject, notes: DroppedMembers): Conversation {
+export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   const config = asObject(body.generationConfig) ?? {};
   checkMembers(config, CONFIG_MEMBERS, notes, CONFIG);
@@ -106,7 +106,7 @@ class CallIds {
 
 interface PartContext {
   readonly ids: CallIds;
-  readonly notes: DroppedMembers;
+  readonly notes: DroppedFields;
 }
 
 function readContent(value: unknown, path: string, context: PartContext): Message {
@@ -163,7 +163,7 @@ function readResult(value: unknown, path: string, ids: CallIds): Part {
   return { type: 'result', id: known, parts: [text, ...media], isError: only === 'error', path };
 }
 
-function readTool(value: unknown, path: string, notes: DroppedMembers): FunctionTool[] {
+function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool[] {
   const tool = objectAt(value, path);
   checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
   const functions = tool.functionDeclarations ?? tool.function_declarations ?? [];
@@ -181,7 +181,7 @@ function readTool(value: unknown, path: string, notes: DroppedMembers): Function
   });
 }
 
-function readChoice(config: UntrustedObject | undefined, notes: DroppedMembers): ToolChoice | undefined {
+function readChoice(config: UntrustedObject | undefined, notes: DroppedFields): ToolChoice | undefined {
   const path = 'toolConfig.functionCallingConfig';
   if (config !== undefined) dropOthers(config, TOOL_CONFIG_MEMBERS, notes, 'toolConfig');
   const choice = asObject(config?.functionCallingConfig);
@@ -206,7 +206,7 @@ function readFormat({
   return { type: 'schema', schema, strict: false, path: `${CONFIG}responseSchema` };
 }
 
-function readReasoning(config: UntrustedObject | undefined, notes: DroppedMembers): Reasoning | undefined {
+function readReasoning(config: UntrustedObject | undefined, notes: DroppedFields): Reasoning | undefined {
   if (config === undefined) return undefined;
   const path = `${CONFIG}thinkingConfig`;
   dropOthers(config, THINKING_MEMBERS, notes, path);

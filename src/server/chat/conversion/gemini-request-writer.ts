@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedMembers } from './dropped-members.ts';
+import { cannotSay, type DroppedFields } from './dropped-fields.ts';
 import type {
   CallPart,
   Conversation,
@@ -11,8 +11,8 @@ import type {
   TextPart,
   ToolChoice,
 } from './neutral-form.ts';
-import { parseArguments } from './request-members.ts';
-import type { RequestTarget } from './request-target.ts';
+import { parseArguments } from './read-request-fields.ts';
+import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
 
 /** Models that take a level in place of a budget, and refuse calls of functions without the proof of a thought. */
 const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
@@ -28,7 +28,11 @@ const BUDGETS: Readonly<Record<string, number>> = {
 };
 
 /** Writes a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
-export function writeGeminiRequest(conversation: Conversation, target: RequestTarget, notes: DroppedMembers): object {
+export function writeGeminiRequest(
+  conversation: Conversation,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
+): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
   if (parallelCalls?.value === false) throw cannotSay(parallelCalls.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
@@ -72,8 +76,8 @@ export function writeGeminiRequest(conversation: Conversation, target: RequestTa
 interface MessageContext {
   /** Names of the functions by the ids of their calls. */
   readonly names: ReadonlyMap<string | undefined, string | undefined>;
-  readonly target: RequestTarget;
-  readonly notes: DroppedMembers;
+  readonly target: UpstreamRequestParameters;
+  readonly notes: DroppedFields;
 }
 
 interface Turn {
@@ -109,12 +113,12 @@ function writeMessage({ role, parts, path }: Message, context: MessageContext): 
 }
 
 /** Only the first call of a turn carries a proof. */
-const proofOf = (part: Part, before: readonly object[], { model }: RequestTarget): string | undefined =>
+const proofOf = (part: Part, before: readonly object[], { model }: UpstreamRequestParameters): string | undefined =>
   part.type === 'call' && LEVEL_MODEL.test(model) && !before.some((each) => 'functionCall' in each)
     ? NO_PROOF
     : undefined;
 
-function readProof(part: Extract<Part, { type: 'thinking' }>, notes: DroppedMembers): string | undefined {
+function readProof(part: Extract<Part, { type: 'thinking' }>, notes: DroppedFields): string | undefined {
   if (part.signature?.vendor === 'gemini') return part.signature.value;
   notes.drop(part.path);
   return undefined;
@@ -180,7 +184,7 @@ function writeChoice(choice: ToolChoice | undefined): object | undefined {
 }
 
 /** Thoughts are asked for, as other dialects show them. */
-function writeThinking(reasoning: Reasoning | undefined, { model }: RequestTarget): object | undefined {
+function writeThinking(reasoning: Reasoning | undefined, { model }: UpstreamRequestParameters): object | undefined {
   if (reasoning === undefined) return undefined;
   const { mode, effort, budget } = reasoning;
   if (LEVEL_MODEL.test(model)) {

@@ -3,8 +3,8 @@ import type { Channel } from '../../channels/channel-directory.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
-import type { Codec } from './codecs.ts';
-import { DroppedMembers } from './dropped-members.ts';
+import type { Codec } from './dialect-codecs.ts';
+import { DroppedFields } from './dropped-fields.ts';
 import type { ToolOrigin } from './neutral-form.ts';
 
 export interface ConversionTarget {
@@ -38,7 +38,7 @@ export function convertRequest(
   { source, target }: { readonly source: Codec; readonly target: Codec },
   { dialect, model, channel, limit, droppedTools }: ConversionTarget,
 ): ConvertedRequest {
-  const notes = new DroppedMembers();
+  const notes = new DroppedFields();
   const tools =
     droppedTools.length > 0 && Array.isArray(body.tools)
       ? body.tools.filter((_, index) => !droppedTools.includes(index))

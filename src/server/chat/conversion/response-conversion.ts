@@ -1,9 +1,9 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
 import { tryParse } from '../usage-in-text.ts';
-import type { Codec } from './codecs.ts';
+import type { Codec } from './dialect-codecs.ts';
 import type { ResponseEvent } from './neutral-form.ts';
-import type { ResponseContext, ResponseReader, StreamWriter } from './response-codec.ts';
+import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';
 
 /** Turns one response of an upstream into the caller's dialect. */
 export class ResponseConversion {

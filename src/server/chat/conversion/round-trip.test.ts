@@ -7,8 +7,8 @@ import type { Dialect } from '../dialect.ts';
 import { GENERATE } from '../gemini-dialect.ts';
 import { CHAT, RESPONSES } from '../openai-dialects.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
-import { type Codec, findCodec } from './codecs.ts';
-import { DroppedMembers } from './dropped-members.ts';
+import { type Codec, findCodec } from './dialect-codecs.ts';
+import { DroppedFields } from './dropped-fields.ts';
 import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './neutral-form.ts';
 
 /** What all dialects can say goes through any of them and back unchanged. */
@@ -139,17 +139,17 @@ const response = fc
 describe('round trips', () => {
   for (const { name, a, b } of PAIRS) {
     const [from, to] = [codecOf(a), codecOf(b)];
-    const read = (codec: Codec, body: unknown) => codec.readRequest(plain(body), new DroppedMembers());
+    const read = (codec: Codec, body: unknown) => codec.readRequest(plain(body), new DroppedFields());
 
     test(`a request: ${name}`, () => {
       fc.assert(
         fc.property(conversationOf(a !== RESPONSES && b !== RESPONSES), (said) => {
-          const original = plain(from.writeRequest(said, targetOf(a), new DroppedMembers()));
-          const notes = new DroppedMembers();
+          const original = plain(from.writeRequest(said, targetOf(a), new DroppedFields()));
+          const notes = new DroppedFields();
           const there = to.writeRequest(from.readRequest(original, notes), targetOf(b), notes);
           // Written with every request, as it must not be stored.
           assert.deepEqual(notes.dropped, a === RESPONSES ? ['store'] : []);
-          assert.deepEqual(plain(from.writeRequest(read(to, there), targetOf(a), new DroppedMembers())), original);
+          assert.deepEqual(plain(from.writeRequest(read(to, there), targetOf(a), new DroppedFields())), original);
         }),
         { numRuns: 200 },
       );

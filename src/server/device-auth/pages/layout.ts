@@ -1,4 +1,4 @@
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { html, type Markup } from '../../platform/html.ts';
 import { languageLinks, standalonePage } from '../../platform/standalone-page.ts';

@@ -4,7 +4,7 @@ import { channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
 import { textOf, timeOf, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 import { readTask, type SourceTask } from './source-task.ts';
-import { credentialOf, isFromText, type TaskMapping } from './tasks.ts';
+import { credentialOf, isFromText, type TaskMapping } from './unfinished-tasks.ts';
 
 /** A video that ended there: history, with what it cost. */
 export interface ImportedEndedTask extends SourceTask {

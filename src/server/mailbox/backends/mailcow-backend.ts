@@ -1,10 +1,10 @@
 import { matchesGeneratedPassword } from '../generated-passwords.ts';
 import {
-  type AppPasswordAccess,
+  type AppPasswordServerData,
   BackendError,
   type CheckResult,
   type MailBackend,
-  type MailboxAccess,
+  type MailboxServerData,
   type MailProtocol,
   type PresentedPassword,
 } from '../mail-backend.ts';
@@ -40,7 +40,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
     parseAppPasswords(await api.read(`get/app-passwd/all/${at(address)}`, signal));
 
   /** Updates an existing mailbox to the given access; false when there is none. */
-  const adopt = async (access: MailboxAccess): Promise<boolean> => {
+  const adopt = async (access: MailboxServerData): Promise<boolean> => {
     const existing = await mailboxOf(access.address);
     if (existing === undefined) return false;
     if (!access.isKnownOurs && MARK.exec(existing.name)?.[1] !== access.ref)
@@ -52,7 +52,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
     return true;
   };
 
-  const add = (access: MailboxAccess) => {
+  const add = (access: MailboxServerData) => {
     const [local, domain] = access.address.split('@');
     return api.write('add/mailbox', {
       local_part: local,
@@ -150,7 +150,7 @@ export function createMailcowBackend(api: MailcowApi, options: MailcowMailboxOpt
 /** Numbers come as 0/1 or as their text, depending on the call and the release. */
 const isEnabled = (value: unknown): boolean => Number(value) === 1;
 
-function matchesAppPassword(row: AppRow, password: AppPasswordAccess): boolean {
+function matchesAppPassword(row: AppRow, password: AppPasswordServerData): boolean {
   const admits = (protocol: MailProtocol) => isEnabled(row[`${protocol}_access`]);
   return isEnabled(row.active) && row.password === password.passwordHash && password.protocols.every(admits);
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
 import { type Kysely, sql } from 'kysely';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import type { Tables } from '../../tables.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './open-database.ts';
@@ -189,13 +189,9 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
 
   it('survives kill -9 right after a write was acknowledged', async () => {
     const url = await emptyUrl();
-    const child = spawn(
-      process.execPath,
-      [new URL('./acknowledged-writes.fixture.ts', import.meta.url).pathname, url],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const child = spawn(process.execPath, [new URL('./write-until-killed.fixture.ts', import.meta.url).pathname, url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let acknowledged = 0;
     for await (const chunk of child.stdout) {
       acknowledged += String(chunk).split('\n').length - 1;

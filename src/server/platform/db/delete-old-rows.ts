@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { TimedRows } from './key-range.ts';
+import type { TimedRows } from './time-to-key-range.ts';
 
 /** Rows that are deleted once they are old. */
 export interface OldRows extends TimedRows {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { MonthlyPartitions } from './monthly-partitions.ts';
 
 const NOV = Date.UTC(2026, 10, 20);

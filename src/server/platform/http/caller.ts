@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Policy } from '../../../contract/endpoint.ts';
 import type { Role } from '../../../contract/roles.ts';
-import type { KeyLimits } from '../limits/key-limiter.ts';
+import type { KeyLimits } from '../limits/api-key-limiter.ts';
 
 /** A person, by a management credential. Device access tokens carry the authorization they came from. */
 export type AccountCaller =

@@ -1,6 +1,6 @@
 import type { EnvelopeKind } from '../../../contract/endpoint.ts';
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/errors.ts';
-import { formatMessage, type Locale } from '../../../contract/messages/messages.ts';
+import { formatMessage, type Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { AppError } from '../errors.ts';

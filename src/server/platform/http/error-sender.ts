@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeForClient, envelopeOfPath } from '../../../contract/endpoint.ts';
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { AppError, invalidRequest } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media/video-check.ts';

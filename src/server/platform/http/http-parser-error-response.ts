@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { envelopeOfPath } from '../../../contract/endpoint.ts';
 import type { ErrorCode } from '../../../contract/errors.ts';
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { AppError } from '../errors.ts';
 import { toErrorResponse } from './error-responses.ts';
 import { toRequestId } from './request-id.ts';

@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
-import { JsonRejectedError } from '../json.ts';
 import type { JsonScanner } from '../json-scanner.ts';
-import { parseScannedJson, requestScanner } from '../request-json.ts';
+import { JsonRejectedError } from '../parse-json.ts';
+import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 
 export interface JsonBodyOptions {

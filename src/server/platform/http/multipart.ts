@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../errors.ts';
-import { isWithinBounds } from '../json.ts';
+import { isWithinBounds } from '../parse-json.ts';
 import { hasOnlyWellFormedText } from '../well-formed-text.ts';
 
 export interface UploadedFile {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import type { Log } from '../log.ts';
 import type { UploadedFile } from './multipart.ts';
 

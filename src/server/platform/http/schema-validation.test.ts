@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import Type, { type TSchema } from 'typebox';
-import type { Localized } from '../../../contract/messages/messages.ts';
+import type { Localized } from '../../../contract/localized-messages/format-message.ts';
 import { AppError } from '../errors.ts';
-import { parseRequestJson } from '../request-json.ts';
+import { parseRequestJson } from '../parse-request-json.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
 it('T42: keeps the keys a schema names, and the schemas that want all', () => {

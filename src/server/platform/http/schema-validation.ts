@@ -2,9 +2,9 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Locale } from 'typebox/system';
-import type { Localized } from '../../../contract/messages/messages.ts';
+import type { Localized } from '../../../contract/localized-messages/format-message.ts';
 import { type AppError, invalidRequest } from '../errors.ts';
-import { positionsOfWrittenFractions } from '../request-json.ts';
+import { positionsOfWrittenFractions } from '../parse-request-json.ts';
 
 const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
 

@@ -8,7 +8,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify';
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { negotiateLocale } from '../negotiate-locale.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import * as files from '../../../contract/stylesheets-and-logo.ts';
-import type { AccentName } from '../../../design/accents.ts';
+import type { AccentName } from '../../../design/accent-colors.ts';
 import { logoSvg } from '../../../design/logo.ts';
 import { PAGES_CSS } from '../../../design/pages-css.ts';
 import { toTokensCss } from '../../../design/tokens-css.ts';

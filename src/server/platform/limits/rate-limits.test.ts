@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { startValkey, VALKEY_IS_MISSING } from '../../../../test/valkey.ts';
 import { manualClock } from '../clock.ts';
 import { migrate } from '../db/migrate.ts';

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { bufferingHandler } from './buffered-response.ts';
 import { Exchange, type Target } from './exchange.ts';
 import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './guarded-connector.ts';
+import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
 import {
   type BufferedResponse,
   type ConfiguredRequest,
@@ -16,7 +17,6 @@ import {
   type UntrustedRequest,
 } from './outbound-types.ts';
 import { Proxies } from './proxies.ts';
-import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
 import { Semaphore } from './semaphore.ts';
 import { streamingHandler } from './streamed-response.ts';
 import { Agent } from './undici.ts';

@@ -5,8 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
 import type { Resolve } from './guarded-connector.ts';
 import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.fixture.ts';
+import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
 import { OutboundError, type UntrustedRequest } from './outbound-types.ts';
-import { isCloudMetadataIp, isPublicIp } from './public-ip.ts';
 
 /** In these tests 127.0.0.1 plays the public internet, and everything else on loopback is inside. */
 const PUBLIC = '127.0.0.1';

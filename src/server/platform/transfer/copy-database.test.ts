@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { sqliteFolder } from '../../../../test/sqlite-folder.ts';
 import { migrations } from '../../migrations.ts';
 import type { Tables } from '../../tables.ts';

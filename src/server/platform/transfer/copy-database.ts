@@ -1,4 +1,4 @@
-import { RowDigest, toCopyLine } from './copy-text.ts';
+import { RowDigest, toCopyLine } from './postgres-copy-format.ts';
 import type { PostgresTarget } from './postgres-target.ts';
 import type { CellValue, SourceTable, SqliteSource } from './sqlite-source.ts';
 

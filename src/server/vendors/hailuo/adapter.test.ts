@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mutated } from '../../../../test/mutated-json.ts';
+import { arbitraryMutatedJson } from '../../../../test/arbitrary-mutated-json.ts';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
@@ -199,10 +199,10 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
 const isPublic = (outcome: QueryOutcome) =>
   outcome.artifact?.kind === 'url' && /^https?:\/\//i.test(outcome.artifact.url);
 
-test('5,000 mutated replies: no crash, no wrong end', async () => {
-  const files = fc.oneof(fc.constant(replies.file), mutated([replies.file]));
+test('5,000 arbitraryMutatedJson replies: no crash, no wrong end', async () => {
+  const files = fc.oneof(fc.constant(replies.file), arbitraryMutatedJson([replies.file]));
   await fc.assert(
-    fc.asyncProperty(mutated(Object.values(replies)), files, async (status, file) => {
+    fc.asyncProperty(arbitraryMutatedJson(Object.values(replies)), files, async (status, file) => {
       const outcome = await query(status, file).catch((error: unknown) => error);
       if (outcome instanceof PollFailed) return;
       assert.ok(!(outcome instanceof Error), String(outcome));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mutated } from '../../../../test/mutated-json.ts';
+import { arbitraryMutatedJson } from '../../../../test/arbitrary-mutated-json.ts';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
@@ -84,9 +84,9 @@ test('the number at the end of the words says more than the type', () => {
   assert.deepEqual([error.reason, error.code], ['policy', '1026']);
 });
 
-test('5,000 mutated replies: no crash, no wrong end', async () => {
+test('5,000 arbitraryMutatedJson replies: no crash, no wrong end', async () => {
   await fc.assert(
-    fc.asyncProperty(mutated(Object.values(replies)), async (json) => {
+    fc.asyncProperty(arbitraryMutatedJson(Object.values(replies)), async (json) => {
       const outcome = await hailuo.query(HANDLE, fixedResponseContext({ json })).catch((error: unknown) => error);
       if (outcome instanceof PollFailed) return;
       assert.ok(!(outcome instanceof Error), String(outcome));

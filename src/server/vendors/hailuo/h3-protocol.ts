@@ -1,5 +1,5 @@
-import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject } from '../../../contract/is-object.ts';
+import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { rejectField } from '../request-fields.ts';
 import { ownEntry } from '../untrusted-json.ts';

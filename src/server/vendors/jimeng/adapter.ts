@@ -8,11 +8,11 @@ import { KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
 import { failedTask, rejectedPoll, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../http.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { jimengImages } from './images.ts';
+import { jimengImages } from './image-generation.ts';
 import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
 import { isError, OK, parseCode, parseError, sendAction, TERMINAL_CODES } from './protocol.ts';
 

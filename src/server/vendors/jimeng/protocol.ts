@@ -1,7 +1,7 @@
-import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject } from '../../../contract/is-object.ts';
+import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import { signVolcengine } from '../../platform/outbound/volcengine-signature.ts';
+import { signVolcengineRequest } from '../../platform/outbound/sign-volcengine-request.ts';
 import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
@@ -84,6 +84,6 @@ export function sendAction(
   const { access_key: accessKey, secret_key: secretKey } = context.credentials;
   const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
   const unsigned = { method: 'POST', url, body, headers: { 'content-type': 'application/json' } } as const;
-  const headers = signVolcengine(unsigned, key, context.now());
+  const headers = signVolcengineRequest(unsigned, key, context.now());
   return context.sendJson({ method: 'POST', url, headers, body, signal: context.signal });
 }

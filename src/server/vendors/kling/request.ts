@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { matchAspectRatio, rejectField } from '../request-fields.ts';
 import { KLING_MODELS, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';

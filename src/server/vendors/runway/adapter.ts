@@ -18,7 +18,7 @@ import {
   publicFile,
 } from '../http.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import type { PriceSource } from '../price-source.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { knownFactors, parseSeconds, rejectField } from '../request-fields.ts';

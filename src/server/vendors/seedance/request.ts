@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { matchAspectRatio, rejectField } from '../request-fields.ts';
 import { familyOf, type ModelFamily, SEEDANCE_RATIOS } from './models.ts';

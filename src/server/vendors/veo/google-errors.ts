@@ -1,6 +1,6 @@
-import type { FailureCause } from '../../../contract/failure-causes.ts';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
+import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/error.ts';
 import type { Json, QueryOutcome } from '../adapter.ts';

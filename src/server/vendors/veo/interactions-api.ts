@@ -10,6 +10,7 @@ import { asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini-api.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { TokenRequestFailed } from './google-token.ts';
+import { toInteractionBody } from './interactions-request.ts';
 import {
   asInteractionId,
   findVideo,
@@ -17,8 +18,7 @@ import {
   parseInteraction,
   parseInteractionHandle,
   toInteractionHandle,
-} from './interaction.ts';
-import { toInteractionBody } from './interaction-request.ts';
+} from './interactions-response.ts';
 import { loadImages, type VeoRoute } from './request.ts';
 import {
   credentialsOf,

@@ -3,7 +3,7 @@ import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';

@@ -19,7 +19,7 @@ import {
 } from '../error-mapping.ts';
 import { acceptedSubmit, classifyByTable, getJson, parseIdHandle, postJson, refusedSubmit } from '../http.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
-import { createMetadataParser } from '../metadata-filter.ts';
+import { createMetadataParser } from '../metadata-parser.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';

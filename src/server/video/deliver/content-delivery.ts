@@ -1,8 +1,8 @@
 import { finished, type Readable } from 'node:stream';
-import type { StoredFiles } from '../../artifacts/stored-files.ts';
+import type { ArtifactReader } from '../../artifacts/artifact-reader.ts';
 import { AppError } from '../../platform/errors.ts';
-import { checkedByteRange } from '../../platform/media/checked-byte-range.ts';
-import { checkedVideoBody } from '../../platform/media/checked-video-body.ts';
+import { verifyPartialContent } from '../../platform/media/verify-partial-content.ts';
+import { verifyVideoBody } from '../../platform/media/verify-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';
 import type { Task } from '../store.ts';
 import type { VideoUpstreams } from '../video-upstreams.ts';
@@ -49,7 +49,7 @@ export const CONTENT_HEADERS = {
 
 export interface ContentDeliveryDependencies {
   readonly vendorFiles: VendorFiles;
-  readonly storedFiles: StoredFiles;
+  readonly storedFiles: ArtifactReader;
   readonly urlRefresher: UrlRefresher;
   readonly upstreams: VideoUpstreams;
   readonly downloadSlots: DownloadSlots;
@@ -103,12 +103,12 @@ export class ContentDelivery {
 /** What may be passed on of a vendor's file. @throws AppError `content_unavailable` */
 async function checked(response: OutboundResponse, isVideo: boolean): Promise<OutboundResponse> {
   if (response.status === 206) {
-    const part = checkedByteRange(response);
+    const part = verifyPartialContent(response);
     if (part === undefined) throw new AppError('content_unavailable', { log: { isPart: false } });
     return part;
   }
   if (!isVideo || response.status !== 200) return response;
-  const body = await checkedVideoBody(response.body);
+  const body = await verifyVideoBody(response.body);
   if (body === undefined) throw new AppError('content_unavailable', { log: { isVideo: false } });
   return { ...response, body };
 }

@@ -1,5 +1,5 @@
-import { putPoster } from '../../../contract/artifacts.ts';
 import { done } from '../../../contract/schemas.ts';
+import { putPoster } from '../../../contract/video-storage-and-posters.ts';
 import type { Artifacts } from '../../artifacts/make.ts';
 import { AppError, invalidRequest, notExistError } from '../../platform/errors.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';

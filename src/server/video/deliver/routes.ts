@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { isTerminal } from '../../../contract/task-states.ts';
 import * as endpoints from '../../../contract/video.ts';
-import type { CredentialWatch } from '../../accounts/credential-watch.ts';
+import type { CredentialRevocationWatch } from '../../accounts/credential-revocation-watch.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/caller.ts';
@@ -20,7 +20,7 @@ export interface ContentRouteDependencies {
   readonly contentDelivery: ContentDelivery;
   readonly playLinks: PlayLinks;
   readonly accelRedirect: AccelRedirect;
-  readonly credentialWatch: CredentialWatch;
+  readonly credentialWatch: CredentialRevocationWatch;
   readonly clock: Clock;
 }
 

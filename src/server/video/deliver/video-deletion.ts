@@ -5,14 +5,14 @@ import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
 import type { ShareStore } from '../shares/share-store.ts';
 import type { Task, TaskStore } from '../store.ts';
-import type { VendorDeletion } from './vendor-deletion.ts';
+import type { VendorVideoDeletion } from './vendor-video-deletion.ts';
 
 export interface VideoDeletionDependencies {
   readonly database: Database<Tables>;
   readonly store: TaskStore;
   readonly artifacts: Pick<Artifacts, 'removeWithTask'>;
   readonly shares: Pick<ShareStore, 'deleteOfTask'>;
-  readonly vendorDeletion: VendorDeletion;
+  readonly vendorDeletion: VendorVideoDeletion;
   readonly clock: Clock;
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { TestUser } from '../../../../test/accounts/test-user.ts';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../../../../test/service-with-sandbox.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { MAX_FAVOURITES } from '../../../contract/favourites.ts';
-import { formatMessage } from '../../../contract/messages/messages.ts';
+import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
 import { MAX_SEARCHED_TASKS } from '../store.ts';
 
 interface Row {

@@ -1,4 +1,4 @@
-import * as endpoints from '../../../contract/vendor-formats.ts';
+import * as endpoints from '../../../contract/vendor-native-endpoints.ts';
 import type { ChannelDirectory } from '../../channels/channel-directory.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
@@ -9,13 +9,13 @@ import { announceEnd } from '../../platform/sunset-headers.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { Task, TaskStore } from '../store.ts';
 import { submitForToken } from '../submit/idempotent-submit.ts';
-import type { Submitter } from '../submit/submitter.ts';
+import type { SubmitService } from '../submit/submit-service.ts';
 import { toJimengTask } from './jimeng-native.ts';
 import { toKlingEnvelope, toKlingSubmitData, toKlingTask } from './kling-native.ts';
-import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingRequest } from './vendor-requests.ts';
+import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingRequest } from './vendor-format-requests.ts';
 
 export interface NativeRouteDependencies {
-  readonly submitter: Submitter;
+  readonly submitter: SubmitService;
   readonly reader: OwnerTaskReader;
   readonly store: TaskStore;
   readonly channels: Pick<ChannelDirectory, 'retirement'>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { forEachDatabase } from '../../../../test/databases.ts';
+import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { isAppError } from '../../platform/errors.ts';

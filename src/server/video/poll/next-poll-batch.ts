@@ -1,5 +1,5 @@
-import type { PollGrid } from './poll-phase.ts';
 import type { PollStore } from './poll-store.ts';
+import type { PollGrid } from './spread-polls.ts';
 
 /** What becomes of a claimed task: polled again a period later, or at a time of its own. */
 export type NextPoll =

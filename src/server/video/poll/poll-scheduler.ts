@@ -4,9 +4,9 @@ import { accountKey } from '../../upstreams/channel-account.ts';
 import type { Task } from '../store.ts';
 import { type Claim, type NextPoll, NextPollBatch } from './next-poll-batch.ts';
 import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
-import { type PollGrid, pollGrid } from './poll-phase.ts';
 import type { PollStore } from './poll-store.ts';
 import type { PollingProcesses } from './polling-processes.ts';
+import { type PollGrid, pollGrid } from './spread-polls.ts';
 import type { TaskPoller } from './task-poller.ts';
 
 export interface PollSchedulerDependencies {

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify';
-import { LOCALES } from '../../../contract/messages/messages.ts';
-import * as endpoints from '../../../contract/shares.ts';
+import { LOCALES } from '../../../contract/localized-messages/format-message.ts';
+import * as endpoints from '../../../contract/video-shares.ts';
 import type { Artifacts } from '../../artifacts/make.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import { AppError } from '../../platform/errors.ts';
 import { PLAYER_PAGE_HEADERS } from '../../platform/html.ts';
-import { respondWithPage } from '../../platform/http/page-failure.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
+import { respondWithPage } from '../../platform/http/respond-with-page.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { ContentDelivery } from '../deliver/content-delivery.ts';

@@ -1,7 +1,7 @@
 import { done, list, ok, toPage } from '../../../contract/schemas.ts';
-import * as endpoints from '../../../contract/shares.ts';
 import { toSeconds } from '../../../contract/time.ts';
-import { toActor } from '../../platform/http/actor.ts';
+import * as endpoints from '../../../contract/video-shares.ts';
+import { toActor } from '../../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { ShareService } from './share-service.ts';
 import type { ShareOfVideo } from './share-store.ts';

@@ -1,12 +1,12 @@
 import type { Page } from '../../../contract/schemas.ts';
-import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../../contract/shares.ts';
+import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../../contract/video-shares.ts';
 import type { AccountAccess } from '../../accounts/account-access.ts';
 import type { AuditLog } from '../../accounts/audit/audit-log.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError, notExistError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/http/audit-actor.ts';
 import { hashToken, randomText } from '../../platform/random-tokens.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';

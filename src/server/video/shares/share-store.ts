@@ -3,7 +3,7 @@ import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Page } from '../../../contract/schemas.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
-import type { SealedColumn } from '../../platform/reseal.ts';
+import type { SealedColumn } from '../../platform/reencrypt-columns.ts';
 import type { SealContext } from '../../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 

@@ -1,4 +1,4 @@
-import type { Locale } from '../../../contract/messages/messages.ts';
+import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 
 const EN = {
   language: 'Language',

@@ -21,9 +21,9 @@ import type { NewTask } from '../task-row.ts';
 import { videoSpan } from '../video-span.ts';
 import { type AttemptLog, describeOutcome } from './attempt-log.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
-import { HandleOwners } from './handle-owners.ts';
 import { type SubmittedTask, toSubmittedTask } from './submitted-task.ts';
 import { toUpstreamFailure } from './upstream-failure.ts';
+import { VendorHandleOwners } from './vendor-handle-owners.ts';
 
 export interface AttemptRunnerDependencies {
   readonly database: Database<Tables>;
@@ -72,7 +72,7 @@ const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could
 /** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
 export class AttemptRunner {
   readonly #dependencies: AttemptRunnerDependencies;
-  readonly #handleOwners = new HandleOwners();
+  readonly #handleOwners = new VendorHandleOwners();
   constructor(dependencies: AttemptRunnerDependencies) {
     this.#dependencies = dependencies;
   }

@@ -5,7 +5,7 @@ import type { VendorId } from '../../../contract/vendor-ids.ts';
 import { type GenerationBody, VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';
-import { assertNoPrivateUrls } from '../../platform/outbound/private-url-filter.ts';
+import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
 import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter.ts';
 import { fromUpload, parseMedia } from './media-input.ts';
 

@@ -3,15 +3,15 @@ import type { RequestContext } from '../../platform/http/request-context.ts';
 import { toIdempotencyClaim } from '../idempotency/idempotency-key.ts';
 import type { Task } from '../store.ts';
 import type { GenerationRequest } from './generation-request.ts';
+import type { SubmitService } from './submit-service.ts';
 import type { SubmittedTask } from './submitted-task.ts';
-import type { Submitter } from './submitter.ts';
 
 /**
  * Submits for a token, once where the request carries an Idempotency-Key. Two requests are the same when they remix the same
  * video, call the same operation of the same vendor, and have the same body, byte for byte, or the same form.
  */
 export function submitForToken(
-  submitter: Submitter,
+  submitter: SubmitService,
   caller: ModelCaller,
   generation: GenerationRequest,
   request: RequestContext,
@@ -32,7 +32,7 @@ export function submitForToken(
 
 /** Submits for a person in the console: on the account itself, without a token and its limits. */
 export function submitForAccount(
-  submitter: Submitter,
+  submitter: SubmitService,
   userId: number,
   generation: GenerationRequest,
   request: RequestContext,

@@ -6,7 +6,7 @@ import { useFormValues } from '../../../components/use-form-values.ts';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { Announcement } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { toAnnouncementBody, toAnnouncementDraft } from './announcement-draft.ts';
+import { toAnnouncementBody, toAnnouncementFormValues } from './announcement-form-values.ts';
 
 interface AnnouncementDialogProps {
   /** Edits this announcement instead of creating one. */
@@ -18,7 +18,7 @@ const MAX_LENGTH = { title: 200, content: 10_000 } as const;
 
 export function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) {
   const { t } = useTranslation(['admin-announcements', 'app']);
-  const { draft, text, checked } = useFormValues(() => toAnnouncementDraft(announcement));
+  const { draft, text, checked } = useFormValues(() => toAnnouncementFormValues(announcement));
   const save = useSaveAndClose(
     async () => {
       const body = toAnnouncementBody(draft);

@@ -14,7 +14,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import type { Announcement } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { AnnouncementDialog } from './announcement-dialog.tsx';
 
 /** Announcements, which are shown to every account. */

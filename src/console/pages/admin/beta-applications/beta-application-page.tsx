@@ -6,13 +6,13 @@ import { DescriptionList, Panel } from '../../../components/description-list.tsx
 import { EntityLink } from '../../../components/entity-link.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { PermissionHint } from '../../../components/permission-hint.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { useCanManageUser } from '../../../data/can-manage.ts';
-import { dataQuery, type ResponseData } from '../../../data/endpoint-queries.ts';
+import { useCanManageUser } from '../../../data/can-manage-user.ts';
+import { dataQuery, type ResponseData } from '../../../data/make-endpoint-query.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { DeleteApplication } from './delete-application.tsx';
@@ -24,7 +24,7 @@ export function ApplicationPage() {
   const id = useRouteId();
   const application = useQuery(dataQuery(adminGetBetaApplication, { params: { id } }));
   if (application.data !== undefined) return <ApplicationDetails application={application.data} />;
-  if (application.error === null) return <PageLoader />;
+  if (application.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('one', { id })} subtitle={<RouteLink to="/admin/beta-applications">{t('all')}</RouteLink>} size="md">
       <ErrorAlert error={application.error} retry={() => void application.refetch()} />

@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import { type CredentialListItems, schemeOfKeys, storedEntries, toCredentials } from './credential-form-conversion.ts';
 import { CredentialInput } from './credential-input.tsx';
-import { CredentialLineError, fitsOnLines, parseCredentialLines } from './credential-lines.ts';
+import { CredentialLineError, fitsOnLines, parseCredentialLines } from './parse-credential-lines.ts';
 
 interface AddCredentialsProps {
   readonly channel: ChannelDetail;

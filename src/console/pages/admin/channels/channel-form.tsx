@@ -5,21 +5,21 @@ import { useTranslation } from 'react-i18next';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
-import type { ChannelDraft } from './channel-draft.ts';
+import type { ChannelFormValues } from './channel-form-values.ts';
 import { CredentialFields } from './credential-fields.tsx';
-import { CredentialLineError } from './credential-lines.ts';
 import { ModelsField } from './models-field.tsx';
+import { CredentialLineError } from './parse-credential-lines.ts';
 import { isPrivateAddress } from './private-address.ts';
 import { ConnectionFields } from './upstream-request-fields.tsx';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;
-  readonly initial: ChannelDraft;
+  readonly initial: ChannelFormValues;
   readonly isNew: boolean;
   /** Several credentials are changed in a panel of their own. */
   readonly hasSeveralCredentials?: boolean;
   readonly submitLabel: string;
-  readonly save: (draft: ChannelDraft) => Promise<void>;
+  readonly save: (draft: ChannelFormValues) => Promise<void>;
 }
 
 /** All settings of an upstream account; rarely changed settings are collapsed. */

@@ -6,25 +6,25 @@ import { changeChannel, getChannel } from '../../../../contract/channels.ts';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useVendors, type Vendor } from '../../../data/vendor-queries.ts';
+import { ChannelForm } from './channel-form.tsx';
 import {
-  type ChannelDraft,
+  type ChannelFormValues,
   keepsStoredCredentials,
   toChannelBody,
-  toChannelDraft,
+  toChannelFormValues,
   toSettingsBody,
-} from './channel-draft.ts';
-import { ChannelForm } from './channel-form.tsx';
+} from './channel-form-values.ts';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
-import { ConnectionTest } from './connection-test.tsx';
+import { ChannelTestPanel } from './channel-test-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 import { DeleteChannel } from './delete-channel.tsx';
 import { toErrorReason } from './error-reasons.ts';
@@ -35,7 +35,7 @@ export function ChannelPage() {
   const id = useRouteId();
   const channel = useQuery({ ...dataQuery(getChannel, { params: { id } }), refetchInterval: 15_000 });
   if (channel.data !== undefined) return <ChannelDetails key={channel.data.id} channel={channel.data} />;
-  if (channel.error === null) return <PageLoader />;
+  if (channel.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('channels.one', { id })} subtitle={<RouteLink to="/admin/channels">{t('channels.all')}</RouteLink>}>
       <ErrorAlert error={channel.error} retry={() => void channel.refetch()} />
@@ -49,7 +49,7 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
   const toasts = useToasts();
   const vendors = useVendors();
   const vendor = vendors.find(({ name }) => name === channel.vendor);
-  const save = async (draft: ChannelDraft): Promise<void> => {
+  const save = async (draft: ChannelFormValues): Promise<void> => {
     if (vendor === undefined) return;
     const body = keepsStoredCredentials(draft, vendor) ? toSettingsBody(draft) : toChannelBody(draft, vendor);
     await callApi(changeChannel, { params: { id: String(channel.id) }, body });
@@ -83,12 +83,12 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
         <Stack miw={0}>
           <Panel title={t('channels.settings')}>
             {vendor === undefined ? (
-              <PageLoader />
+              <PageLoadingIndicator />
             ) : (
               <ChannelForm
                 key={channel.updated_time}
                 vendor={vendor}
-                initial={toChannelDraft(channel, vendor)}
+                initial={toChannelFormValues(channel, vendor)}
                 isNew={false}
                 hasSeveralCredentials={channel.credential_list.length > 1}
                 submitLabel={t('app:save')}
@@ -152,7 +152,7 @@ function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
         </Text>
       )}
       <Group mt="lg" />
-      <ConnectionTest id={channel.id} isVideo={vendor?.kind === 'video'} runOnMount={test === true} />
+      <ChannelTestPanel id={channel.id} isVideo={vendor?.kind === 'video'} runOnMount={test === true} />
     </Panel>
   );
 }

@@ -1,15 +1,15 @@
 import { Fieldset, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
-import { type ChannelDraft, credentialSchemeOf, keepsStoredCredentials } from './channel-draft.ts';
+import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
 import { CredentialInput } from './credential-input.tsx';
-import { fitsOnLines } from './credential-lines.ts';
+import { fitsOnLines } from './parse-credential-lines.ts';
 
 interface CredentialFieldsProps {
   readonly vendor: Vendor;
-  readonly draft: ChannelDraft;
+  readonly draft: ChannelFormValues;
   readonly isNew: boolean;
-  readonly onChange: (part: Partial<ChannelDraft>) => void;
+  readonly onChange: (part: Partial<ChannelFormValues>) => void;
 }
 
 /** The keys the vendor requires. Those of an existing channel are stored, and stay unless new ones are entered. */

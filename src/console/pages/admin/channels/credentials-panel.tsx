@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import { AddCredentials } from './add-credentials.tsx';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
@@ -18,9 +18,9 @@ import {
   credentialLabel,
   storedEntries,
 } from './credential-form-conversion.ts';
+import { CredentialTestButton } from './credential-test-button.tsx';
 import { toErrorReason } from './error-reasons.ts';
 import { ReplaceCredential } from './replace-credential.tsx';
-import { TestCredential } from './test-credential.tsx';
 
 interface CredentialsPanelProps {
   readonly channel: ChannelDetail;
@@ -49,7 +49,7 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
                 <Table.Td style={{ verticalAlign: 'top' }}>
                   <Group gap="xs" justify="flex-end">
                     <EnabledSwitch channel={channel} credential={credential} change={change} />
-                    <TestCredential channelId={channel.id} credential={credential} />
+                    <CredentialTestButton channelId={channel.id} credential={credential} />
                     <ReplaceCredential channel={channel} credential={credential} vendor={vendor} change={change} />
                     {list.length === 1 ? null : (
                       <DeleteButton

@@ -4,13 +4,13 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { makeChannel } from '../../../../contract/channels.ts';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
-import { type ChannelDraft, newChannelDraft, toChannelBody } from './channel-draft.ts';
 import { ChannelForm } from './channel-form.tsx';
+import { type ChannelFormValues, newChannelFormValues, toChannelBody } from './channel-form-values.ts';
 
 /** Adds an upstream account and goes to its page, where it is tested at once. */
 export function NewChannelPage() {
@@ -20,7 +20,7 @@ export function NewChannelPage() {
   const vendor = vendors.find((each) => each.name === name) ?? vendors[0];
   const invalidate = useInvalidateQueries();
   const navigate = useNavigate();
-  const save = async (draft: ChannelDraft): Promise<void> => {
+  const save = async (draft: ChannelFormValues): Promise<void> => {
     if (vendor === undefined) return;
     const { data } = await callApi(makeChannel, { body: toChannelBody(draft, vendor) });
     await invalidate();
@@ -45,12 +45,12 @@ export function NewChannelPage() {
             withAsterisk={false}
           />
           {vendor === undefined ? (
-            <PageLoader />
+            <PageLoadingIndicator />
           ) : (
             <ChannelForm
               key={vendor.name}
               vendor={vendor}
-              initial={newChannelDraft(vendor)}
+              initial={newChannelFormValues(vendor)}
               isNew
               submitLabel={t('channels.saveAndTest')}
               save={save}

@@ -1,9 +1,9 @@
 import { Stack, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { useFormValues } from '../../../components/use-form-values.ts';
-import type { ChannelDraft } from './channel-draft.ts';
+import type { ChannelFormValues } from './channel-form-values.ts';
 
-type Bind = ReturnType<typeof useFormValues<ChannelDraft>>['text'];
+type Bind = ReturnType<typeof useFormValues<ChannelFormValues>>['text'];
 
 /** The upstream's names of models, extra headers and the proxy. */
 export function ConnectionFields({ text }: { readonly text: Bind }) {

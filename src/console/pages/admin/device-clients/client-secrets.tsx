@@ -2,16 +2,19 @@ import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminAddDeviceClientSecret, adminDeleteDeviceClientSecret } from '../../../../contract/device-clients.ts';
+import {
+  adminAddDeviceClientSecret,
+  adminDeleteDeviceClientSecret,
+} from '../../../../contract/admin-device-clients.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { OneTimeSecret } from './one-time-secret.tsx';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { OneTimeClientSecret } from './one-time-client-secret.tsx';
 
 const MAX_SECRETS = 2;
 
@@ -68,9 +71,9 @@ export function ClientSecrets({ client }: { readonly client: DeviceClient }) {
         </Text>
       )}
       {add.data === undefined ? null : (
-        <SecretShownOnce title={t('deviceClients.secretOf', { name: client.name })} onClose={add.reset}>
-          <OneTimeSecret clientId={client.id} secret={add.data.client_secret} onClose={add.reset} />
-        </SecretShownOnce>
+        <OneTimeSecretDialog title={t('deviceClients.secretOf', { name: client.name })} onClose={add.reset}>
+          <OneTimeClientSecret clientId={client.id} secret={add.data.client_secret} onClose={add.reset} />
+        </OneTimeSecretDialog>
       )}
     </Stack>
   );

@@ -3,7 +3,11 @@ import { IconDeviceTvOld, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminListDeviceClients, adminUpdateDeviceClient, CLIENT_SORTS } from '../../../../contract/device-clients.ts';
+import {
+  adminListDeviceClients,
+  adminUpdateDeviceClient,
+  CLIENT_SORTS,
+} from '../../../../contract/admin-device-clients.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
@@ -14,7 +18,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { ClientSecrets } from './client-secrets.tsx';
 import { DeleteClient } from './delete-client.tsx';
 import { NewClientDialog } from './new-client-dialog.tsx';

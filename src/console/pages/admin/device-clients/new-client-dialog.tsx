@@ -2,12 +2,12 @@ import { TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminCreateDeviceClient } from '../../../../contract/device-clients.ts';
+import { adminCreateDeviceClient } from '../../../../contract/admin-device-clients.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
-import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
+import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { OneTimeSecret } from './one-time-secret.tsx';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { OneTimeClientSecret } from './one-time-client-secret.tsx';
 
 export function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation(['admin', 'app']);
@@ -25,9 +25,9 @@ export function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
   });
   if (make.data !== undefined) {
     return (
-      <SecretShownOnce title={t('deviceClients.secretOf', { name })} onClose={onClose}>
-        <OneTimeSecret clientId={make.data.client_id} secret={make.data.client_secret} onClose={onClose} />
-      </SecretShownOnce>
+      <OneTimeSecretDialog title={t('deviceClients.secretOf', { name })} onClose={onClose}>
+        <OneTimeClientSecret clientId={make.data.client_id} secret={make.data.client_secret} onClose={onClose} />
+      </OneTimeSecretDialog>
     );
   }
   return (

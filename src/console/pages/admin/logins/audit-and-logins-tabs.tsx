@@ -6,7 +6,7 @@ type RecordsPath = '/admin/audit' | '/admin/logins';
 
 /** Between the two records of who did what: changes, and sign-ins, which are many and hold addresses. */
 export function AuditAndLoginsTabs({ current }: { readonly current: RecordsPath }) {
-  const { t } = useTranslation('logins');
+  const { t } = useTranslation('login-history');
   const navigate = useNavigate();
   return (
     <SegmentedControl

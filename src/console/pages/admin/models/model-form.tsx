@@ -6,22 +6,22 @@ import { listModelRows, ON_RETIREMENT } from '../../../../contract/model-catalog
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
-import { listQuery } from '../../../data/endpoint-queries.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
+import { listQuery } from '../../../data/make-endpoint-query.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
-import type { ModelDraft } from './model-draft.ts';
+import { MediaSchemaEditor } from './media-schema-editor.tsx';
+import type { ModelFormValues } from './model-form-values.ts';
 import { parseSchema } from './parse-schema.ts';
-import { toPrice } from './price-draft.ts';
 import { PriceFields } from './price-fields.tsx';
-import { areLinesReadable } from './price-line-draft.ts';
+import { toPrice } from './price-form-values.ts';
+import { areLinesReadable } from './price-line-form-values.ts';
 import { PricePreview } from './price-preview.tsx';
-import { SchemaField } from './schema-field.tsx';
 
 interface ModelFormProps {
-  readonly initial: ModelDraft;
+  readonly initial: ModelFormValues;
   readonly isNew: boolean;
   readonly submitLabel: string;
-  readonly save: (draft: ModelDraft) => Promise<void>;
+  readonly save: (draft: ModelFormValues) => Promise<void>;
 }
 
 export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps) {
@@ -83,7 +83,7 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
           <PricePreview kind={draft.kind} price={toPrice(draft.price, draft.kind, perUnit)} />
         </>
       )}
-      {draft.kind === 'video' ? <SchemaField text={draft.schema} onChange={(schema) => set({ schema })} /> : null}
+      {draft.kind === 'video' ? <MediaSchemaEditor text={draft.schema} onChange={(schema) => set({ schema })} /> : null}
       <Select
         label={t('models.onRetirement')}
         description={t('models.onRetirementHint')}
@@ -97,10 +97,16 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
   );
 }
 
-const isReadable = ({ price }: ModelDraft): boolean => !price.isLined || areLinesReadable(price.lines);
+const isReadable = ({ price }: ModelFormValues): boolean => !price.isLined || areLinesReadable(price.lines);
 
 /** The model that serves this name, of the same vendor and kind; searched on the server, since there may be many. */
-function AliasField({ draft, onChange }: { draft: ModelDraft; onChange: (part: Partial<ModelDraft>) => void }) {
+function AliasField({
+  draft,
+  onChange,
+}: {
+  draft: ModelFormValues;
+  onChange: (part: Partial<ModelFormValues>) => void;
+}) {
   const { t } = useTranslation('admin-models');
   const [text, setText] = useState('');
   const part = text === draft.aliasOf ? '' : text;

@@ -4,16 +4,16 @@ import { useTranslation } from 'react-i18next';
 import { changeModel, getModelRow } from '../../../../contract/model-catalog.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { DeleteModel } from './delete-model.tsx';
-import { toModelBody, toModelDraft } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
+import { toModelBody, toModelFormValues } from './model-form-values.ts';
 import { toModelUrlPart } from './model-url.ts';
 
 export function ModelPage() {
@@ -25,7 +25,7 @@ export function ModelPage() {
   const model = useQuery(dataQuery(getModelRow, { params: { id: toModelUrlPart(id) } }));
   if (model.data === undefined || status === undefined) {
     return model.error === null ? (
-      <PageLoader />
+      <PageLoadingIndicator />
     ) : (
       <Page title={id} subtitle={<RouteLink to="/admin/models">{t('models.all')}</RouteLink>} size="sm">
         <ErrorAlert error={model.error} retry={() => void model.refetch()} />
@@ -53,7 +53,7 @@ export function ModelPage() {
         <Card p={{ base: 'md', sm: 'xl' }}>
           <ModelForm
             key={known.updated_time}
-            initial={toModelDraft(known, status.quota_per_unit)}
+            initial={toModelFormValues(known, status.quota_per_unit)}
             isNew={false}
             submitLabel={t('app:save')}
             save={async (draft) => {

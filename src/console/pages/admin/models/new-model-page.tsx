@@ -6,11 +6,11 @@ import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { useVendors } from '../../../data/vendor-queries.ts';
-import { newModelDraft, toModelBody } from './model-draft.ts';
 import { ModelForm } from './model-form.tsx';
+import { newModelFormValues, toModelBody } from './model-form-values.ts';
 
 export function NewModelPage() {
   const { t } = useTranslation('admin-models');
@@ -24,7 +24,7 @@ export function NewModelPage() {
       {status === undefined || vendor === undefined ? null : (
         <Card p={{ base: 'md', sm: 'xl' }}>
           <ModelForm
-            initial={newModelDraft(vendor.name, status.quota_per_unit)}
+            initial={newModelFormValues(vendor.name, status.quota_per_unit)}
             isNew
             submitLabel={t('models.make')}
             save={async (draft) => {

@@ -14,15 +14,15 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
-import { DECIMALS, type MultiplierDraft, type PriceDraft } from './price-draft.ts';
-import { emptyLine } from './price-line-draft.ts';
+import { DECIMALS, type MultiplierDraft, type PriceFormValues } from './price-form-values.ts';
 import { PriceLineFields } from './price-line-fields.tsx';
+import { emptyLine } from './price-line-form-values.ts';
 import { TokenPriceFields } from './token-price-fields.tsx';
 
 interface PriceFieldsProps {
   readonly kind: ModelKind;
-  readonly draft: PriceDraft;
-  readonly onChange: (draft: PriceDraft) => void;
+  readonly draft: PriceFormValues;
+  readonly onChange: (draft: PriceFormValues) => void;
 }
 
 /** Factors the vendors' adapters name; others may be typed, and never apply. */
@@ -91,7 +91,7 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
 }
 
 /** A price with lines has at least one; what was typed in the other form is kept until it is saved. */
-const toForm = (draft: PriceDraft, isLined: boolean): PriceDraft => ({
+const toForm = (draft: PriceFormValues, isLined: boolean): PriceFormValues => ({
   ...draft,
   isLined,
   settleBy: isLined ? draft.settleBy : 'request',

@@ -13,19 +13,19 @@ import {
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { AmountInput } from '../../../components/amount-input.tsx';
-import type { PriceDraft } from './price-draft.ts';
-import { emptyLine, LINE_AMOUNTS, type LineDraft, parseWhen } from './price-line-draft.ts';
+import type { PriceFormValues } from './price-form-values.ts';
+import { emptyLine, LINE_AMOUNTS, type PriceLineFormValues, parseWhen } from './price-line-form-values.ts';
 
 interface PriceLineFieldsProps {
-  readonly draft: PriceDraft;
-  readonly onChange: (draft: PriceDraft) => void;
+  readonly draft: PriceFormValues;
+  readonly onChange: (draft: PriceFormValues) => void;
 }
 
 /** The lines of a price that depends on facts: the first whose condition fits is charged. */
 export function PriceLineFields({ draft, onChange }: PriceLineFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { lines } = draft;
-  const change = (key: number, part: Partial<LineDraft>): void =>
+  const change = (key: number, part: Partial<PriceLineFormValues>): void =>
     onChange({ ...draft, lines: lines.map((each) => (each.key === key ? { ...each, ...part } : each)) });
   const add = (): void =>
     onChange({ ...draft, lines: [...lines, emptyLine(Math.max(0, ...lines.map(({ key }) => key)) + 1)] });
@@ -64,9 +64,9 @@ export function PriceLineFields({ draft, onChange }: PriceLineFieldsProps) {
 interface LineCardProps {
   /** Counted from 1, for the labels. */
   readonly place: number;
-  readonly line: LineDraft;
+  readonly line: PriceLineFormValues;
   readonly hasUnits: boolean;
-  readonly onChange: (part: Partial<LineDraft>) => void;
+  readonly onChange: (part: Partial<PriceLineFormValues>) => void;
   readonly onRemove: () => void;
 }
 

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { tokenQuota } from '../../../../contract/token-pricing.ts';
 import { useFormatAmountNumber, useFormatPrice } from '../../../components/credit-amount.tsx';
-import { type AnyPrice, examplePrice, type PriceExample } from './price-draft.ts';
+import { type AnyPrice, examplePrice, type PriceExample } from './price-form-values.ts';
 
 /** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
 function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>> {

@@ -3,11 +3,18 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { AmountInput } from '../../../components/amount-input.tsx';
-import { DECIMALS, PARTS, type PriceDraft, type RateDrafts, type RateName, type TierDraft } from './price-draft.ts';
+import {
+  DECIMALS,
+  PARTS,
+  type PriceFormValues,
+  type RateDrafts,
+  type RateName,
+  type TierDraft,
+} from './price-form-values.ts';
 
 interface TokenPriceFieldsProps {
-  readonly draft: PriceDraft;
-  readonly onChange: (draft: PriceDraft) => void;
+  readonly draft: PriceFormValues;
+  readonly onChange: (draft: PriceFormValues) => void;
 }
 
 const NO_RATES = Object.fromEntries(['input', 'output', ...PARTS].map((name) => [name, ''])) as unknown as RateDrafts;

@@ -2,13 +2,13 @@ import { Alert, Group, List, Text, ThemeIcon } from '@mantine/core';
 import { IconCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { listTasks } from '../../../../contract/admin-tasks.ts';
+import { listTasks } from '../../../../contract/admin-video-tasks.ts';
 import type { listChannels } from '../../../../contract/channels.ts';
 import { canManage } from '../../../../contract/roles.ts';
 import { RouteButton } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
+import { type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
 import { modelsQuery } from '../../../data/model-queries.ts';
-import { useSelf } from '../../../data/self-and-status-queries.ts';
+import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
 
 interface GettingStartedProps {
   /** Undefined while they are being fetched. */

@@ -2,24 +2,24 @@ import { SegmentedControl, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listTasks } from '../../../../contract/admin-tasks.ts';
+import { getServiceStatus } from '../../../../contract/admin-service-status.ts';
+import { listTasks } from '../../../../contract/admin-video-tasks.ts';
 import { listChannels } from '../../../../contract/channels.ts';
 import { getAllUsage } from '../../../../contract/ledger-and-usage.ts';
-import { getServiceStatus } from '../../../../contract/service-status.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
 import { DAY_SECONDS } from '../../../../contract/time.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
-import { dataQuery, type ListItem, listQuery } from '../../../data/endpoint-queries.ts';
+import { dataQuery, type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
 import { isInTrouble } from '../channels/channel-status-badge.tsx';
-import { BlockedUsers } from './blocked-users.tsx';
 import { GettingStarted, useIsStartKnown } from './getting-started.tsx';
-import { Ranking } from './ranking.tsx';
 import { ServiceStatus } from './service-status.tsx';
 import { StatCard } from './stat-card.tsx';
 import { UsagePanel } from './usage-panel.tsx';
+import { Ranking } from './usage-ranking.tsx';
+import { UsersWithRefusedCalls } from './users-with-refused-calls.tsx';
 
 const PERIODS = ['7', '30', '90'] as const;
 const REFRESH_MS = 30_000;
@@ -64,7 +64,7 @@ export function OverviewPage() {
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
           <Ranking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
           <Ranking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
-          <BlockedUsers blocked={operations.data?.blocked} />
+          <UsersWithRefusedCalls blocked={operations.data?.blocked} />
         </SimpleGrid>
       </Stack>
     </Page>

@@ -2,14 +2,14 @@ import { Alert, Badge, Group, SimpleGrid, Stack, Text, ThemeIcon } from '@mantin
 import { IconAlertTriangle, IconCheck, IconUrgent } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { getServiceStatus } from '../../../../contract/service-status.ts';
+import type { getServiceStatus } from '../../../../contract/admin-service-status.ts';
 import { Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
-import type { ResponseData } from '../../../data/endpoint-queries.ts';
+import type { ResponseData } from '../../../data/make-endpoint-query.ts';
 import { useChannelNames } from '../../../data/user-and-channel-names.ts';
-import type operationStrings from '../../../strings/en/operations.ts';
+import type operationStrings from '../../../strings/en/service-status.ts';
 
 export type OperationState = ResponseData<typeof getServiceStatus>;
 type Incident = OperationState['incidents'][number];
@@ -30,7 +30,7 @@ const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
 
 /** Whether everything works, and what to do where it does not. */
 export function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationState> }) {
-  const { t } = useTranslation('operations');
+  const { t } = useTranslation('service-status');
   const open = state.data?.incidents.filter(({ is_open: isOpen }) => isOpen) ?? [];
   const alive = state.data?.instances.filter(({ is_alive: isAlive }) => isAlive).length ?? 0;
   return (
@@ -72,7 +72,7 @@ export function ServiceStatus({ state }: { readonly state: UseQueryResult<Operat
 }
 
 function OpenIncident({ incident }: { readonly incident: Incident }) {
-  const { t } = useTranslation('operations');
+  const { t } = useTranslation('service-status');
   const channels = useChannelNames();
   const id = incident.id as IncidentId;
   const page = PAGES[id];

@@ -6,10 +6,10 @@ import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
-import { EMPTY_PLAN, toPlanBody } from './plan-draft.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { PlanForm } from './plan-form.tsx';
+import { EMPTY_PLAN, toPlanBody } from './plan-form-values.ts';
 
 export function NewPlanPage() {
   const { t } = useTranslation('admin-plans');

@@ -14,15 +14,15 @@ import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import { ChannelsSelect } from './channels-select.tsx';
-import type { PlanDraft } from './plan-draft.ts';
+import type { PlanFormValues } from './plan-form-values.ts';
 
 interface PlanFormProps {
-  readonly initial: PlanDraft;
+  readonly initial: PlanFormValues;
   readonly isNew: boolean;
   /** The plan of accounts without one: it has no level, duration or price, and is always enabled. */
   readonly isBuiltin?: boolean;
   readonly submitLabel: string;
-  readonly save: (draft: PlanDraft) => Promise<void>;
+  readonly save: (draft: PlanFormValues) => Promise<void>;
 }
 
 type NumberName = 'level' | 'price' | 'days' | 'hours' | 'credits' | 'weekly' | 'storageDays' | 'storageGb' | 'factor';
@@ -83,7 +83,7 @@ export function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save 
         <SegmentedControl
           aria-labelledby="renewed"
           value={draft.renewal}
-          onChange={(renewed) => set({ renewal: renewed as PlanDraft['renewal'] })}
+          onChange={(renewed) => set({ renewal: renewed as PlanFormValues['renewal'] })}
           data={[
             { value: 'day', label: t('eachDay') },
             { value: 'period', label: t('eachPeriod') },

@@ -4,17 +4,17 @@ import { useTranslation } from 'react-i18next';
 import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import type { Plan } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { DeletePlan } from './delete-plan.tsx';
-import { toBuiltinPlanBody, toPlanBody, toPlanDraft } from './plan-draft.ts';
 import { PlanForm } from './plan-form.tsx';
+import { toBuiltinPlanBody, toPlanBody, toPlanFormValues } from './plan-form-values.ts';
 
 export function PlanPage() {
   const { t } = useTranslation('admin-plans');
@@ -23,7 +23,7 @@ export function PlanPage() {
   const card = useQuery(dataQuery(adminGetPackageCard, { params: { id } }));
   if (card.data !== undefined && status !== undefined)
     return <PlanDetails card={card.data} perUnit={status.quota_per_unit} />;
-  if (card.error === null) return <PageLoader />;
+  if (card.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('all')} subtitle={<RouteLink to="/admin/packages">{t('all')}</RouteLink>} size="sm">
       <ErrorAlert error={card.error} retry={() => void card.refetch()} />
@@ -59,7 +59,7 @@ function PlanDetails({ card: plan, perUnit }: { readonly card: Plan; readonly pe
         <Box p={{ base: 'md', sm: 'xl' }}>
           <PlanForm
             key={plan.id}
-            initial={toPlanDraft(plan, perUnit)}
+            initial={toPlanFormValues(plan, perUnit)}
             isNew={false}
             isBuiltin={plan.system_builtin}
             submitLabel={t('app:save')}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { adminListPackageCards } from '../../../../contract/plans.ts';
-import { listQuery } from '../../../data/endpoint-queries.ts';
+import { listQuery } from '../../../data/make-endpoint-query.ts';
 
 /** The plans an account can be given, as options of a select; undefined while they are being fetched. */
 export function usePlanOptions() {

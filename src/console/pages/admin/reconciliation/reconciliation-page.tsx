@@ -10,9 +10,9 @@ import { ChannelFilter } from '../../../components/list/entity-filters.tsx';
 import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
-import { dataQuery } from '../../../data/endpoint-queries.ts';
-import { AccountTable } from './account-table.tsx';
-import { ReadingTable } from './reading-table.tsx';
+import { dataQuery } from '../../../data/make-endpoint-query.ts';
+import { SettledAndBilledTable } from './settled-and-billed-table.tsx';
+import { VendorAccountTable } from './vendor-account-table.tsx';
 
 /** What was settled against what vendors billed, by channel. */
 export function ReconciliationPage() {
@@ -29,7 +29,7 @@ export function ReconciliationPage() {
               {t('noAccountsText')}
             </EmptyState>
           ) : (
-            <AccountTable accounts={accounts.data} />
+            <VendorAccountTable accounts={accounts.data} />
           )}
         </Panel>
         <Panel title={t('readings')}>
@@ -45,7 +45,7 @@ export function ReconciliationPage() {
               ]}
             />
           </FilterBar>
-          <ReadingTable filters={filters} />
+          <SettledAndBilledTable filters={filters} />
         </Panel>
       </Stack>
     </Page>

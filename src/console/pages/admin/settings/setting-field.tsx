@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { SiteSetting } from '../../../../contract/site-settings.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { readDataUrl } from '../../../data/read-data-url.ts';
+import { readFileAsDataUrl } from '../../../data/read-file-as-data-url.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 
 const MAX_LOGO_BYTES = 90 * 1024;
@@ -86,7 +86,7 @@ function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
       toasts.error(t('logoTooLarge'));
       return;
     }
-    readDataUrl(file).then(onChange, () => toasts.error(t('logoTooLarge')));
+    readFileAsDataUrl(file).then(onChange, () => toasts.error(t('logoTooLarge')));
   };
   return (
     <Input.Wrapper label={label} description={description} labelElement="div" flex={1}>

@@ -1,7 +1,7 @@
 import { Alert, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { getTask } from '../../../../contract/admin-tasks.ts';
+import { getTask } from '../../../../contract/admin-video-tasks.ts';
 import { isTerminal } from '../../../../contract/task-states.ts';
 import { CopyIconButton } from '../../../components/copy-button.tsx';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
@@ -9,16 +9,16 @@ import { EntityLink } from '../../../components/entity-link.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { JsonView } from '../../../components/json-view.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import type { Task } from '../../../data/admin-types.ts';
-import { dataQuery } from '../../../data/endpoint-queries.ts';
 import { formatElapsed } from '../../../data/format-time.ts';
+import { dataQuery } from '../../../data/make-endpoint-query.ts';
 import { type NameLookup, useUserNames } from '../../../data/user-and-channel-names.ts';
-import { TaskCharges } from './task-charges.tsx';
 import { TaskCost } from './task-cost.tsx';
+import { TaskLedgerEntries } from './task-ledger-entries.tsx';
 import { TaskStatusBadge } from './task-status-badge.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
 
@@ -33,7 +33,7 @@ export function TaskPage() {
     refetchInterval: ({ state: { data } }) => (data !== undefined && isTerminal(data.status) ? false : REFRESH_MS),
   });
   if (task.data !== undefined) return <TaskDetails task={task.data} />;
-  if (task.error === null) return <PageLoader />;
+  if (task.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('tasks.one')} subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}>
       <ErrorAlert error={task.error} retry={() => void task.refetch()} />
@@ -43,7 +43,7 @@ export function TaskPage() {
 
 function TaskDetails({ task }: { readonly task: Task }) {
   const { t } = useTranslation('admin');
-  const failure = useTranslation('failures');
+  const failure = useTranslation('video-failures');
   const users = useUserNames([task.user_id]);
   return (
     <Page
@@ -106,7 +106,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
               </Group>
             }
           >
-            <TaskCharges money={task.money} />
+            <TaskLedgerEntries money={task.money} />
           </Panel>
         </SimpleGrid>
         <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: 'start' }}>

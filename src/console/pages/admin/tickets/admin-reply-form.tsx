@@ -5,7 +5,7 @@ import { adminReplyToTicket } from '../../../../contract/tickets.ts';
 import { TicketReplyForm } from '../../../components/ticket-reply-form.tsx';
 import type { AdminTicket } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 
 /** A reply to the user or an internal note. A reply is refused if somebody has written since the page was loaded. */
 export function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {

@@ -1,14 +1,14 @@
 import { Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminGetUser } from '../../../../contract/account-admin.ts';
+import { adminGetUser } from '../../../../contract/admin-accounts.ts';
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { adminGetTicket, adminUpdateTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { PermissionHint } from '../../../components/permission-hint.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
@@ -17,12 +17,12 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import type { AdminTicket } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageUser } from '../../../data/can-manage.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { useCanManageUser } from '../../../data/can-manage-user.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { AdminReplyForm } from './admin-reply-form.tsx';
-import { WaitingFor } from './admin-tickets-page.tsx';
-import { Conversation } from './conversation.tsx';
+import { WaitingFor } from './admin-ticket-list-page.tsx';
 import { DeleteTicket } from './delete-ticket.tsx';
+import { Conversation } from './ticket-conversation.tsx';
 
 const REFRESH_MS = 10_000;
 
@@ -32,7 +32,7 @@ export function AdminTicketPage() {
   const id = useRouteId();
   const ticket = useQuery({ ...dataQuery(adminGetTicket, { params: { id } }), refetchInterval: REFRESH_MS });
   if (ticket.data !== undefined) return <TicketDetails ticket={ticket.data} />;
-  if (ticket.error === null) return <PageLoader />;
+  if (ticket.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('one', { id })} subtitle={<RouteLink to="/admin/tickets">{t('all')}</RouteLink>} size="md">
       <ErrorAlert error={ticket.error} retry={() => void ticket.refetch()} />

@@ -1,7 +1,7 @@
 import { SegmentedControl, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminUpdateUser } from '../../../../contract/account-admin.ts';
+import { adminUpdateUser } from '../../../../contract/admin-accounts.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
@@ -9,7 +9,7 @@ import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 
 /** Adds to or takes from a wallet; never sets it, as a video may be paid from it at this very moment. */
 export function BalanceDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

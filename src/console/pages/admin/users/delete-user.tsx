@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { adminDeleteUser } from '../../../../contract/account-admin.ts';
+import { adminDeleteUser } from '../../../../contract/admin-accounts.ts';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';

@@ -1,6 +1,6 @@
 import { Select, Switch, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { adminUpdateUser } from '../../../../contract/account-admin.ts';
+import { adminUpdateUser } from '../../../../contract/admin-accounts.ts';
 import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
@@ -8,7 +8,7 @@ import { useFormValues } from '../../../components/use-form-values.ts';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageRole } from '../../../data/can-manage.ts';
+import { useCanManageRole } from '../../../data/can-manage-user.ts';
 
 /** Sends only what was changed, so that two administrators do not undo each other's work. */
 export function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

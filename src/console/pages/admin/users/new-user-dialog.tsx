@@ -2,17 +2,17 @@ import { Select, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminCreateUser } from '../../../../contract/account-admin.ts';
+import { adminCreateUser } from '../../../../contract/admin-accounts.ts';
 import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageRole } from '../../../data/can-manage.ts';
+import { useCanManageRole } from '../../../data/can-manage-user.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
-import { useStatus } from '../../../data/self-and-status-queries.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 
 const EMPTY_FORM = {
   username: '',

@@ -5,11 +5,11 @@ import { adminCreateResetLink } from '../../../../contract/password-reset.ts';
 import { CopyField } from '../../../components/copy-button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { SecretShownOnce } from '../../../components/secret-shown-once.tsx';
+import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/endpoint-queries.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
 export function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
@@ -22,7 +22,7 @@ export function ResetLinkDialog({ user, onClose }: { readonly user: User; readon
   const title = t('users.resetLinkTitle', { name: user.username });
   if (create.data !== undefined) {
     return (
-      <SecretShownOnce title={title} onClose={onClose}>
+      <OneTimeSecretDialog title={title} onClose={onClose}>
         <Stack>
           <Text size="sm">
             {t('users.resetLinkMade', { name: user.username, time: formatDateTime(create.data.expires_at) })}
@@ -32,7 +32,7 @@ export function ResetLinkDialog({ user, onClose }: { readonly user: User; readon
             <Button onClick={onClose}>{t('app:close')}</Button>
           </Group>
         </Stack>
-      </SecretShownOnce>
+      </OneTimeSecretDialog>
     );
   }
   return (

@@ -2,23 +2,23 @@ import { Badge, Button, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminGetUser } from '../../../../contract/account-admin.ts';
+import { adminGetUser } from '../../../../contract/admin-accounts.ts';
 import { getAllUsage } from '../../../../contract/ledger-and-usage.ts';
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { PageLoader } from '../../../components/page-loader.tsx';
+import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { PermissionHint } from '../../../components/permission-hint.tsx';
-import { RecentLogins } from '../../../components/recent-logins.tsx';
+import { RecentLoginAttempts } from '../../../components/recent-login-attempts.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import type { User } from '../../../data/admin-types.ts';
-import { useCanManageRole } from '../../../data/can-manage.ts';
-import { dataQuery } from '../../../data/endpoint-queries.ts';
+import { useCanManageRole } from '../../../data/can-manage-user.ts';
 import { formatDate } from '../../../data/format-time.ts';
+import { dataQuery } from '../../../data/make-endpoint-query.ts';
 import { UsagePanel } from '../overview/usage-panel.tsx';
 import { AssignPlanDialog } from '../plans/assign-plan-dialog.tsx';
 import { BalanceDialog } from './balance-dialog.tsx';
@@ -35,7 +35,7 @@ export function UserPage() {
   const user = useQuery(dataQuery(adminGetUser, { params: { id } }));
   if (user.data === undefined) {
     return user.error === null ? (
-      <PageLoader />
+      <PageLoadingIndicator />
     ) : (
       <Page
         title={t('users.one', { id })}
@@ -53,7 +53,7 @@ export function UserPage() {
 }
 
 function UserDetails({ user }: { readonly user: User }) {
-  const { t } = useTranslation(['admin', 'admin-plans', 'app', 'logins']);
+  const { t } = useTranslation(['admin', 'admin-plans', 'app', 'login-history']);
   const [dialog, setDialog] = useState<'edit' | 'quota' | 'plan' | 'reset'>();
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const usage = useQuery(dataQuery(getAllUsage, { query: { user_id: String(user.id), by: 'day,model' } }));
@@ -91,8 +91,8 @@ function UserDetails({ user }: { readonly user: User }) {
         {managed ? (
           <>
             <UserSessions user={user} />
-            <Panel title={t('logins:title')}>
-              <RecentLogins userId={user.id} />
+            <Panel title={t('login-history:title')}>
+              <RecentLoginAttempts userId={user.id} />
             </Panel>
             <DeleteUser user={user} />
           </>

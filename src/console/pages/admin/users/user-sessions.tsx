@@ -2,7 +2,7 @@ import { Button, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminEndSession, adminListSessions } from '../../../../contract/account-admin.ts';
+import { adminEndSession, adminListSessions } from '../../../../contract/admin-accounts.ts';
 import { Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Pager } from '../../../components/pager.tsx';
@@ -10,7 +10,7 @@ import { SessionRow } from '../../../components/session-row.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/endpoint-queries.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 
 const PAGE_SIZE = 10;
 

@@ -1,0 +1,76 @@
+import { type Operation, type Outcome, type Plant, seededRandom, simulateQueues } from './scale/queueing-simulation.ts';
+
+/**
+ * What 1, 10 and 100 million videos a day need, from the costs `bench/costs-per-step.ts` measures: the plant that stays below
+ * two thirds of every capacity at the peak, and a simulation of it. `node bench/capacity-model.ts`; takes a minute.
+ *
+ * A video is submitted, polled by the synchronizer every 15 s for 90 s, asked for by its caller every 10 s, and ended once.
+ */
+export const OPERATIONS: readonly Operation[] = [
+  { name: 'submit', perVideo: 1, processUs: 877, databaseUs: 810, walBytes: 3_751 },
+  { name: 'poll', perVideo: 6, processUs: 267, databaseUs: 334, walBytes: 2_470 },
+  { name: 'query', perVideo: 9, processUs: 111, databaseUs: 59, walBytes: 159 },
+  { name: 'end', perVideo: 1, processUs: 607, databaseUs: 1_031, walBytes: 4_866 },
+];
+
+/** Peak over the average of a day. */
+const PEAK = 3;
+const DAY_SECONDS = 86_400;
+const TARGET = 2 / 3;
+/** One database: 16 cores, a disk that flushes in a millisecond and writes 400 MB/s. */
+const DATABASE = { coresPerDatabase: 16, flushMs: 1, logMbPerSecond: 400 };
+/** Operations of one simulation, whatever the rate. */
+const OPERATIONS_SIMULATED = 600_000;
+
+/** Cost of one video in a process or a database, CPU seconds. */
+export const perVideo = (operations: readonly Operation[], of: 'processUs' | 'databaseUs'): number =>
+  operations.reduce((sum, operation) => sum + operation.perVideo * operation[of], 0) * 1e-6;
+
+/** The least processes and databases whose cores and logs stay below two thirds. */
+export function dimension(videosPerSecond: number, operations: readonly Operation[]): Plant {
+  const bytes = operations.reduce((sum, { perVideo: count, walBytes }) => sum + count * walBytes, 0);
+  const ofCores = (perVideo(operations, 'databaseUs') * videosPerSecond) / (DATABASE.coresPerDatabase * TARGET);
+  const ofLog = (bytes * videosPerSecond) / (DATABASE.logMbPerSecond * 1e6 * TARGET);
+  return {
+    processes: Math.max(2, Math.ceil((perVideo(operations, 'processUs') * videosPerSecond) / TARGET)),
+    databases: Math.max(1, Math.ceil(Math.max(ofCores, ofLog))),
+    ...DATABASE,
+  };
+}
+
+/** One line of the table. @param millions videos a day */
+export function calculate(millions: number, operations = OPERATIONS, count = OPERATIONS_SIMULATED) {
+  const videosPerSecond = (millions * 1e6 * PEAK) / DAY_SECONDS;
+  const plant = dimension(videosPerSecond, operations);
+  const perSecond = videosPerSecond * operations.reduce((sum, operation) => sum + operation.perVideo, 0);
+  const outcome = simulateQueues(videosPerSecond, operations, plant, {
+    seconds: count / perSecond,
+    random: seededRandom(millions),
+  });
+  return { videosPerSecond, plant, outcome };
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
+const latencyOf = ({ latency }: Outcome, name: string): string => {
+  const { p50 = 0, p99 = 0 } = latency.get(name) ?? {};
+  return `${p50.toFixed(1)} / ${p99.toFixed(1)}`;
+};
+
+if (import.meta.main) {
+  console.log(
+    `One process carries ${(1 / perVideo(OPERATIONS, 'processUs')).toFixed(0)} videos a second, one database core ` +
+      `${(1 / perVideo(OPERATIONS, 'databaseUs')).toFixed(0)}.`,
+  );
+  console.log(
+    '| videos a day | at the peak | processes | databases of 16 cores | operations/s | submit p50 / p99 ms | query p50 / p99 ms | busiest |',
+  );
+  console.log('|---|---|---|---|---|---|---|---|');
+  for (const millions of [1, 10, 100]) {
+    const { videosPerSecond, plant, outcome } = calculate(millions);
+    const [first] = outcome.utilization;
+    console.log(
+      `| ${millions} million | ${videosPerSecond.toFixed(0)}/s | ${plant.processes} | ${plant.databases} | ${outcome.completedPerSecond.toFixed(0)} | ` +
+        `${latencyOf(outcome, 'submit')} | ${latencyOf(outcome, 'query')} | ${first?.station} ${percent(first?.share ?? 0)} |`,
+    );
+  }
+}

@@ -1,0 +1,41 @@
+/** What `npm run bench` runs, in this order. All of it takes about twenty minutes on two quiet cores. */
+export const BENCHES = [
+  'cli-start',
+  'console-page-load',
+  'video-submit',
+  'task-polling',
+  'query-time-by-table-size',
+  'large-database',
+  'image-upload-memory',
+  'chat',
+  'chat-databases',
+  'costs-per-step',
+  'capacity-model',
+] as const;
+
+/** Further scripts with a measurement of their own, and why they run alone. */
+export const BENCHES_RUN_ALONE: Readonly<Record<string, string>> = {
+  'adapter-cpu': 'prints a line for each vendor',
+  'backup-restore-audit': 'needs the databases sqlite-to-postgres made',
+  'chat-replicas': 'says something with more cores than processes only',
+  'chat-pass-through': 'compares two dialects',
+  'chat-conversion': 'prints a line for each pair',
+  'chat-streams': 'prints a table with its peers',
+  'content-download': 'prints a table with nginx',
+  'database-throughput': 'compares settings of the drivers',
+  'device-auth': 'prints a table with its peers',
+  import: 'measures one import',
+  'key-limits': 'compares keys with and without limits',
+  'mail-logins': 'needs root and Dovecot',
+  notifications: 'makes a million accounts',
+  'outbound-http-client': 'compares HTTP clients',
+  'request-log-overhead': 'measures one table',
+  'polling-processes': 'takes ten minutes and eight processes',
+  'memory-soak': 'takes an hour',
+  'sqlite-to-postgres': 'makes databases of a gigabyte',
+  'trace-span-cost': 'prints a line for each sampler',
+  'tracing-overhead': 'compares runs with and without traces',
+  'vendor-polling': 'takes three minutes',
+  'video-copy-memory': 'needs --expose-gc',
+  webhooks: 'measures deliveries',
+};

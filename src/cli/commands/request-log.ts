@@ -1,0 +1,66 @@
+import { type Command, Option } from 'commander';
+import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
+import type { RequestInfo } from '../../sdk/index.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
+import { dateTime, formatTable, joinTexts, type Rendering, styled, type Text } from '../rendering.ts';
+import type { RunCommand } from '../run-command.ts';
+
+interface ListOptions {
+  readonly model?: string;
+  readonly status?: RequestStatus;
+  readonly kind?: RequestKind;
+  readonly limit: number;
+  readonly follow?: true;
+}
+
+const MAX_PAGE = 100;
+
+/** `reelgate requests` */
+export function addRequestsCommand(program: Command, run: RunCommand): void {
+  program
+    .command('requests')
+    .description('List your calls and videos that have ended, with what they cost')
+    .option('--model <name>', 'only this model')
+    .addOption(new Option('--status <status>', 'only these').choices([...REQUEST_STATUSES]))
+    .addOption(new Option('--kind <kind>', 'only these').choices([...REQUEST_KINDS]))
+    .option('--limit <count>', 'how many, at most 100', parsePositiveInteger, 20)
+    .option('--follow', 'continue with calls as they end, until Ctrl-C')
+    .action(({ limit, follow, ...query }: ListOptions, command: Command) =>
+      run(command, async ({ reelgate, output, interruptSignal }) => {
+        const credits = await loadCreditFormat(reelgate);
+        const { data } = await reelgate.requests.list(query, { limit: Math.min(limit, MAX_PAGE) });
+        if (follow !== true) {
+          output.list(data, formatRequests(data, credits), data.length === 0, 'No calls yet.');
+          return;
+        }
+        // Oldest first, as the next ones are printed below; with --json one document a line.
+        for (const row of data.toReversed()) output.result(row, formatLine(row, credits));
+        for await (const row of reelgate.requests.follow(query, interruptSignal))
+          output.result(row, formatLine(row, credits));
+      }),
+    );
+}
+
+/** A row without a table around it: the widths of the next ones are not known. */
+const formatLine =
+  (row: RequestInfo, credits: CreditFormat): Rendering =>
+  (target) =>
+    joinTexts(toCells(row, credits), target.isTerminal ? '  ' : '\t')(target);
+
+const formatRequests = (rows: readonly RequestInfo[], credits: CreditFormat): Rendering =>
+  formatTable(
+    ['TIME', 'REFERENCE', 'MODEL', 'STATUS', 'IN', 'OUT', 'COST', 'MS'],
+    rows.map((row) => toCells(row, credits)),
+  );
+
+const toCells = (row: RequestInfo, credits: CreditFormat): Text[] => [
+  dateTime(row.time),
+  row.ref,
+  row.model,
+  row.error_code === '' ? row.status : styled('bad', row.error_code),
+  String(row.input_tokens),
+  row.kind === 'video' ? `${row.seconds} s` : String(row.output_tokens),
+  credits(row.quota),
+  String(row.duration_ms),
+];

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createProgram } from './program.ts';
+import { completionScript, SHELLS, type Shell } from './shell-completion.ts';
+
+const program = createProgram(false);
+
+/** Runs a script in a shell that reads no file of the user's. */
+function runIn(shell: Shell, script: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rg-shell-'));
+  try {
+    const bare = { bash: ['--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
+    const env = { PATH: process.env.PATH ?? '', HOME: folder, XDG_CONFIG_HOME: folder, TERM: 'dumb' };
+    return execFileSync(shell, [...bare, '-c', script], { encoding: 'utf8', env });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What each shell offers for a line; the last word is the one being typed. */
+const COMPLETIONS: Readonly<Record<Shell, (words: readonly string[]) => string>> = {
+  bash: (words) => `${completionScript(program, 'bash')}
+COMP_WORDS=(reelgate ${words.map((word) => `'${word}'`).join(' ')})
+COMP_CWORD=${words.length}
+_reelgate
+printf '%s\\n' "\${COMPREPLY[@]}"`,
+  // The completion system of zsh runs within its line editor alone: what the script would offer is printed in its place.
+  zsh: (words) => `compdef() { }
+_files() { }
+_describe() { print -rl -- "\${(@)\${(@P)2}%%:*}" }
+${completionScript(program, 'zsh')}
+words=(reelgate ${words.map((word) => `'${word}'`).join(' ')})
+CURRENT=${words.length + 1}
+_reelgate`,
+  fish: (words) => `${completionScript(program, 'fish')}
+complete -C "reelgate ${words.map((word) => (word.includes(' ') ? `'${word}'` : word)).join(' ')}"`,
+};
+
+function complete(shell: Shell, ...words: string[]): string[] {
+  const offered = runIn(shell, COMPLETIONS[shell](words))
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t')[0] ?? '');
+  // zsh itself matches what was offered with what is typed.
+  return offered.filter((word) => word.startsWith(words.at(-1) ?? ''));
+}
+
+for (const shell of SHELLS) {
+  const isMissing = spawnSync(shell, ['-c', 'true']).error !== undefined;
+  test(`${shell} offers commands, their commands, options and the values of these`, { skip: isMissing }, () => {
+    assert.deepEqual(complete(shell, 'vid'), ['video']);
+    assert.ok(complete(shell, '').includes('login'));
+    assert.ok(complete(shell, 'video', '').includes('create'));
+    assert.deepEqual(complete(shell, 'video', 'create', '--sec'), ['--seconds']);
+    assert.deepEqual(
+      complete(shell, 'video', 'create', 'a cat', '--sec'),
+      ['--seconds'],
+      'an argument ends no command',
+    );
+    assert.deepEqual(complete(shell, '--json', 'admin', 'back'), ['backup']);
+    assert.deepEqual(complete(shell, 'models', '--kind', 'v'), ['video']);
+    assert.deepEqual(complete(shell, 'completion', 'z'), ['zsh']);
+    assert.ok(complete(shell, 'tokens', '').includes('create'), 'the other name of a command');
+    assert.ok(!complete(shell, 'video', 'create', '--model', '').includes('--seconds'), 'a value is no option');
+  });
+
+  test(`the script is sound for ${shell}, and has every command`, { skip: isMissing }, () => {
+    const script = completionScript(program, shell);
+    const { status, stderr } = spawnSync(shell, ['-n', '-c', script], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    for (const command of program.commands) assert.ok(script.includes(command.name()), command.name());
+  });
+}

@@ -1,0 +1,42 @@
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { addFavourite, listFavourites, removeFavourite } from '../../contract/favourites.ts';
+import { callApi } from './api-client.ts';
+import type { VideoFilter } from './video-queries.ts';
+
+const favouritesQuery = queryOptions({
+  queryKey: ['videos', 'favourites'],
+  queryFn: async ({ signal }) => (await callApi(listFavourites, {}, { signal })).data,
+  staleTime: 60_000,
+});
+
+/** Task ids of the own favourites; undefined until they are known. */
+export const useFavouriteVideos = (): readonly string[] | undefined => useQuery(favouritesQuery).data;
+
+/** Gives a video its star or takes it away; it shows at once and goes back where the service refuses. */
+export function useSetFavouriteVideo(onError: (error: unknown) => void) {
+  const queries = useQueryClient();
+  const setCached = (id: string, starred: boolean): void =>
+    void queries.setQueryData(favouritesQuery.queryKey, (ids) => {
+      const others = ids?.filter((each) => each !== id);
+      return starred && others !== undefined ? [id, ...others] : others;
+    });
+  return useMutation({
+    mutationFn: ({ id, starred }: { readonly id: string; readonly starred: boolean }) =>
+      callApi(starred ? addFavourite : removeFavourite, { params: { task_id: id } }),
+    onMutate: async ({ id, starred }) => {
+      // A list under way would bring the old state back.
+      await queries.cancelQueries({ queryKey: favouritesQuery.queryKey });
+      setCached(id, starred);
+    },
+    onError: (error, { id, starred }) => {
+      setCached(id, !starred);
+      onError(error);
+    },
+    // Only the list of favourites depends on it; the others would be fetched for nothing.
+    onSuccess: () =>
+      queries.invalidateQueries({
+        queryKey: ['videos', 'list'],
+        predicate: ({ queryKey }) => (queryKey[4] as VideoFilter | undefined)?.favourite !== undefined,
+      }),
+  });
+}

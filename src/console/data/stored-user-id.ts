@@ -1,0 +1,22 @@
+import { clearStoredDrafts } from './clear-stored-drafts.ts';
+
+const USER_ID_KEY = 'reelgate.user';
+
+/** The owner of the drafts in this browser: they survive an expired session, but are deleted when another user signs in. */
+const LAST_USER_ID_KEY = 'reelgate.last-user';
+
+/** The session is a cookie that no script can read; the console stores only its user id, which every request must contain. */
+export function readUserId(): number | undefined {
+  const id = Number(localStorage.getItem(USER_ID_KEY));
+  return Number.isSafeInteger(id) && id > 0 ? id : undefined;
+}
+
+export function storeUserId(id: number): void {
+  if (localStorage.getItem(LAST_USER_ID_KEY) !== String(id)) clearStoredDrafts();
+  localStorage.setItem(LAST_USER_ID_KEY, String(id));
+  localStorage.setItem(USER_ID_KEY, String(id));
+}
+
+export function clearUserId(): void {
+  localStorage.removeItem(USER_ID_KEY);
+}

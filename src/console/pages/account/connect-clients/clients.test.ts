@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import en from '../../../strings/en/connect-clients.ts';
+import { CLIENTS, type Client } from './clients.ts';
+
+const CONNECTION = { origin: 'https://gate.example', apiKey: 'sk-abc', model: 'gpt-x', siteName: '视频站 ÿþ?>' };
+
+test('clients: each has a hint, and the address and the key are in its samples', () => {
+  assert.ok(CLIENTS.length >= 14);
+  for (const client of CLIENTS) {
+    const text = client
+      .samples(CONNECTION)
+      .map((sample) => sample.text)
+      .join('\n');
+    assert.ok(text.includes('https://gate.example') && text.includes('sk-abc'), client.id);
+    assert.ok(en.hints[client.id].length > 10, client.id);
+  }
+});
+
+test('Claude Code gets a model for its small calls and for each alias too', () => {
+  const [sample] = CLIENTS.find(({ id }) => id === 'claudeCode')?.samples(CONNECTION) ?? [];
+  for (const name of ['ANTHROPIC_MODEL', 'HAIKU_MODEL', 'SONNET_MODEL', 'OPUS_MODEL'])
+    assert.match(sample?.text ?? '', new RegExp(`${name}=gpt-x`));
+});
+
+test('links carry the address and the key as their clients read them', () => {
+  const linkOf = (id: string): URL => {
+    const client: Client | undefined = CLIENTS.find((each) => each.id === id);
+    return new URL(client?.link?.(CONNECTION) ?? '');
+  };
+  const decode = (text: string) => JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
+  const cherry = linkOf('cherryStudio').searchParams.get('data') ?? '';
+  assert.doesNotMatch(cherry, /[+/]/);
+  assert.deepEqual(decode(cherry.replaceAll('_', '+').replaceAll('-', '/')), {
+    id: 'reelgate',
+    name: CONNECTION.siteName,
+    type: 'openai',
+    baseUrl: CONNECTION.origin,
+    apiKey: CONNECTION.apiKey,
+  });
+  const chatbox = decode(linkOf('chatbox').searchParams.get('config') ?? '');
+  assert.equal(chatbox.settings.apiHost + chatbox.settings.apiPath, 'https://gate.example/v1/chat/completions');
+  assert.equal(chatbox.settings.apiKey, 'sk-abc');
+});

@@ -1,0 +1,218 @@
+import type { SampleValues } from './code-sample-values.ts';
+import { toChatboxLink, toCherryStudioLink } from './deep-links.ts';
+
+interface Sample {
+  /** Where it goes: a file's path; undefined for a terminal. */
+  readonly file?: string;
+  readonly text: string;
+}
+
+export interface Client {
+  readonly id: string;
+  readonly title: string;
+  readonly samples: (connection: SampleValues) => readonly Sample[];
+  /** Opens the client with everything filled in; it asks before it saves. */
+  readonly link?: (connection: SampleValues) => string;
+}
+
+const env = (lines: Readonly<Record<string, string>>, prefix = ''): string =>
+  Object.entries(lines)
+    .map(([name, value]) => `${prefix}${name}=${value}`)
+    .join('\n');
+const openAiEnv = ({ origin, apiKey }: SampleValues) => ({ OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: apiKey });
+
+const curl: Client['samples'] = ({ origin, apiKey, model }) => [
+  {
+    text: [
+      `curl ${origin}/v1/chat/completions \\`,
+      `  -H "Authorization: Bearer ${apiKey}" \\`,
+      '  -H "Content-Type: application/json" \\',
+      `  -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
+    ].join('\n'),
+  },
+];
+
+const python: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'pip install openai' },
+  {
+    file: 'hello.py',
+    text: [
+      'from openai import OpenAI',
+      '',
+      `client = OpenAI(base_url="${origin}/v1", api_key="${apiKey}")`,
+      `answer = client.chat.completions.create(model="${model}", messages=[{"role": "user", "content": "Hello"}])`,
+      'print(answer.choices[0].message.content)',
+    ].join('\n'),
+  },
+];
+
+const node: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'npm install openai' },
+  {
+    file: 'hello.mjs',
+    text: [
+      "import OpenAI from 'openai';",
+      '',
+      `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${apiKey}' });`,
+      `const answer = await client.chat.completions.create({ model: '${model}', messages: [{ role: 'user', content: 'Hello' }] });`,
+      'console.log(answer.choices[0].message.content);',
+    ].join('\n'),
+  },
+];
+
+const aiSdk: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'npm install ai @ai-sdk/openai-compatible' },
+  {
+    file: 'hello.mjs',
+    text: [
+      "import { createOpenAICompatible } from '@ai-sdk/openai-compatible';",
+      "import { generateText } from 'ai';",
+      '',
+      `const reelgate = createOpenAICompatible({ name: 'reelgate', baseURL: '${origin}/v1', apiKey: '${apiKey}' });`,
+      `const { text } = await generateText({ model: reelgate('${model}'), prompt: 'Hello' });`,
+      'console.log(text);',
+    ].join('\n'),
+  },
+];
+
+const langChain: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'pip install langchain-openai' },
+  {
+    file: 'hello.py',
+    text: [
+      'from langchain_openai import ChatOpenAI',
+      '',
+      `model = ChatOpenAI(model="${model}", base_url="${origin}/v1", api_key="${apiKey}")`,
+      'print(model.invoke("Hello").content)',
+    ].join('\n'),
+  },
+];
+
+const anthropicSdk: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'npm install @anthropic-ai/sdk' },
+  {
+    file: 'hello.mjs',
+    text: [
+      "import Anthropic from '@anthropic-ai/sdk';",
+      '',
+      `const client = new Anthropic({ baseURL: '${origin}', apiKey: '${apiKey}' });`,
+      `const answer = await client.messages.create({ model: '${model}', max_tokens: 500, messages: [{ role: 'user', content: 'Hello' }] });`,
+      'console.log(answer.content[0].text);',
+    ].join('\n'),
+  },
+];
+
+const googleSdk: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: 'npm install @google/genai' },
+  {
+    file: 'hello.mjs',
+    text: [
+      "import { GoogleGenAI } from '@google/genai';",
+      '',
+      `const client = new GoogleGenAI({ apiKey: '${apiKey}', httpOptions: { baseUrl: '${origin}' } });`,
+      `const answer = await client.models.generateContent({ model: '${model}', contents: 'Hello' });`,
+      'console.log(answer.text);',
+    ].join('\n'),
+  },
+];
+
+const geminiCli: Client['samples'] = ({ origin, apiKey, model }) => [
+  { text: `${env({ GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: apiKey }, 'export ')}\ngemini -m ${model}` },
+];
+
+/**
+ * The variables Claude Code 2.1 reads (code.claude.com/docs, "Model configuration"). It calls a small model for titles and summaries,
+ * and its aliases opus and sonnet are used by subagents: each of them is a model of Anthropic's unless it is named too.
+ */
+const claudeCodeEnv = ({ origin, apiKey, model }: Pick<SampleValues, 'origin' | 'apiKey' | 'model'>) => ({
+  ANTHROPIC_BASE_URL: origin,
+  ANTHROPIC_AUTH_TOKEN: apiKey,
+  ANTHROPIC_MODEL: model,
+  ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+  ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+  ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+});
+
+const codexConfig: Client['samples'] = ({ origin, apiKey, model }) => [
+  {
+    file: '~/.codex/config.toml',
+    text: [
+      `model = "${model}"`,
+      'model_provider = "reelgate"',
+      '',
+      '[model_providers.reelgate]',
+      'name = "Reelgate"',
+      `base_url = "${origin}/v1"`,
+      'env_key = "REELGATE_API_KEY"',
+      'wire_api = "responses"',
+    ].join('\n'),
+  },
+  { text: `export REELGATE_API_KEY=${apiKey}\ncodex` },
+];
+
+const libreChat: Client['samples'] = ({ origin, apiKey, model, siteName }) => [
+  {
+    file: 'librechat.yaml',
+    text: [
+      'version: 1.2.1',
+      'endpoints:',
+      '  custom:',
+      `    - name: "${siteName}"`,
+      `      apiKey: "${apiKey}"`,
+      `      baseURL: "${origin}/v1"`,
+      '      models:',
+      `        default: ["${model}"]`,
+      '        fetch: true',
+    ].join('\n'),
+  },
+];
+
+const addressAndKey: Client['samples'] = ({ origin, apiKey }) => [{ text: `${origin}/v1` }, { text: apiKey }];
+
+/** Programs people connect, in the order of the tabs. */
+export const CLIENTS = [
+  { id: 'curl', title: 'curl', samples: curl },
+  { id: 'env', title: '.env', samples: (connection) => [{ file: '.env', text: env(openAiEnv(connection)) }] },
+  { id: 'python', title: 'Python', samples: python },
+  { id: 'node', title: 'Node.js', samples: node },
+  { id: 'aiSdk', title: 'AI SDK', samples: aiSdk },
+  { id: 'langChain', title: 'LangChain', samples: langChain },
+  { id: 'anthropicSdk', title: 'Anthropic SDK', samples: anthropicSdk },
+  { id: 'googleSdk', title: 'Google Gen AI', samples: googleSdk },
+  {
+    id: 'claudeCode',
+    title: 'Claude Code',
+    samples: ({ origin, apiKey, model }) => [
+      {
+        text: `${env(claudeCodeEnv({ origin, apiKey, model }), 'export ')}\nclaude`,
+      },
+    ],
+  },
+  { id: 'codex', title: 'Codex', samples: codexConfig },
+  { id: 'geminiCli', title: 'Gemini CLI', samples: geminiCli },
+  { id: 'cherryStudio', title: 'Cherry Studio', samples: addressAndKey, link: toCherryStudioLink },
+  { id: 'chatbox', title: 'Chatbox', samples: addressAndKey, link: toChatboxLink },
+  {
+    id: 'openWebUi',
+    title: 'Open WebUI',
+    samples: ({ origin, apiKey }) => [
+      {
+        text: [
+          'docker run -d -p 3000:8080 -v open-webui:/app/backend/data \\',
+          `  -e OPENAI_API_BASE_URL=${origin}/v1 -e OPENAI_API_KEY=${apiKey} \\`,
+          '  ghcr.io/open-webui/open-webui:main',
+        ].join('\n'),
+      },
+    ],
+  },
+  { id: 'libreChat', title: 'LibreChat', samples: libreChat },
+  { id: 'cursor', title: 'Cursor', samples: addressAndKey },
+  {
+    id: 'cli',
+    title: 'Reelgate CLI',
+    samples: ({ origin, apiKey }) => [
+      { text: `${env({ REELGATE_URL: origin, REELGATE_API_KEY: apiKey }, 'export ')}\nreelgate models` },
+    ],
+  },
+] as const satisfies readonly Client[];
+export type ClientId = (typeof CLIENTS)[number]['id'];

@@ -1,0 +1,124 @@
+import { Alert, Button, Code, Group, NativeSelect, Stack, Tabs, Text } from '@mantine/core';
+import { IconExternalLink } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
+import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
+import { modelsQuery } from '../../../data/model-queries.ts';
+import { CLIENTS, type Client, type ClientId } from './clients.ts';
+import type { SampleValues } from './code-sample-values.ts';
+import { WaitForFirstCall } from './wait-for-first-call.tsx';
+
+const MODEL_PLACEHOLDER = 'gpt-4o-mini';
+
+interface ConnectPanelProps {
+  readonly tokenId: number;
+  /** The page of the list of keys the token is on. */
+  readonly page: number;
+  /** Only known right after the key was created. */
+  readonly apiKey?: string | undefined;
+  /** Models the key is limited to; empty: all. */
+  readonly allowedModels: readonly string[];
+}
+
+/** How to point each client here, with address, key and model filled in, and a test that waits for the first call. */
+export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPanelProps) {
+  const { t } = useTranslation('connect-clients');
+  const [clientId, setClientId] = useState<ClientId>('curl');
+  const models = useQuery(modelsQuery);
+  const chatModel = models.data?.find(
+    ({ id, kind, permitted }) =>
+      kind === 'chat' && permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
+  );
+  const connection: SampleValues = {
+    origin: location.origin,
+    apiKey: apiKey ?? API_KEY_PLACEHOLDER,
+    model: chatModel?.id ?? MODEL_PLACEHOLDER,
+    siteName: 'Reelgate',
+  };
+  const select = (id: string | null): void => setClientId(CLIENTS.find((each) => each.id === id)?.id ?? 'curl');
+  return (
+    <Stack gap="md">
+      {apiKey === undefined ? (
+        <Alert color="gray">{t('keyHidden')}</Alert>
+      ) : (
+        <Alert color="yellow" variant="light" title={t('copyNow')}>
+          <CopyField text={apiKey} />
+        </Alert>
+      )}
+      <NativeSelect
+        hiddenFrom="sm"
+        label={t('client')}
+        value={clientId}
+        onChange={(event) => select(event.currentTarget.value)}
+        data={CLIENTS.map(({ id, title }) => ({ value: id, label: title }))}
+      />
+      <Tabs value={clientId} onChange={select} orientation="vertical" keepMounted={false}>
+        <Tabs.List visibleFrom="sm" aria-label={t('client')}>
+          {CLIENTS.map(({ id, title }) => (
+            <Tabs.Tab key={id} value={id} py={6}>
+              {title}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {CLIENTS.map((client) => (
+          <Tabs.Panel key={client.id} value={client.id} pl={{ base: 0, sm: 'md' }} miw={0}>
+            <ClientGuide
+              client={client}
+              hint={t(`hints.${client.id}`)}
+              connection={connection}
+              isComplete={apiKey !== undefined}
+            />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+      {models.data !== undefined && chatModel === undefined ? (
+        <Text size="xs" c="dimmed">
+          {t('noModel', { model: MODEL_PLACEHOLDER })}
+        </Text>
+      ) : null}
+      <WaitForFirstCall tokenId={tokenId} page={page} />
+    </Stack>
+  );
+}
+
+interface ClientGuideProps {
+  readonly client: Client;
+  readonly hint: string;
+  readonly connection: SampleValues;
+  /** Whether the key is known, so that a link can carry it. */
+  readonly isComplete: boolean;
+}
+
+function ClientGuide({ client, hint, connection, isComplete }: ClientGuideProps) {
+  const { t } = useTranslation('connect-clients');
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{hint}</Text>
+      {client.link !== undefined && isComplete ? (
+        <Group gap="sm">
+          <Button component="a" href={client.link(connection)} leftSection={<IconExternalLink size={16} />}>
+            {t('openIn', { client: client.title })}
+          </Button>
+          <Text size="xs" c="dimmed">
+            {t('opensApp')}
+          </Text>
+        </Group>
+      ) : null}
+      {client.samples(connection).map(({ file, text }) => (
+        <div key={text}>
+          <Text size="xs" c="dimmed" mb={2}>
+            {file ?? (text.includes(' ') ? t('terminal') : '')}
+          </Text>
+          <Group gap={4} wrap="nowrap" align="flex-start">
+            <Code block flex={1} miw={0} tabIndex={0}>
+              {text}
+            </Code>
+            <CopyIconButton text={text} />
+          </Group>
+        </div>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,92 @@
+import { Anchor, Badge, Button, Text } from '@mantine/core';
+import { IconPlus, IconWebhook } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { useListFilters } from '../../components/list/use-list-filters.ts';
+import { Page } from '../../components/page.tsx';
+import { PageLoadingIndicator } from '../../components/page-loading-indicator.tsx';
+import { type Webhook, webhooksQuery } from '../../data/webhook-queries.ts';
+import { WebhookDialog } from './webhook-dialog.tsx';
+
+/** The programs of an account that get its events. */
+export function WebhookListPage() {
+  const { t } = useTranslation('account');
+  const [isAdding, setIsAdding] = useState(false);
+  const filters = useListFilters([]);
+  const webhooks = useQuery(webhooksQuery);
+  const add = (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setIsAdding(true)}>
+      {t('webhooks.add')}
+    </Button>
+  );
+  return (
+    <Page title={t('webhooks.title')} subtitle={t('webhooks.lead')} actions={add}>
+      <ErrorAlert error={webhooks.error} retry={() => void webhooks.refetch()} />
+      {webhooks.data === undefined && webhooks.error === null ? <PageLoadingIndicator /> : null}
+      {webhooks.data?.total === 0 ? (
+        <EmptyState icon={<IconWebhook size={28} />} title={t('webhooks.emptyTitle')} action={add}>
+          {t('webhooks.emptyText')}
+        </EmptyState>
+      ) : null}
+      {webhooks.data !== undefined && webhooks.data.total > 0 ? (
+        <DataTable
+          label={t('webhooks.title')}
+          rows={webhooks.data.data}
+          rowKey={({ id }) => id}
+          sort={filters.sort}
+          onSort={filters.setSort}
+          columns={[
+            {
+              label: t('webhooks.url'),
+              sortKey: 'url',
+              sortValue: ({ url }) => url,
+              cell: ({ id, url, description }) => (
+                <>
+                  <Anchor
+                    size="sm"
+                    fw={600}
+                    renderRoot={(props) => <Link to="/account/webhooks/$id" params={{ id: String(id) }} {...props} />}
+                  >
+                    {url}
+                  </Anchor>
+                  <Text size="xs" c="dimmed">
+                    {description}
+                  </Text>
+                </>
+              ),
+            },
+            {
+              label: t('webhooks.events'),
+              cell: ({ events }) => (events.length === 0 ? t('webhooks.allEvents') : events.join(', ')),
+            },
+            { label: t('webhooks.state'), cell: (webhook) => <WebhookState webhook={webhook} /> },
+            {
+              label: t('webhooks.waiting'),
+              sortKey: 'pending',
+              sortValue: ({ pending }) => pending,
+              align: 'right',
+              cell: ({ pending }) => pending,
+            },
+          ]}
+        />
+      ) : null}
+      {isAdding ? <WebhookDialog webhook={undefined} onClose={() => setIsAdding(false)} /> : null}
+    </Page>
+  );
+}
+
+export function WebhookState({ webhook }: { readonly webhook: Webhook }) {
+  const { t } = useTranslation('account');
+  if (!webhook.enabled)
+    return <Badge color="gray">{t(`webhooks.disabled.${webhook.disabled_reason || 'byOwner'}` as const)}</Badge>;
+  return webhook.failing_since === null ? (
+    <Badge color="teal">{t('webhooks.works')}</Badge>
+  ) : (
+    <Badge color="red">{t('webhooks.fails')}</Badge>
+  );
+}

@@ -1,0 +1,97 @@
+import type { makeChannel } from '../../../../contract/channels.ts';
+import type { EndpointPart } from '../../../../contract/endpoint.ts';
+import type { ChannelDetail } from '../../../data/admin-types.ts';
+import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
+import { toCredentials } from './credential-form-conversion.ts';
+import { parseCredentialLines } from './parse-credential-lines.ts';
+import {
+  newUpstreamRequestFormValues,
+  toUpstreamRequestBody,
+  toUpstreamRequestFormValues,
+  type UpstreamRequestFormValues,
+} from './upstream-request-form-values.ts';
+
+type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
+
+/** A channel as its form holds it. Credentials are entered anew each time: the server never returns them. */
+export interface ChannelFormValues extends UpstreamRequestFormValues {
+  readonly name: string;
+  /** Which of the vendor's credential schemes is filled in; an index. */
+  readonly scheme: number;
+  readonly credentials: Readonly<Record<string, string>>;
+  /** Further ones of a new channel, one per line. */
+  readonly moreCredentials: string;
+  readonly baseUrl: string;
+  readonly models: readonly string[];
+  readonly priority: number | string;
+  readonly weight: number | string;
+  readonly enabled: boolean;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export const newChannelFormValues = (vendor: Vendor): ChannelFormValues => ({
+  name: vendor.title,
+  scheme: 0,
+  credentials: {},
+  moreCredentials: '',
+  baseUrl: '',
+  models: [],
+  priority: 0,
+  weight: 1,
+  enabled: true,
+  options: {},
+  ...newUpstreamRequestFormValues(),
+});
+
+export function toChannelFormValues(channel: ChannelDetail, vendor: Vendor): ChannelFormValues {
+  const scheme = vendor.credentials.findIndex(({ fields }) =>
+    channel.credential_keys.every((key) => fields.some(({ name }) => name === key)),
+  );
+  return {
+    name: channel.name,
+    scheme: Math.max(0, scheme),
+    credentials: {},
+    moreCredentials: '',
+    baseUrl: channel.base_url === vendor.base_url ? '' : channel.base_url,
+    models: channel.models,
+    priority: channel.priority,
+    weight: channel.weight,
+    enabled: channel.enabled,
+    options: channel.options,
+    ...toUpstreamRequestFormValues(channel),
+  };
+}
+
+export const credentialSchemeOf = (draft: ChannelFormValues, vendor: Vendor): CredentialScheme =>
+  vendor.credentials[draft.scheme] ?? vendor.credentials[0] ?? { fields: [] };
+
+/** Whether no credentials were entered, so that the stored ones stay. */
+export const keepsStoredCredentials = (draft: ChannelFormValues, vendor: Vendor): boolean =>
+  credentialSchemeOf(draft, vendor).fields.every(({ name }) => (draft.credentials[name] ?? '').trim() === '');
+
+/** @throws SyntaxError where a pasted object is not valid JSON; CredentialLineError where a line has too few fields */
+export function toChannelBody(draft: ChannelFormValues, vendor: Vendor): ChannelBody {
+  const scheme = credentialSchemeOf(draft, vendor);
+  const credentials = toCredentials(scheme, draft.credentials);
+  const more = parseCredentialLines(draft.moreCredentials, scheme).filter(
+    (each) => JSON.stringify(each) !== JSON.stringify(credentials),
+  );
+  return {
+    ...toSettingsBody(draft),
+    vendor: vendor.name as ChannelBody['vendor'],
+    ...(more.length === 0
+      ? { credentials }
+      : { credential_list: [credentials, ...more].map((each) => ({ credentials: each })) }),
+  };
+}
+
+export const toSettingsBody = (draft: ChannelFormValues) => ({
+  name: draft.name.trim(),
+  base_url: draft.baseUrl.trim(),
+  models: [...draft.models],
+  priority: Number(draft.priority),
+  weight: Number(draft.weight),
+  enabled: draft.enabled,
+  options: { ...draft.options },
+  ...toUpstreamRequestBody(draft),
+});

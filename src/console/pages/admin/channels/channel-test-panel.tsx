@@ -1,0 +1,96 @@
+import { Alert, Button, Code, Group, Text } from '@mantine/core';
+import { IconAlertTriangle, IconCheck, IconPlugConnected } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { testChannel } from '../../../../contract/channels.ts';
+import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { RouteButton } from '../../../components/route-link.tsx';
+import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { toErrorReason } from './error-reasons.ts';
+
+interface ConnectionTestProps {
+  readonly id: number;
+  readonly isVideo: boolean;
+  /** Tests at once, as after adding a channel. */
+  readonly runOnMount: boolean;
+}
+
+/** Tests the credentials against the upstream, and explains what to do when they do not work. */
+export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProps) {
+  const { t } = useTranslation('admin-channels');
+  const invalidate = useInvalidateQueries();
+  const test = useMutation({
+    mutationFn: async () => (await callApi(testChannel, { params: { id: String(id) }, query: {} })).data,
+    onSuccess: invalidate,
+  });
+  const { mutate } = test;
+  const begun = useRef(false);
+  useEffect(() => {
+    if (!runOnMount || begun.current) return;
+    begun.current = true;
+    mutate();
+  }, [runOnMount, mutate]);
+  const result = test.data;
+  return (
+    <>
+      <Group>
+        <Button
+          variant="default"
+          leftSection={<IconPlugConnected size={16} />}
+          loading={test.isPending}
+          onClick={() => test.mutate()}
+        >
+          {t('test.action')}
+        </Button>
+        {result === undefined && !test.isPending ? (
+          <Text size="sm" c="dimmed">
+            {t('test.hint')}
+          </Text>
+        ) : null}
+      </Group>
+      <div role="status" style={{ marginTop: 12 }}>
+        <ErrorAlert error={test.error} />
+        {result?.ok === true ? (
+          <Alert color="teal" icon={<IconCheck />} title={t('test.works', { ms: result.duration_ms })}>
+            {result.models.length > 0 ? (
+              <Text size="sm" lineClamp={3}>
+                {t('test.lists', { models: result.models.join(', ') })}
+              </Text>
+            ) : null}
+            {result.missing_models.length > 0 ? (
+              <Text size="sm" mt="xs">
+                {t('test.missing', { models: result.missing_models.join(', ') })}
+              </Text>
+            ) : null}
+            {result.ending_models.map(({ model, retires_on: day, successor, confirmed }) => (
+              <Text size="sm" mt="xs" key={model}>
+                {t(confirmed ? 'test.ends' : 'test.mayEnd', { model, day })}
+                {successor === null ? null : ` ${t('test.successor', { successor })}`}
+              </Text>
+            ))}
+            <Group gap="xs" mt="xs">
+              {isVideo ? (
+                <RouteButton to="/studio" size="compact-sm">
+                  {t('test.makeVideo')}
+                </RouteButton>
+              ) : null}
+              <RouteButton to="/admin/models" size="compact-sm" variant="default">
+                {t('test.checkPrices')}
+              </RouteButton>
+            </Group>
+          </Alert>
+        ) : null}
+        {result?.ok === false ? (
+          <Alert color="red" icon={<IconAlertTriangle />} title={t(`reasons.${toErrorReason(result.reason)}`)}>
+            <Text size="sm">{t(`advice.${toErrorReason(result.reason)}`)}</Text>
+            <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+              {t('test.said')} <Code>{[result.code, result.message].filter((each) => each !== '').join(': ')}</Code>
+            </Text>
+          </Alert>
+        ) : null}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+import type { EndpointPart } from '../../../../contract/endpoint.ts';
+import type { makeModel, OnRetirement } from '../../../../contract/model-catalog.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
+import type { Model } from '../../../data/admin-types.ts';
+import { parseSchema } from './parse-schema.ts';
+import { type AnyPrice, type PriceFormValues, toPrice, toPriceFormValues } from './price-form-values.ts';
+
+type ModelBody = EndpointPart<typeof makeModel, 'body'>;
+
+/** A model as its form holds it. */
+export interface ModelFormValues {
+  readonly id: string;
+  readonly vendor: string;
+  readonly kind: ModelKind;
+  /** Empty: it is called by its own name upstream. */
+  readonly aliasOf: string;
+  /** An alias may cost what its target costs. */
+  readonly ownPrice: boolean;
+  readonly price: PriceFormValues;
+  readonly schema: string;
+  readonly onRetirement: OnRetirement;
+  readonly enabled: boolean;
+}
+
+export const newModelFormValues = (vendor: string, perUnit: number): ModelFormValues => ({
+  id: '',
+  vendor,
+  kind: 'video',
+  aliasOf: '',
+  ownPrice: true,
+  price: toPriceFormValues({ per_second: Math.round(perUnit / 10) }, perUnit),
+  schema: '',
+  onRetirement: 'refuse',
+  enabled: true,
+});
+
+export const toModelFormValues = (model: Model, perUnit: number): ModelFormValues => ({
+  id: model.id,
+  vendor: model.vendor,
+  kind: model.kind as ModelKind,
+  aliasOf: model.alias_of ?? '',
+  ownPrice: model.price !== null,
+  price: toPriceFormValues(model.price as AnyPrice | null, perUnit),
+  schema: model.input_schema == null ? '' : JSON.stringify(model.input_schema, null, 2),
+  onRetirement: model.on_retirement as OnRetirement,
+  enabled: model.enabled,
+});
+
+/** The body of a change; the schema must have been read without fault before. */
+export function toModelBody(draft: ModelFormValues, perUnit: number) {
+  const schema = parseSchema(draft.schema);
+  const inherits = draft.aliasOf !== '' && !draft.ownPrice;
+  return {
+    id: draft.id.trim(),
+    vendor: draft.vendor as ModelBody['vendor'],
+    kind: draft.kind,
+    alias_of: draft.aliasOf,
+    price: inherits ? null : { ...toPrice(draft.price, draft.kind, perUnit) },
+    input_schema: schema.ok ? schema.schema : null,
+    on_retirement: draft.onRetirement,
+    enabled: draft.enabled,
+  };
+}

@@ -1,0 +1,207 @@
+import { Badge, Group, Switch, Text } from '@mantine/core';
+import { IconPlus, IconTags } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { minimumVideoPrice } from '../../../../contract/minimum-video-price.ts';
+import { changeModel, listModelRows, MODEL_SORTS } from '../../../../contract/model-catalog.ts';
+import { MODEL_KINDS } from '../../../../contract/model-kinds.ts';
+import { useFormatPrice } from '../../../components/credit-amount.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
+import { BulkBar } from '../../../components/list/bulk-bar.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
+import { Page } from '../../../components/page.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { callApi } from '../../../data/api-client.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
+import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
+import { toModelUrlPart } from './model-url.ts';
+import type { AnyPrice } from './price-form-values.ts';
+
+type ModelListItem = ListItem<typeof listModelRows>;
+
+export function ModelListPage() {
+  const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
+  const vendors = useVendors();
+  const filters = useListFilters(['q', 'vendor', 'kind'], MODEL_SORTS);
+  const selection = useRowSelection<ModelListItem>(({ id }) => id);
+  const models = useQuery(listQuery(listModelRows, filters.query));
+  const make = (
+    <RouteButton to="/admin/models/new" leftSection={<IconPlus size={16} />}>
+      {t('models.make')}
+    </RouteButton>
+  );
+  return (
+    <Page title={t('app:pages.models')} subtitle={t('models.lead')} size="xl" actions={make}>
+      <FilterBar filters={filters}>
+        <TextFilter filters={filters} name="q" label={t('models.search')} />
+        <ChoiceFilter
+          filters={filters}
+          name="vendor"
+          label={t('admin-channels:channels.vendor')}
+          choices={toVendorOptions(vendors)}
+        />
+        <ChoiceFilter
+          filters={filters}
+          name="kind"
+          label={t('models.kind')}
+          choices={MODEL_KINDS.map((value) => ({ value, label: t(`kinds.${value}`) }))}
+        />
+      </FilterBar>
+      <PagedTable
+        label={t('app:pages.models')}
+        query={models}
+        filters={filters}
+        rowKey={({ id }) => id}
+        selection={selection}
+        emptyState={
+          <EmptyState icon={<IconTags size={28} />} title={t('models.emptyTitle')} action={make}>
+            {t('models.emptyText')}
+          </EmptyState>
+        }
+        columns={[
+          { label: t('models.name'), sortKey: 'name', cell: (model) => <ModelName model={model} /> },
+          { label: t('models.kind'), sortKey: 'kind', cell: ({ kind }) => t(`kinds.${kind}` as 'kinds.video') },
+          {
+            label: t('admin-channels:channels.vendor'),
+            sortKey: 'vendor',
+            cell: ({ vendor }) => vendorTitle(vendors, vendor),
+            hideOnPhone: true,
+          },
+          { label: t('price.title'), cell: (model) => <ModelPrice model={model} /> },
+          { label: t('models.channels'), cell: (model) => <ChannelCount model={model} /> },
+          {
+            label: t('models.enabled'),
+            sortKey: 'enabled',
+            align: 'right',
+            cell: (model) => <EnabledSwitch model={model} />,
+          },
+        ]}
+      />
+      <ModelBulkBar selection={selection} />
+    </Page>
+  );
+}
+
+/** What can be done with several at once. */
+function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelListItem> }) {
+  const { t } = useTranslation('admin-models');
+  const invalidate = useInvalidateQueries();
+  const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
+    callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
+  return (
+    <BulkBar
+      selection={selection}
+      nameOf={({ id }) => id}
+      onDone={invalidate}
+      actions={[
+        {
+          id: 'enable',
+          label: t('models.enableMany'),
+          text: t('models.enableManyText'),
+          appliesTo: ({ enabled }) => !enabled,
+          run: setEnabled(true),
+        },
+        {
+          id: 'disable',
+          label: t('models.disableMany'),
+          text: t('models.disableManyText'),
+          appliesTo: ({ enabled }) => enabled,
+          run: setEnabled(false),
+          isDangerous: true,
+        },
+      ]}
+    />
+  );
+}
+
+function ModelName({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <>
+      <RouteLink
+        to="/admin/models/$id"
+        params={{ id: toModelUrlPart(model.id) }}
+        fw={600}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {model.id}
+      </RouteLink>
+      {model.alias_of === null ? null : (
+        <Text size="xs" c="dimmed">
+          {t('models.aliasOf', { name: model.alias_of })}
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** Of the video whose least price is shown. */
+const USUAL_SECONDS = 5;
+
+function ModelPrice({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation('admin-models');
+  const quota = useFormatPrice();
+  const price = model.price as AnyPrice | null;
+  if (price === null) return <Text size="sm">{t('price.asTarget')}</Text>;
+  const parts = [
+    ...(price.lines === undefined
+      ? []
+      : [t('price.lined', { count: price.lines.length, price: quota(minimumVideoPrice(price, USUAL_SECONDS)) })]),
+    ...((price.per_second ?? 0) > 0 ? [t('price.aSecond', { price: quota(price.per_second ?? 0) })] : []),
+    ...((price.per_call ?? 0) > 0 ? [t('price.aCall', { price: quota(price.per_call ?? 0) })] : []),
+    ...((price.input_per_million ?? 0) > 0 ? [t('price.in', { price: quota(price.input_per_million ?? 0) })] : []),
+    ...((price.output_per_million ?? 0) > 0 ? [t('price.out', { price: quota(price.output_per_million ?? 0) })] : []),
+  ];
+  const factors = Object.entries(price.multipliers ?? {}).flatMap(([factor, values]) =>
+    Object.entries(values).map(([value, by]) => `${factor} ${value} × ${by}`),
+  );
+  return (
+    <>
+      <Text size="sm">{parts.length === 0 ? t('price.free') : parts.join(' + ')}</Text>
+      {factors.length === 0 ? null : (
+        <Text size="xs" c="dimmed" lineClamp={1} title={factors.join(', ')}>
+          {factors.join(', ')}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function ChannelCount({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation('admin-models');
+  return model.channels === 0 ? (
+    <Group gap={6}>
+      <Badge color="yellow">{t('models.noChannel')}</Badge>
+    </Group>
+  ) : (
+    <RouteLink to="/admin/channels" search={{ model: model.id }} size="sm">
+      {t('models.channelCount', { count: model.channels })}
+    </RouteLink>
+  );
+}
+
+function EnabledSwitch({ model }: { readonly model: ModelListItem }) {
+  const { t } = useTranslation(['admin-models', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const change = useMutation({
+    mutationFn: (enabled: boolean) =>
+      callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } }),
+    onSuccess: invalidate,
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  return (
+    <Switch
+      aria-label={t('models.enabledOf', { name: model.id })}
+      checked={change.isPending ? change.variables : model.enabled}
+      onChange={(event) => change.mutate(event.currentTarget.checked)}
+      display="inline-block"
+    />
+  );
+}

@@ -1,0 +1,123 @@
+import { Text } from '@mantine/core';
+import { IconListDetails } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { listTasks } from '../../../../contract/admin-video-tasks.ts';
+import { TASK_STATUS } from '../../../../contract/task-states.ts';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { EntityLink } from '../../../components/entity-link.tsx';
+import { DayFilter } from '../../../components/list/day-filter.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { Page } from '../../../components/page.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
+import { useChannelNames, useUserNames } from '../../../data/user-and-channel-names.ts';
+import { TaskCost } from './task-cost.tsx';
+import { TaskStatusBadge } from './task-status-badge.tsx';
+
+type TaskListItem = ListItem<typeof listTasks>;
+const REFRESH_MS = 10_000;
+
+/** Everybody's videos. */
+export function TaskListPage() {
+  const { t } = useTranslation(['admin', 'app']);
+  const filters = useListFilters(
+    ['task_id', 'status', 'unfinished', 'model', 'user_id', 'channel_id', 'from', 'to'],
+    ['time'],
+  );
+  const tasks = useQuery({ ...listQuery(listTasks, filters.query), refetchInterval: REFRESH_MS });
+  const users = useUserNames(tasks.data?.data.map(({ user_id: id }) => id));
+  const channels = useChannelNames();
+  return (
+    <Page title={t('app:pages.tasks')} subtitle={t('tasks.lead')} size="xl">
+      <FilterBar filters={filters}>
+        <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
+        <ChoiceFilter
+          filters={filters}
+          name="status"
+          label={t('tasks.status')}
+          choices={Object.values(TASK_STATUS).map((value) => ({ value, label: t(`tasks.states.${value}`) }))}
+        />
+        <ChoiceFilter
+          filters={filters}
+          name="unfinished"
+          label={t('tasks.finishedOrNot')}
+          choices={[{ value: 'true', label: t('tasks.unfinished') }]}
+        />
+        <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
+        <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={160} pattern={ID_PATTERN} />
+        <TextFilter filters={filters} name="channel_id" label={t('tasks.channelId')} width={180} pattern={ID_PATTERN} />
+        <DayFilter filters={filters} name="from" label={t('tasks.from')} />
+        <DayFilter filters={filters} name="to" label={t('tasks.to')} end />
+      </FilterBar>
+      <PagedTable
+        label={t('app:pages.tasks')}
+        query={tasks}
+        filters={filters}
+        rowKey={({ task_id: id }) => id}
+        emptyState={
+          <EmptyState
+            icon={<IconListDetails size={28} />}
+            title={t('tasks.emptyTitle')}
+            action={<RouteButton to="/studio">{t('tasks.emptyAction')}</RouteButton>}
+          >
+            {t('tasks.emptyText')}
+          </EmptyState>
+        }
+        columns={[
+          { label: t('tasks.one'), cell: (task) => <TaskLink task={task} /> },
+          { label: t('tasks.status'), cell: (task) => <TaskStatusCell task={task} /> },
+          { label: t('tasks.model'), cell: ({ model }) => model },
+          {
+            label: t('tasks.user'),
+            cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} />,
+          },
+          {
+            label: t('tasks.channel'),
+            cell: ({ channel_id: id }) => <EntityLink to="channels" id={id} names={channels} />,
+          },
+          {
+            label: t('tasks.cost'),
+            align: 'right',
+            cell: (task) => <TaskCost {...task} />,
+          },
+          {
+            label: t('tasks.submitted'),
+            sortKey: 'time',
+            cell: (task) => <RelativeTime at={task.submit_time} size="sm" />,
+          },
+        ]}
+      />
+    </Page>
+  );
+}
+
+function TaskLink({ task }: { readonly task: TaskListItem }) {
+  const { t } = useTranslation('admin');
+  return (
+    <div style={{ maxWidth: 260 }}>
+      <RouteLink to="/admin/tasks/$id" params={{ id: task.task_id }} size="sm" ff="monospace" truncate display="block">
+        {task.task_id}
+      </RouteLink>
+      <Text size="xs" c="dimmed" truncate>
+        {task.prompt || t('tasks.noPrompt')}
+      </Text>
+    </div>
+  );
+}
+
+function TaskStatusCell({ task }: { readonly task: TaskListItem }) {
+  return (
+    <>
+      <TaskStatusBadge status={task.status} />
+      {task.status === 'FAILURE' ? (
+        <Text size="xs" c="dimmed" lineClamp={1} maw={220} title={task.fail_reason}>
+          {task.fail_reason}
+        </Text>
+      ) : null}
+    </>
+  );
+}

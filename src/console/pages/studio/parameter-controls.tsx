@@ -1,0 +1,224 @@
+import {
+  ActionIcon,
+  Box,
+  Group,
+  Input,
+  JsonInput,
+  NativeSelect,
+  SegmentedControl,
+  Slider,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { IconChevronRight, IconDice5 } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { GrowingTextarea } from '../../components/growing-textarea.tsx';
+import type { UsableModel } from '../../data/model-queries.ts';
+import { SchemaFields } from './schema-fields.tsx';
+import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
+
+interface ParametersProps {
+  readonly model: UsableModel;
+  readonly draft: Draft;
+  readonly onChange: (change: Partial<Draft>) => void;
+}
+
+/** The controls of what this model can do, and nothing else; rarer ones are folded away. */
+export function ParameterControls({ model, draft, onChange }: ParametersProps) {
+  const { t } = useTranslation('studio');
+  const can = controlsFor(model);
+  return (
+    <Stack gap="md">
+      {can.seconds === undefined ? null : (
+        <DurationField
+          can={can.seconds}
+          value={draft.seconds ?? can.seconds.default}
+          onChange={(seconds) => onChange({ seconds })}
+        />
+      )}
+      <ChoiceField
+        label={t('ratio')}
+        values={can.ratios}
+        value={draft.ratio}
+        auto
+        onChange={(ratio) => onChange({ ratio })}
+      />
+      <ChoiceField
+        label={t('resolution')}
+        values={can.resolutions}
+        value={draft.resolution}
+        auto
+        onChange={(resolution) => onChange({ resolution })}
+      />
+      <ChoiceField
+        label={t('size')}
+        values={can.sizes}
+        value={draft.size}
+        auto
+        onChange={(size) => onChange({ size })}
+      />
+      <ChoiceField
+        label={t('mode')}
+        values={can.modes}
+        value={draft.mode}
+        show={(mode) => t(`modes.${mode as 'std'}`, { defaultValue: mode })}
+        onChange={(mode) => onChange({ mode })}
+      />
+      {can.audio ? (
+        <Switch
+          label={t('soundOn')}
+          checked={draft.audio ?? true}
+          onChange={(event) => onChange({ audio: event.currentTarget.checked })}
+        />
+      ) : null}
+      <SchemaFields schema={model.input_schema} values={draft.extra} onChange={(extra) => onChange({ extra })} />
+      <Advanced model={model} draft={draft} onChange={onChange} />
+    </Stack>
+  );
+}
+
+function DurationField({
+  can,
+  value,
+  onChange,
+}: {
+  can: DurationRange;
+  value: number;
+  onChange: (seconds: number) => void;
+}) {
+  const { t } = useTranslation('studio');
+  if ('values' in can) {
+    if (can.values.length < 2) return null;
+    return (
+      <ChoiceField
+        label={t('length')}
+        values={can.values.map(String)}
+        value={String(value)}
+        show={(each) => t('secondsShort', { count: Number(each) })}
+        onChange={(each) => onChange(Number(each))}
+      />
+    );
+  }
+  return (
+    <Input.Wrapper label={`${t('length')}: ${t('secondsShort', { count: value })}`} labelElement="div">
+      <Slider
+        min={can.min}
+        max={can.max}
+        value={value}
+        onChange={onChange}
+        mt={6}
+        mb="lg"
+        label={(each) => t('secondsShort', { count: each })}
+        marks={[can.min, can.max].map((each) => ({ value: each, label: String(each) }))}
+        thumbLabel={t('length')}
+      />
+    </Input.Wrapper>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly value: string;
+  /** Offers "as the model likes" too. */
+  readonly auto?: boolean;
+  readonly show?: (value: string) => string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A few values side by side, many in a list. */
+function ChoiceField({ label, values, value, auto = false, show = (each) => each, onChange }: ChoiceProps) {
+  const { t } = useTranslation('studio');
+  if (values.length === 0) return null;
+  const data = [
+    ...(auto ? [{ value: '', label: t('auto') }] : []),
+    ...values.map((each) => ({ value: each, label: show(each) })),
+  ];
+  const long = data.length > 6 || data.some((each) => each.label.length > 8);
+  return long ? (
+    <NativeSelect label={label} data={data} value={value} onChange={(event) => onChange(event.currentTarget.value)} />
+  ) : (
+    <Input.Wrapper label={label} labelElement="div">
+      <Box>
+        <SegmentedControl
+          aria-label={label}
+          data={data}
+          value={value}
+          onChange={onChange}
+          size="sm"
+          mt={4}
+          maw="100%"
+          style={{ overflowX: 'auto' }}
+        />
+      </Box>
+    </Input.Wrapper>
+  );
+}
+
+function Advanced({ model, draft, onChange }: ParametersProps) {
+  const { t } = useTranslation('studio');
+  const can = controlsFor(model);
+  const [opened, setOpened] = useState(draft.negative !== '' || draft.seed !== '' || draft.metadata !== '');
+  const dice = (
+    <ActionIcon
+      aria-label={t('randomSeed')}
+      onClick={() => onChange({ seed: String(Math.floor(Math.random() * 2_147_483_647)) })}
+    >
+      <IconDice5 size={16} />
+    </ActionIcon>
+  );
+  return (
+    <div>
+      <UnstyledButton onClick={() => setOpened(!opened)} aria-expanded={opened} py={4}>
+        <Group gap={4}>
+          <IconChevronRight
+            size={16}
+            style={{ transform: opened ? 'rotate(90deg)' : 'none', transition: 'transform 120ms' }}
+          />
+          <Text size="sm" fw={500}>
+            {t('advanced')}
+          </Text>
+        </Group>
+      </UnstyledButton>
+      {opened ? (
+        <Stack gap="md" pt="xs">
+          {can.negative ? (
+            <GrowingTextarea
+              label={t('negative')}
+              value={draft.negative}
+              onChange={(event) => onChange({ negative: event.currentTarget.value })}
+              minRows={1}
+              maxRows={4}
+              maxLength={2500}
+            />
+          ) : null}
+          {can.seed ? (
+            <TextInput
+              label={t('seed')}
+              description={t('seedHint')}
+              inputMode="numeric"
+              value={draft.seed}
+              onChange={(event) => onChange({ seed: event.currentTarget.value.replace(/\D/g, '').slice(0, 10) })}
+              rightSection={dice}
+            />
+          ) : null}
+          <JsonInput
+            label={t('metadata')}
+            description={t('metadataHint')}
+            validationError={t('metadataBroken')}
+            formatOnBlur
+            autosize
+            minRows={2}
+            maxRows={10}
+            value={draft.metadata}
+            onChange={(metadata) => onChange({ metadata })}
+          />
+        </Stack>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { videoCodeSamples } from './video-code-samples.ts';
+
+const BODY = { model: 'm', prompt: 'true "story"', metadata: { sound: true, seed: null } };
+
+test('the Python sample writes the words of JSON as Python does, and leaves texts alone', () => {
+  const text = videoCodeSamples(BODY, 'https://gate.example').Python;
+  assert.match(text, /"sound": True,\n\s+"seed": None/);
+  assert.match(text, /"prompt": "true \\"story\\""/);
+});
+
+test('the Node sample makes the request, waits for the end and saves the file', async (context) => {
+  const calls: string[] = [];
+  const answers = [{ id: 'v1', status: 'failed' }];
+  context.mock.method(globalThis, 'fetch', (url: string, init: { method?: string; body?: string }) => {
+    calls.push(`${init.method ?? 'GET'} ${url}`);
+    return Promise.resolve({ json: () => answers[0], arrayBuffer: () => new ArrayBuffer(0) });
+  });
+  // Its last line writes a file; everything before it is run as it is shown.
+  const lines = videoCodeSamples(BODY, 'https://gate.example')['Node.js'].split('\n').slice(1, -1);
+  const run = new Function(`return (async () => {${lines.join('\n')}})()`) as () => Promise<void>;
+  await run();
+  assert.deepEqual(calls, ['POST https://gate.example/v1/videos', 'GET https://gate.example/v1/videos/v1/content']);
+});

@@ -1,0 +1,126 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller, Caller } from '../platform/http/caller.ts';
+import type { Log } from '../platform/log.ts';
+import { PermissionWatch } from '../platform/permission-watch.ts';
+import type { Tables } from '../tables.ts';
+import { type ValidCredential, ValidCredentialStore } from './valid-credential-store.ts';
+
+export interface CredentialRevocationWatchDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Ends long responses (downloads, streams, play links) with the credential they were opened with, on every process: by logout,
+ * revocation, expiry, a change of role, a ban or the deletion of the account.
+ */
+export class CredentialRevocationWatch {
+  readonly #store: ValidCredentialStore;
+  readonly #clock: Clock;
+  readonly #watch: PermissionWatch<Caller>;
+
+  constructor({ database, clock, log }: CredentialRevocationWatchDependencies) {
+    this.#store = new ValidCredentialStore(database);
+    this.#clock = clock;
+    this.#watch = new PermissionWatch({ keyOf, findLive: (callers) => this.#findLive(callers), log });
+  }
+
+  /**
+   * Calls `onEnd` once when the caller's credential stops working.
+   * @returns ends the registration; call it when the response is complete
+   */
+  watch(caller: Caller, onEnd: () => void): () => void {
+    return this.#watch.watch(caller, onEnd);
+  }
+
+  /** A short text that names the caller's credential without revealing it; see {@link resolve}. */
+  referenceOf(caller: AccountCaller): string {
+    switch (caller.kind) {
+      case 'session':
+        return `s${caller.sessionId}`;
+      case 'device':
+        return `d${caller.authorizationId}`;
+      case 'user-token':
+        return `t${caller.tokenHash.slice(0, TOKEN_REFERENCE_LENGTH)}`;
+    }
+  }
+
+  /** The caller that a reference names, if the credential still works and belongs to this account. */
+  async resolve(reference: string, userId: number): Promise<AccountCaller | undefined> {
+    const kind = reference[0];
+    const rest = reference.slice(1);
+    const id = Number(rest);
+    const now = this.#clock.now();
+    const own = ([found]: ValidCredential[]) => (found?.userId === userId ? found : undefined);
+    if (kind === 't') {
+      const tokenHash = await this.#store.userTokenHash(userId);
+      if (tokenHash === undefined || rest.length !== TOKEN_REFERENCE_LENGTH || !tokenHash.startsWith(rest)) return;
+      const found = own(await this.#store.userTokens([tokenHash]));
+      return found && { kind: 'user-token', userId, role: found.role, tokenHash };
+    }
+    if (!Number.isSafeInteger(id) || id < 1) return undefined;
+    if (kind === 's') {
+      const found = own(await this.#store.sessions([id], now));
+      return found && { kind: 'session', userId, role: found.role, sessionId: id };
+    }
+    const found = kind === 'd' ? own(await this.#store.devices([id], now)) : undefined;
+    return found && { kind: 'device', userId, role: found.role, authorizationId: id };
+  }
+
+  /** Checks everything registered; safe to call at any time. */
+  check(): Promise<void> {
+    return this.#watch.check();
+  }
+
+  /** Stops checking. */
+  close(): void {
+    this.#watch.close();
+  }
+
+  async #findLive(callers: readonly Caller[]): Promise<ReadonlySet<string>> {
+    const now = this.#clock.now();
+    const ids = {
+      session: [] as number[],
+      device: [] as number[],
+      model: [] as number[],
+      'user-token': [] as string[],
+    };
+    for (const caller of callers) {
+      if (caller.kind === 'session') ids.session.push(caller.sessionId);
+      else if (caller.kind === 'device') ids.device.push(caller.authorizationId);
+      else if (caller.kind === 'model') ids.model.push(caller.tokenId);
+      else ids['user-token'].push(caller.tokenHash);
+    }
+    const [sessions, devices, models, userTokens] = await Promise.all([
+      this.#store.sessions(ids.session, now),
+      this.#store.devices(ids.device, now),
+      this.#store.modelTokens(ids.model, now),
+      this.#store.userTokens(ids['user-token']),
+    ]);
+    return new Set([
+      ...sessions.map(({ id, role }) => `session ${id} ${role}`),
+      ...devices.map(({ id, role }) => `device ${id} ${role}`),
+      ...models.map(({ id }) => `model ${id}`),
+      ...userTokens.map(({ id, role }) => `user-token ${id} ${role}`),
+    ]);
+  }
+}
+
+/** Hexadecimal characters of a management token's hash that name it: 88 bits. */
+const TOKEN_REFERENCE_LENGTH = 22;
+
+/** The role is part of it: a response opened as administrator ends with that role. */
+function keyOf(caller: Caller): string {
+  switch (caller.kind) {
+    case 'session':
+      return `session ${caller.sessionId} ${caller.role}`;
+    case 'device':
+      return `device ${caller.authorizationId} ${caller.role}`;
+    case 'model':
+      return `model ${caller.tokenId}`;
+    case 'user-token':
+      return `user-token ${caller.tokenHash} ${caller.role}`;
+  }
+}

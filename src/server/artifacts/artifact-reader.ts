@@ -1,0 +1,89 @@
+import { Readable } from 'node:stream';
+import type { Log } from '../platform/log.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
+import type { CopiesUnderWay } from './copies-under-way.ts';
+import { type FileRequest, type FileResponse, toFileResponse } from './file-response.ts';
+
+export interface ArtifactReaderDependencies {
+  readonly store: ArtifactStore;
+  readonly copies: CopiesUnderWay;
+  readonly log: Log;
+  /** Undefined: copies are switched off. */
+  readonly files: ArtifactFileStorage | undefined;
+}
+
+export interface OpenFile extends FileResponse {
+  readonly body: Readable;
+  /** Of the file that the reader sends in place of the body, below the directory of all. */
+  readonly path?: string;
+}
+
+export interface OpenRequest extends FileRequest {
+  /** The reader can send a file of this machine by itself, whole or by the range that the client asked for. */
+  readonly acceptsPath?: boolean | undefined;
+}
+
+/** An ETag needs to be unique among the versions of one file only. */
+const ETAG_LENGTH = 32;
+/** A reader that starts further ahead of a copy under way is served by the vendor. */
+const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
+
+/** Opens copies for readers. */
+export class ArtifactReader {
+  readonly #dependencies: ArtifactReaderDependencies;
+  constructor(dependencies: ArtifactReaderDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @returns undefined when there is no copy, or none yet */
+  async open(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
+    const { store, files } = this.#dependencies;
+    if (files === undefined) return undefined;
+    const growing = await this.#openGrowing(taskId, request);
+    if (growing !== undefined) return growing;
+    const row = await store.findByTask(taskId);
+    return row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
+  }
+
+  /** The poster of a video, where one is stored. */
+  async openPoster(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
+    const { store, files } = this.#dependencies;
+    const row = files && (await store.findByTask(taskId, 'thumbnail'));
+    return files && row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
+  }
+
+  async #openGrowing(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
+    const copy = this.#dependencies.copies.find(taskId);
+    if (copy?.announcedBytes === undefined || copy.mimeType === undefined || copy.hasFailed) return undefined;
+    // Its hash is not known yet, and a reader who has the vendor's ETag gets the whole file.
+    const response = toFileResponse({ bytes: copy.announcedBytes, mimeType: copy.mimeType }, request);
+    if (response.part === undefined) return { ...response, body: Readable.from([]) };
+    const { start, end } = response.part;
+    if (start > copy.writtenBytes + MAX_AHEAD_BYTES) return undefined;
+    const body = await copy.read(start, end);
+    return body && { ...response, body };
+  }
+
+  async #openStored(files: ArtifactFileStorage, row: ArtifactRow, request: OpenRequest): Promise<OpenFile | undefined> {
+    const { store, log } = this.#dependencies;
+    const facts = {
+      bytes: row.bytes,
+      mimeType: row.mime_type,
+      etag: `"${row.sha256.slice(0, ETAG_LENGTH)}"`,
+      modifiedAt: row.stored_at,
+    };
+    const response = toFileResponse(facts, request);
+    if (response.part === undefined) return { ...response, body: Readable.from([]) };
+    // A range that is ignored here may mean something to another reader of it.
+    if (request.acceptsPath === true && (response.status === 206 || request.range === undefined)) {
+      const path = await files.locate?.(row.id);
+      if (path !== undefined) return { ...response, path, body: Readable.from([]) };
+    }
+    const body = await files.open(row.id, response.part.start, response.part.end);
+    if (body !== undefined) return { ...response, body };
+    log.error({ artifactId: row.id, taskId: row.task_id }, 'a stored file is missing and is copied again');
+    await store.markLost(row);
+    return undefined;
+  }
+}

@@ -1,0 +1,239 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import type {
+  CacheMarker,
+  Conversation,
+  FunctionTool,
+  MediaPart,
+  Message,
+  OutputFormat,
+  Part,
+  Reasoning,
+  TextPart,
+  ThinkingPart,
+  ToolChoice,
+} from './neutral-form.ts';
+import {
+  checkMembers,
+  detailAt,
+  dropOthers,
+  fieldSet,
+  fieldTable,
+  listAt,
+  numberAt,
+  objectAt,
+  sourceOf,
+  strictAt,
+  textAt,
+  textsAt,
+} from './read-request-fields.ts';
+import { splitSystem } from './system-messages.ts';
+import { readSignature } from './thinking-signatures.ts';
+
+const MEMBERS = fieldTable(
+  'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +
+    'frequency_penalty stop tools tool_choice parallel_tool_calls response_format reasoning_effort n modalities logprobs store',
+  'metadata user prompt_cache_key prompt_cache_retention safety_identifier service_tier verbosity prediction',
+);
+
+const MESSAGE_MEMBERS = fieldSet(
+  'role content refusal tool_calls tool_call_id reasoning_content reasoning_details audio function_call',
+);
+const PART_MEMBERS = fieldSet('type text refusal image_url file input_audio cache_control');
+const IMAGE_MEMBERS = fieldSet('url detail');
+const TOOL_MEMBERS = fieldSet('type function cache_control');
+const FUNCTION_MEMBERS = fieldSet('name description parameters strict');
+const FORMAT_MEMBERS = fieldSet('name schema strict');
+
+/** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
+export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  if (typeof body.n === 'number' && body.n > 1) throw cannotSay('n');
+  if (body.logprobs === true) throw cannotSay('logprobs');
+  if (body.store === true) throw cannotSay('store');
+  if (body.store === false) notes.drop('store');
+  if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text')) throw cannotSay('modalities');
+  const all = listAt(body.messages, 'messages').map((message, index) =>
+    readMessage(message, `messages.${index}`, notes),
+  );
+  return {
+    ...splitSystem(all),
+    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    toolChoice: readChoice(body.tool_choice),
+    parallelCalls:
+      typeof body.parallel_tool_calls === 'boolean'
+        ? { value: body.parallel_tool_calls, path: 'parallel_tool_calls' }
+        : undefined,
+    format: readFormat(asObject(body.response_format), notes),
+    reasoning: readReasoning(body.reasoning_effort),
+    settings: {
+      temperature: numberAt(body, 'temperature'),
+      topP: numberAt(body, 'top_p'),
+      topK: numberAt(body, 'top_k'),
+      seed: numberAt(body, 'seed'),
+      presencePenalty: numberAt(body, 'presence_penalty'),
+      frequencyPenalty: numberAt(body, 'frequency_penalty'),
+      stop: textsAt(body, 'stop'),
+    },
+  };
+}
+
+function readMessage(value: unknown, path: string, notes: DroppedFields): Message {
+  const message = objectAt(value, path);
+  dropOthers(message, MESSAGE_MEMBERS, notes, path);
+  const { role, content } = message;
+  if (role === 'tool') {
+    const parts = readContent(content, `${path}.content`, notes);
+    const id = textAt(message.tool_call_id, `${path}.tool_call_id`);
+    return { role: 'user', path, parts: [{ type: 'result', id, parts, isError: false, path }] };
+  }
+  if (role === 'system' || role === 'developer')
+    return { role: 'system', path, parts: readContent(content, `${path}.content`, notes) };
+  if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`, notes) };
+  if (role !== 'assistant' || message.audio || message.function_call)
+    throw cannotSay(role === 'assistant' ? path : `${path}.role`);
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  return {
+    role,
+    path,
+    parts: [
+      ...readThinking(message, path),
+      ...readContent(content, `${path}.content`, notes),
+      ...readContent(message.refusal, `${path}.refusal`, notes),
+      ...calls.map((call, index) => readCall(call, `${path}.tool_calls.${index}`)),
+    ],
+  };
+}
+
+/**
+ * A thought comes back in `reasoning_details`, each with its signature, as OpenRouter has it; or as the bare text of
+ * `reasoning_content`, which is what an upstream of this dialect gave.
+ */
+function readThinking(
+  { reasoning_details: details, reasoning_content: text }: UntrustedObject,
+  path: string,
+): ThinkingPart[] {
+  const listed = Array.isArray(details) ? details : [];
+  if (listed.length === 0 && typeof text === 'string' && text !== '')
+    return [
+      {
+        type: 'thinking',
+        text,
+        signature: { vendor: 'openai', value: '' },
+        isRedacted: false,
+        path: `${path}.reasoning_content`,
+      },
+    ];
+  return listed.map((value, index) => {
+    const { text: thought, signature, data } = objectAt(value, `${path}.reasoning_details.${index}`);
+    const isRedacted = typeof data === 'string';
+    return {
+      type: 'thinking',
+      text: typeof thought === 'string' ? thought : '',
+      signature: readSignature(isRedacted ? data : signature, undefined),
+      isRedacted,
+      path: `${path}.reasoning_details.${index}`,
+    };
+  });
+}
+
+function readContent(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`, notes));
+}
+
+function readContentPart(value: unknown, path: string, notes: DroppedFields): TextPart | MediaPart {
+  const part = objectAt(value, path);
+  dropOthers(part, PART_MEMBERS, notes, path);
+  const cache = readCache(part, path);
+  if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
+  if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
+  if (part.type === 'image_url') {
+    const image = objectAt(part.image_url, `${path}.image_url`);
+    dropOthers(image, IMAGE_MEMBERS, notes, `${path}.image_url`);
+    const source = sourceOf(textAt(image.url, `${path}.image_url.url`));
+    return { type: 'image', source, detail: detailAt(image, `${path}.image_url`), cache, path };
+  }
+  if (part.type === 'file') {
+    const { file_data: data, filename } = objectAt(part.file, `${path}.file`);
+    const name = typeof filename === 'string' ? filename : undefined;
+    return { type: 'document', source: sourceOf(textAt(data, `${path}.file.file_data`)), name, cache, path };
+  }
+  if (part.type === 'input_audio') {
+    const { data, format } = objectAt(part.input_audio, `${path}.input_audio`);
+    const source = {
+      mediaType: `audio/${textAt(format, `${path}.input_audio.format`)}`,
+      data: textAt(data, `${path}.input_audio.data`),
+    };
+    return { type: 'audio', source, path };
+  }
+  throw cannotSay(`${path}.type`);
+}
+
+/** Not OpenAI's own, but what gateways in its dialect take for Anthropic's models. */
+const readCache = (part: UntrustedObject, path: string): CacheMarker | undefined => {
+  const marker = asObject(part.cache_control);
+  return marker && { ttl: marker.ttl === '1h' ? '1h' : undefined, path: `${path}.cache_control` };
+};
+
+function readCall(value: unknown, path: string): Part {
+  const call = objectAt(value, path);
+  const { name, arguments: args } = objectAt(call.function, `${path}.function`);
+  return {
+    type: 'call',
+    id: textAt(call.id, `${path}.id`),
+    name: textAt(name, `${path}.function.name`),
+    args: textAt(args, `${path}.function.arguments`),
+    path: `${path}.function`,
+  };
+}
+
+function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
+  const tool = objectAt(value, path);
+  if (tool.type !== 'function') throw cannotSay(`${path}.type`);
+  dropOthers(tool, TOOL_MEMBERS, notes, path);
+  const declared = objectAt(tool.function, `${path}.function`);
+  dropOthers(declared, FUNCTION_MEMBERS, notes, `${path}.function`);
+  const { name, description, parameters } = declared;
+  return {
+    name: textAt(name, `${path}.function.name`),
+    description: typeof description === 'string' ? description : undefined,
+    parameters: asObject(parameters) ?? { type: 'object', properties: {} },
+    strict: strictAt(declared, `${path}.function`),
+    cache: readCache(tool, path),
+  };
+}
+
+function readChoice(choice: unknown): ToolChoice | undefined {
+  const path = 'tool_choice';
+  if (choice === undefined || choice === null) return undefined;
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
+  const { type, function: named } = objectAt(choice, path);
+  if (type !== 'function') throw cannotSay(`${path}.type`);
+  return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
+}
+
+function readFormat(format: UntrustedObject | undefined, notes: DroppedFields): OutputFormat | undefined {
+  const path = 'response_format';
+  if (format === undefined || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json', path };
+  if (format.type !== 'json_schema') throw cannotSay(`${path}.type`);
+  const described = objectAt(format.json_schema, `${path}.json_schema`);
+  dropOthers(described, FORMAT_MEMBERS, notes, `${path}.json_schema`);
+  const { schema, name, strict } = described;
+  return {
+    type: 'schema',
+    schema,
+    name: typeof name === 'string' ? name : undefined,
+    strict: typeof strict === 'boolean' ? strict : undefined,
+    path,
+  };
+}
+
+function readReasoning(effort: unknown): Reasoning | undefined {
+  if (typeof effort !== 'string') return undefined;
+  return effort === 'none'
+    ? { mode: 'off', path: 'reasoning_effort' }
+    : { mode: 'on', effort, path: 'reasoning_effort' };
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import {
+  type DeviceAuthWithoutHttp,
+  startDeviceAuthWithoutHttp,
+} from '../../../test/device-auth/device-auth-without-http-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+
+const AT_HOME = { address: '127.0.0.1', requestId: 'home' };
+const FAR = '203.0.113.20';
+const CLIENT = 'reelgate-cli';
+
+forEachDatabase((_name, open) => {
+  let rules: DeviceAuthWithoutHttp;
+  let ada: number;
+  let bob: number;
+  before(async () => {
+    rules = await startDeviceAuthWithoutHttp(await open());
+    ada = (await rules.accounts.newUser('ada')).id;
+    bob = (await rules.accounts.newUser('bob')).id;
+  });
+  after(() => rules.accounts.close());
+
+  const issue = async (more: { clientName?: string; deviceId?: string; address?: string } = {}) =>
+    (await rules.codes.issue({ clientId: CLIENT, clientName: '', deviceId: '', userAgent: '', address: FAR, ...more }))
+      .userCode;
+  const approve = (code: string, userId = ada) => {
+    const caller = { kind: 'session', userId, role: 'user', sessionId: 1 } as const;
+    return rules.codes.approve(code, { caller, loggedInAt: rules.accounts.clock.now() }, AT_HOME, undefined);
+  };
+  const deny = (code: string, userId = ada) => rules.codes.deny(code, userId, AT_HOME);
+  const idOf = async (code: string) => (await rules.codes.lookUp(code, AT_HOME.address)).code?.id;
+  const audited = async (code: string) =>
+    (
+      await rules.accounts.database.kysely
+        .selectFrom('audit_log')
+        .select(['actor_id', 'action', 'after', 'address', 'request_id'])
+        .where('target', '=', `device:${await idOf(code)}`)
+        .orderBy('id')
+        .execute()
+    ).map((row) => ({ ...row, after: row.after === null ? null : JSON.parse(row.after) }));
+
+  it('audits each decision and report: who made it, from where, and what had asked', async () => {
+    const [approved, denied] = [await issue({ clientName: 'Kitchen' }), await issue({ clientName: 'Hall' })];
+    await approve(approved);
+    await deny(denied);
+    await rules.codes.report(denied, ada, AT_HOME);
+    const entry = (action: string, name: string) => ({
+      actor_id: ada,
+      action,
+      after: { client: CLIENT, name, asked_from: FAR },
+      address: AT_HOME.address,
+      request_id: 'home',
+    });
+    assert.deepEqual(await audited(approved), [entry('device.approve', 'Kitchen')]);
+    const both = [entry('device.deny', 'Hall'), entry('device.report', 'Hall')];
+    assert.deepEqual(await audited(denied), both);
+    await rules.codes.report(denied, ada, AT_HOME);
+    assert.deepEqual(await audited(denied), both, 'a second report of an IP that is blocked changes nothing');
+    rules.accounts.clock.advance(60 * 60_000);
+  });
+
+  it('blocks an IP only for a report by the account that denied its code', async () => {
+    const invalid = { code: 'user_code_invalid' };
+    const [approved, denied, pending] = [await issue(), await issue(), await issue()];
+    await approve(approved);
+    await deny(denied);
+    await assert.rejects(rules.codes.report(approved, ada, AT_HOME), invalid);
+    await assert.rejects(rules.codes.report(denied, bob, AT_HOME), invalid);
+    await assert.rejects(rules.codes.report(pending, ada, AT_HOME), invalid);
+    await assert.rejects(rules.codes.report('BBBB-BBBB', ada, AT_HOME), invalid);
+    const own = await issue({ address: '127.0.0.1' });
+    await deny(own);
+    await rules.codes.report(own, ada, AT_HOME);
+    assert.deepEqual(
+      (await audited(own)).map(({ action }) => action),
+      ['device.deny'],
+      'the network of the reporter is not blocked',
+    );
+    await issue();
+    await rules.codes.report(denied, ada, AT_HOME);
+    await assert.rejects(issue(), { code: 'rate_limit_exceeded' });
+    rules.accounts.clock.advance(60 * 60_000);
+  });
+
+  it('T04: tells a claim that is refused why', async () => {
+    const [theirs, late] = [await issue(), await issue()];
+    const claim = (code: string, userId: number) =>
+      rules.accounts.database.transaction((trx) => rules.codes.claim(trx, code.replace('-', ''), userId));
+    await claim(theirs, bob);
+    await assert.rejects(claim(theirs, ada), { code: 'user_code_processed' });
+    await assert.rejects(claim('BBBB-BBBB', ada), { code: 'user_code_invalid' });
+    rules.accounts.clock.advance(600_000);
+    await assert.rejects(claim(late, ada), { code: 'user_code_expired' });
+    await assert.rejects(approve(late), { code: 'user_code_expired' });
+  });
+
+  it('T14: to deny a code ends no sign-in of the device, and notifies of none', async () => {
+    const signedIn = await issue({ deviceId: 'tablet' });
+    await approve(signedIn);
+    const notified = rules.notices.length;
+    const again = await issue({ deviceId: 'tablet' });
+    await deny(again);
+    assert.equal((await rules.codes.lookUp(signedIn, AT_HOME.address)).status, 'approved');
+    assert.equal(rules.notices.length, notified);
+    const denied = (await rules.codes.lookUp(again, AT_HOME.address)).code;
+    assert.deepEqual([denied?.access_expires_at, denied?.refresh_expires_at], [null, null]);
+    await approve(await issue({ deviceId: 'tablet' }));
+    assert.equal((await rules.codes.lookUp(signedIn, AT_HOME.address)).status, 'invalid', 'to approve one does');
+    assert.equal(rules.notices.length, notified + 1);
+  });
+
+  it('announces a revocation only where it ended a sign-in', async () => {
+    const { revocation, revocations, accounts } = rules;
+    const before = revocations.length;
+    const revoked = await accounts.database.transaction((trx) => revocation.revoke(trx, { user_id: 999_999 }));
+    assert.deepEqual([revoked, revocations.length], [[], before]);
+  });
+
+  it('T01: tries another code where one is taken, five times', async () => {
+    const { codeStore } = rules;
+    const insert = codeStore.insert.bind(codeStore);
+    const tried: string[] = [];
+    let taken = 5;
+    codeStore.insert = async (row, db) => {
+      tried.push(row.user_code);
+      return tried.length > taken && insert(row, db);
+    };
+    await assert.rejects(issue(), { code: 'unavailable' });
+    assert.deepEqual([tried.length, new Set(tried).size], [5, 5]);
+    tried.length = 0;
+    taken = 4;
+    assert.equal((await rules.codes.lookUp(await issue(), AT_HOME.address)).status, 'pending');
+    codeStore.insert = insert;
+  });
+});

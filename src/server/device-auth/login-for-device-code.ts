@@ -1,0 +1,38 @@
+import type { LoginOutcome, LoginService } from '../accounts/login/login-service.ts';
+import type { LoginClientFacts } from '../platform/http/login-client-facts.ts';
+import type { DeviceCodeService } from './device-code-service.ts';
+import type { DeviceRateLimits } from './rate-limits.ts';
+
+/** Name of the purpose that a login for a code has; its subject is the code. */
+export const LOGIN_PURPOSE = 'device';
+
+export interface DeviceCodeLoginDependencies {
+  readonly codes: DeviceCodeService;
+  readonly rateLimits: DeviceRateLimits;
+  readonly logins: Pick<LoginService, 'logIn'>;
+}
+
+export interface DeviceCodeLogin {
+  readonly user_code: string;
+  /** User name or e-mail. */
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Logs in for a pending code and claims it. The code takes the place of a captcha, but anybody can request codes, so the
+ * password counts against the same limits as everywhere, and five wrong ones close the code to logins.
+ *
+ * @throws what `DeviceCodeService.findPending`, `LoginService.logIn` and `DeviceCodeService.claim` throw
+ */
+export async function logInForDeviceCode(
+  { codes, rateLimits, logins }: DeviceCodeLoginDependencies,
+  { user_code, username, password }: DeviceCodeLogin,
+  client: LoginClientFacts,
+): Promise<LoginOutcome> {
+  const { user_code: subject } = await codes.findPending(user_code, client.address);
+  await rateLimits.consumeLoginAttempt(subject);
+  const outcome = await logins.logIn({ username, password, client, purpose: { name: LOGIN_PURPOSE, subject } });
+  await rateLimits.refundLoginAttempt(subject);
+  return outcome;
+}

@@ -1,0 +1,17 @@
+import { sealedTwoFactorSecrets } from './accounts/login/two-factor-reencryption-store.ts';
+import { sealedConnections, sealedCredentials } from './channels/reencryption-store.ts';
+import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
+import type { SealedColumn } from './platform/reencrypt-columns.ts';
+import type { Executor } from './tables.ts';
+import { sealedShareTokens } from './video/shares/share-store.ts';
+import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';
+
+/** Every column that is encrypted under the master key. */
+export const encryptedColumns = (kysely: Executor): SealedColumn[] => [
+  sealedCredentials(kysely),
+  sealedConnections(kysely),
+  sealedTwoFactorSecrets(kysely),
+  ...sealedPasswordCells(kysely),
+  ...sealedWebhookSecrets(kysely),
+  sealedShareTokens(kysely),
+];

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { rejectionOf } from './json-rejection.fixture.ts';
+import {
+  parseRequestJson,
+  parseScannedJson,
+  positionsOfWrittenFractions,
+  requestScanner,
+} from './parse-request-json.ts';
+
+const rejectionOfText = (text: string) => rejectionOf(() => parseRequestJson(Buffer.from(text)));
+
+/** Parses a body that arrives in pieces of `size` bytes. */
+function parseInPieces(bytes: Buffer, size: number): unknown {
+  const scanner = requestScanner();
+  for (let at = 0; at < bytes.length; at += size) scanner.push(bytes.subarray(at, at + size));
+  return parseScannedJson(bytes, scanner);
+}
+
+describe('parseRequestJson', () => {
+  it('parses what JSON.parse parses, in whatever pieces it arrives', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 8 }), fc.integer({ min: 1, max: 9 }), (value, size) => {
+        const text = JSON.stringify(value);
+        if (/__proto__|constructor/.test(text)) return;
+        assert.deepEqual(parseInPieces(Buffer.from(text), size), JSON.parse(text));
+      }),
+    );
+  });
+
+  it('refuses text that cannot be kept, wherever it is', () => {
+    for (const text of ['"\\u0000"', '{"a":["\\ud800"]}', '{"\\uDC00":1}', '"\\udc00\\ud800"'])
+      for (const size of [1, 3, 100])
+        assert.equal(
+          rejectionOf(() => parseInPieces(Buffer.from(text), size)),
+          'text',
+          text,
+        );
+    assert.equal(
+      rejectionOf(() => parseRequestJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))),
+      'text',
+    );
+  });
+
+  it('accepts whole pairs and escapes of harmless characters', () => {
+    assert.deepEqual(parseRequestJson(Buffer.from('["\\ud83d\\ude00","\\u00e9","\\\\u0000","猫"]')), [
+      '😀',
+      'é',
+      '\\u0000',
+      '猫',
+    ]);
+  });
+
+  it('T63: refuses names that pollute a prototype, however they are spelled and cut', () => {
+    for (const text of [
+      '{"__proto__":{"polluted":1}}',
+      '{"a":[1,{"__proto__" :null}]}',
+      '{"\\u005f_proto__":{}}',
+      '{"constructor":{"prototype":{"polluted":1}}}',
+      '{"x":{"\\u0063onstructor":{"protot\\u0079pe":{}}}}',
+    ])
+      for (const size of [1, 4, 100])
+        assert.equal(
+          rejectionOf(() => parseInPieces(Buffer.from(text), size)),
+          'prototype',
+          text,
+        );
+    assert.deepEqual(parseRequestJson(Buffer.from('{"constructor":"Renzo Piano","prompt":"__proto__"}')), {
+      constructor: 'Renzo Piano',
+      prompt: '__proto__',
+    });
+  });
+
+  it('refuses a million keys', () => {
+    assert.equal(
+      rejectionOfText(`{${Array.from({ length: 1_000_000 }, (_, index) => `"${index}":0`).join()}}`),
+      'width',
+    );
+  });
+
+  it('T62: refuses what is wide, deep or long outside of texts before it is received as a whole', () => {
+    for (const [name, piece, reason] of [
+      ['elements', '1,', 'width'],
+      ['empty objects', '{},', 'width'],
+      ['texts', '"a",', 'width'],
+      ['words', 'true,', 'width'],
+      ['arrays side by side', '[],', 'width'],
+      ['levels', '[', 'depth'],
+      ['objects in objects', '{"a":', 'depth'],
+      ['one long number', '1', 'width'],
+      ['blanks', ' ', 'width'],
+      ['line ends', '\r\n', 'width'],
+      ['escapes', '\\n', 'width'],
+      ['escapes with digits', '\\u0041', 'width'],
+      ['a long name', 'k', 'width'],
+    ] as const) {
+      const opening = name.includes('escapes') ? '["' : name === 'a long name' ? '{"' : '[';
+      const scanner = requestScanner();
+      const chunk = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
+      let pushed = 0;
+      const reject = rejectionOf(() => {
+        scanner.push(Buffer.from(opening));
+        for (; pushed < 30_000_000; pushed += chunk.length) scanner.push(chunk);
+      });
+      assert.equal(reject, reason, name);
+      assert.ok(pushed < 13_000_000, `${name}: rejected after ${pushed} bytes`);
+    }
+  });
+
+  it('takes a text of 30 MB, as pictures come', () => {
+    const text = 'A'.repeat(30_000_000);
+    assert.deepEqual(parseRequestJson(Buffer.from(`{"image":"${text}"}`)), { image: text });
+  });
+
+  it('accepts long texts of any script at any position, with escapes and U+0000 too', () => {
+    const long = ['A'.repeat(70_000), 'é'.repeat(70_000), '漢字'.repeat(50_000)];
+    for (const value of [
+      long[0],
+      long,
+      { a: long[1], b: [long[0], { c: long[2] }], d: 'x\n', e: 1 },
+      { a: `${long[0]}"`, b: long[1], c: '\\u0000' },
+    ]) {
+      const bytes = Buffer.from(JSON.stringify(value));
+      for (const size of [1_000, 65_536, bytes.length]) assert.deepEqual(parseInPieces(bytes, size), value);
+    }
+    assert.deepEqual(parseRequestJson(Buffer.from(`\ufeff{"a":"${long[1]}","n":1.0}`)), { a: long[1], n: 1 });
+    assert.equal(rejectionOfText(`["\\u00000","${long[0]}"]`), 'text');
+  });
+
+  it('notes whole numbers that are not written as integers', () => {
+    const body = parseRequestJson(Buffer.from('{"a":5,"b":5.0,"c":[1e3,-2E0,0.5,-7],"d":"1.0","e":1e999}'));
+    assert.deepEqual(
+      positionsOfWrittenFractions(body).map(({ key }) => key),
+      ['b', '0', '1'],
+    );
+    assert.deepEqual(positionsOfWrittenFractions(parseRequestJson(Buffer.from('{"a":5,"b":true}'))), []);
+  });
+});

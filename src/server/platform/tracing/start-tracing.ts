@@ -1,0 +1,11 @@
+import { NO_TRACING, type Tracing, type TracingSettings } from './tracing.ts';
+
+/** Loads the SDK only where an endpoint is configured: it takes some megabytes and a tenth of a second. */
+export async function startTracing(
+  settings: TracingSettings,
+  process: { readonly instance: string; readonly version: string },
+): Promise<Tracing> {
+  if (settings.otelExporterOtlpEndpoint === undefined) return NO_TRACING;
+  const { openOpenTelemetry } = await import('./open-telemetry.ts');
+  return openOpenTelemetry({ ...settings, otelExporterOtlpEndpoint: settings.otelExporterOtlpEndpoint }, process);
+}

@@ -1,0 +1,116 @@
+import { type Selectable, sql } from 'kysely';
+import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
+import type { Database } from '../platform/db/database.ts';
+import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
+import type { Tables } from '../tables.ts';
+import type { LedgerKind } from './ledger.ts';
+
+export type LedgerEntry = Selectable<Tables['ledger']>;
+
+export interface LedgerFilter {
+  readonly userId?: number | undefined;
+  readonly ref?: string | undefined;
+  readonly kind?: LedgerKind | undefined;
+}
+
+/** What figures can be grouped by: columns of `usage_daily`. */
+export type UsageColumn = 'day' | 'model' | 'token_id' | 'user_id' | 'channel_id';
+
+export interface UsageFilter {
+  /** Days since 1970 UTC, both included. */
+  readonly fromDay: number;
+  readonly toDay: number;
+  readonly userId?: number | undefined;
+  readonly model?: string | undefined;
+  readonly tokenId?: number | undefined;
+  readonly channelId?: number | undefined;
+}
+
+export interface UsageFigures {
+  readonly requests: number;
+  readonly quota: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+}
+export type UsageRow = Partial<Pick<Selectable<Tables['usage_daily']>, UsageColumn>> & UsageFigures;
+
+/** Maximum groups of one result: a year of days by thirty models. */
+const MAX_GROUPS = 10_000;
+
+/**
+ * Written into the SQL instead of a parameter, so that the index of an account's rare entries is known to fit. Accounts have
+ * millions of the others, which are found soon without it.
+ */
+const onlyKind = (kind: LedgerKind) =>
+  isRare(kind)
+    ? sql<boolean>`kind = ${sql.lit(kind)} and kind not in ('reserve', 'settle')`
+    : sql<boolean>`kind = ${sql.lit(kind)}`;
+const isRare = (kind: LedgerKind): boolean => kind !== 'reserve' && kind !== 'settle';
+
+/** Queries of the ledger for reports; everything that writes is in `store.ts`. */
+export class LedgerReportStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Newest first. */
+  entries(filter: LedgerFilter, page: LongPage): Promise<LongListPage<LedgerEntry>> {
+    const { kysely } = this.#database;
+    let query = kysely.selectFrom('ledger');
+    if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+    if (filter.ref !== undefined) query = query.where('ref', '=', filter.ref);
+    if (filter.kind !== undefined) query = query.where(onlyKind(filter.kind));
+    return readLargeListPage(kysely, query, 'id', page, (each) => each.selectAll());
+  }
+
+  /** Accounts that used a model on a day or later. @param fromDay days since 1970 UTC */
+  async usersOf(model: string, fromDay: number): Promise<number[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('usage_daily')
+      .select('user_id')
+      .distinct()
+      .where('model', '=', model)
+      .where('day', '>=', fromDay)
+      .execute();
+    return rows.map(({ user_id }) => user_id);
+  }
+
+  /** All entries of one task or request, oldest first: its money trail. */
+  trail(ref: string): Promise<LedgerEntry[]> {
+    return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', '=', ref).orderBy('id').execute();
+  }
+
+  /** Figures by group, newest day first where days are grouped by, else the most expensive first. */
+  async usage(filter: UsageFilter, by: readonly UsageColumn[]): Promise<UsageRow[]> {
+    let query = this.#database.kysely
+      .selectFrom('usage_daily')
+      .where('day', '>=', filter.fromDay)
+      .where('day', '<=', filter.toDay);
+    if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+    if (filter.model !== undefined) query = query.where('model', '=', filter.model);
+    if (filter.tokenId !== undefined) query = query.where('token_id', '=', filter.tokenId);
+    if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);
+    const grouped = by.length === 0 ? query : query.groupBy(by);
+    const rows = await grouped
+      .select(by)
+      .select(({ fn }) => [
+        fn.sum<number>('requests').as('requests'),
+        fn.sum<number>('quota').as('quota'),
+        fn.sum<number>('prompt_tokens').as('prompt_tokens'),
+        fn.sum<number>('completion_tokens').as('completion_tokens'),
+      ])
+      .$if(by.includes('day'), (each) => each.orderBy('day', 'desc'))
+      .orderBy('quota', 'desc')
+      .limit(MAX_GROUPS)
+      .execute();
+    // PostgreSQL sums bigints to a numeric, which arrives as text; no rows at all sum to null.
+    return rows.map((row) => ({
+      ...row,
+      requests: Number(row.requests ?? 0),
+      quota: Number(row.quota ?? 0),
+      prompt_tokens: Number(row.prompt_tokens ?? 0),
+      completion_tokens: Number(row.completion_tokens ?? 0),
+    }));
+  }
+}

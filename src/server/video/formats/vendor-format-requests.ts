@@ -1,0 +1,106 @@
+import { invalidRequest } from '../../platform/errors.ts';
+import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
+import type { Json, MediaInput } from '../../vendors/adapter.ts';
+import type { GenerationRequest } from '../submit/generation-request.ts';
+import { parseMedia } from '../submit/media-input.ts';
+
+type Body = { readonly [key: string]: unknown };
+
+export type KlingOperation = 'text2video' | 'image2video' | 'omni-video';
+
+const MAX_EXTERNAL_ID_LENGTH = 200;
+
+/**
+ * A request in Kling's own format: `model_name` (or `model`), `prompt`, `image`, `duration` as a string, and so on. All other
+ * fields reach the vendor unchanged.
+ */
+export function parseKlingRequest(given: Body, operation: KlingOperation): GenerationRequest {
+  const body = withoutNulls(given);
+  assertNoPrivateUrls({ ...body, callback_url: undefined });
+  const image = optionalText(body, 'image');
+  if (operation === 'image2video' && image === undefined && optionalText(body, 'image_tail') === undefined)
+    throw invalidRequest('image is required.', 'image');
+  const seconds = optionalText(body, 'duration') ?? '5';
+  if (!/^[1-9]\d{0,2}$/.test(seconds)) throw invalidRequest('duration must be whole seconds, as a string.', 'duration');
+  const { model_name: _, model: __, ...rest } = body;
+  const model = klingModelOf(body, operation);
+  return {
+    model,
+    prompt: optionalText(body, 'prompt') ?? '',
+    // The omni endpoint takes a prompt for each shot instead.
+    isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
+    images: operation === 'image2video' && image !== undefined ? [parseMedia(image, 'image')] : [],
+    seconds: Number(seconds),
+    mode: optionalText(body, 'mode') ?? 'std',
+    metadata: {},
+    body,
+    officialBody: { ...rest, model_name: model } as { [key: string]: Json },
+    officialVendor: 'kling',
+    officialOperation: operation,
+    callbackUrl: callbackUrlOf(body),
+  };
+}
+
+/** The vendor's defaults of its endpoints. */
+function klingModelOf(body: Body, operation: KlingOperation): string {
+  const [modelName, model] = [optionalText(body, 'model_name'), optionalText(body, 'model')];
+  if (modelName !== undefined && model !== undefined && modelName !== model)
+    throw invalidRequest('model and model_name contradict each other.', 'model');
+  return modelName ?? model ?? (operation === 'omni-video' ? 'kling-video-o1' : 'kling-v1');
+}
+
+/** The caller's own id of a task, by which it can be found later. @throws AppError `invalid_request` */
+export function externalIdOf(body: Body): string | undefined {
+  const id = optionalText(withoutNulls(body), 'external_task_id');
+  if (id !== undefined && id.length > MAX_EXTERNAL_ID_LENGTH)
+    throw invalidRequest(
+      `external_task_id must have at most ${MAX_EXTERNAL_ID_LENGTH} characters.`,
+      'external_task_id',
+    );
+  return id || undefined;
+}
+
+/** A request in Jimeng's own format, where `req_key` names the model. */
+export function parseJimengRequest(given: Body): GenerationRequest {
+  const body = withoutNulls(given);
+  const model = optionalText(body, 'req_key');
+  if (model === undefined) throw invalidRequest('req_key is required.', 'req_key');
+  assertNoPrivateUrls({ ...body, callback_url: undefined });
+  return {
+    model,
+    prompt: optionalText(body, 'prompt') ?? '',
+    images: [...parseMediaList(body, 'image_urls'), ...parseMediaList(body, 'binary_data_base64')],
+    metadata: {},
+    body,
+    officialBody: body as { [key: string]: Json },
+    officialVendor: 'jimeng',
+    callbackUrl: callbackUrlOf(body),
+  };
+}
+
+/** The vendors' clients send null for fields they leave out. */
+const withoutNulls = (body: Body): Body =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+
+/** Where the caller wants to be called back; an empty text counts as absent. The submit checks the address. */
+function callbackUrlOf(body: Body): string | undefined {
+  const url = optionalText(body, 'callback_url') || undefined;
+  if (url !== undefined && url.length > 2_000) throw invalidRequest('callback_url is too long.', 'callback_url');
+  return url;
+}
+
+function optionalText(body: Body, key: string): string | undefined {
+  const value = body[key];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') throw invalidRequest(`${key} must be a string.`, key);
+  return value;
+}
+
+function parseMediaList(body: Body, key: string): MediaInput[] {
+  const value = body[key] ?? [];
+  if (!Array.isArray(value)) throw invalidRequest(`${key} must be a list of strings.`, key);
+  return value.map((each: unknown, index) => {
+    if (typeof each !== 'string') throw invalidRequest(`${key} must be a list of strings.`, key);
+    return parseMedia(each, `${key}.${index}`);
+  });
+}

@@ -1,0 +1,54 @@
+import { TokenStore } from '../../src/server/accounts/tokens/token-store.ts';
+import type { RevokedAuthorization } from '../../src/server/device-auth/authorization-store.ts';
+import { type DeviceAuth, makeDeviceAccess, makeDeviceAuth } from '../../src/server/device-auth/make.ts';
+import type { Notice } from '../../src/server/notifications/notifier.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import type { Tables } from '../../src/server/tables.ts';
+import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
+
+/** Device authorization beside accounts, without an HTTP layer, which would refuse many requests before. */
+export interface DeviceAuthWithoutHttp extends DeviceAuth {
+  readonly accounts: AccountsFixture;
+  /** What owners were notified of. */
+  readonly notices: readonly Notice[];
+  /** A list for each revocation that was announced. */
+  readonly revocations: readonly (readonly RevokedAuthorization[])[];
+}
+
+export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Promise<DeviceAuthWithoutHttp> {
+  const accounts = await startAccounts(database);
+  const { clock } = accounts;
+  const notices: Notice[] = [];
+  const revocations: (readonly RevokedAuthorization[])[] = [];
+  const deviceAccess = makeDeviceAccess({
+    database,
+    clock,
+    log: openLog('silent'),
+    tokens: new TokenStore(database),
+    onRevoked: async (_trx, revoked) => {
+      revocations.push(revoked);
+    },
+  });
+  const deviceAuth = makeDeviceAuth({
+    config: {
+      deviceCodesPerAddress: 100,
+      deviceCodesPerClient: 100,
+      deviceLiveCodesPerAddress: 100,
+      deviceCodeTtlSeconds: 600,
+      refreshReuseWindowSeconds: 60,
+    },
+    database,
+    clock,
+    limits: createRateLimits({ clock }),
+    notifier: {
+      notify: async (_trx, notice) => {
+        notices.push(notice);
+      },
+    },
+    deviceAccess,
+    accounts: accounts.accounts,
+  });
+  return { ...deviceAuth, accounts, notices, revocations };
+}

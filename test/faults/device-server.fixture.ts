@@ -1,8 +1,0 @@
-import { makeApp } from '../../src/server/app.ts';
-import { loadConfig } from '../../src/server/platform/config.ts';
-import { CHEAP_PASSWORDS } from '../password-cost.ts';
-
-/** The service in a process of its own, to be killed: settings from the environment, the port on the first line. */
-const app = await makeApp(loadConfig(process.env, '').config, { passwordCost: CHEAP_PASSWORDS });
-const { port } = await app.listen();
-process.stdout.write(`${port}\n`);

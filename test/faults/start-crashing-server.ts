@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
+import { testEnvironment } from '../service-with-sandbox.ts';
+
+const FIXTURE = fileURLToPath(new URL('./crashing-server.fixture.ts', import.meta.url));
+
+export interface CrashingServer {
+  readonly baseUrl: string;
+  readonly pid: number;
+  /** Resolves with the signal that ended the process. */
+  readonly ended: Promise<NodeJS.Signals | null>;
+  /** Resolves when the process has stopped itself at its point. */
+  readonly frozen: Promise<void>;
+  /** Gives a running process its plan, in place of the one it has; resolves when it counts. */
+  arm(plan: CrashPlan): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What the process does to itself when it reaches a named point of the money path for the `count`-th time. */
+export interface CrashPlan {
+  readonly at: string;
+  readonly count: number;
+  /** SIGKILL by default; SIGSTOP leaves it standing, with all it holds, until somebody sends SIGCONT. */
+  readonly signal?: 'SIGKILL' | 'SIGSTOP';
+}
+
+/** Starts the service in its own process. */
+export async function startCrashingServer(
+  databaseUrl: string,
+  env: Readonly<Record<string, string>>,
+  blow?: CrashPlan,
+): Promise<CrashingServer> {
+  const child: ChildProcess = spawn(process.execPath, [FIXTURE], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: {
+      ...CHILD_PROCESS_ENVIRONMENT,
+      ...testEnvironment(databaseUrl, env),
+      ...(blow === undefined
+        ? {}
+        : { CRASH_AT: blow.at, CRASH_COUNT: String(blow.count), CRASH_SIGNAL: blow.signal ?? 'SIGKILL' }),
+    },
+  });
+  const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null);
+  if (child.stdout === null || child.stdin === null) throw new Error('no output');
+  const { stdin } = child;
+  // Of a process that was killed.
+  stdin.on('error', () => {});
+  const lines = createInterface({ input: child.stdout });
+  const first = await Promise.race([once(lines, 'line').then(([line]) => String(line)), ended.then(() => 'ended')]);
+  const port = /^listening (\d+)$/.exec(first)?.[1];
+  if (port === undefined) throw new Error(`the service did not start: ${first}`);
+  const frozen = Promise.withResolvers<void>();
+  lines.on('line', (line) => {
+    if (line === 'freezing') frozen.resolve();
+  });
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    ended,
+    frozen: frozen.promise,
+    async arm(plan) {
+      const armed = once(lines, 'line');
+      stdin.write(`${JSON.stringify(plan)}\n`);
+      await armed;
+    },
+    async stop() {
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}

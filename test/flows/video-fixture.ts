@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Job } from '../../src/sandbox/jobs.ts';
+import { callModelApi } from '../admin-client.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+import { CONTRACT_CASES } from '../vendors/adapter-contract-cases.ts';
+
+export type Fields = { readonly [key: string]: unknown };
+
+/** A simulator of a vendor, and a model that makes videos from text alone. Veo has a simulator for each of its two routes. */
+export interface VendorModel {
+  readonly name: string;
+  readonly model: string;
+}
+
+/** Every vendor, by every route. */
+export const VENDOR_MODELS: readonly VendorModel[] = CONTRACT_CASES.map(({ simulator, model }) => ({
+  name: simulator.name,
+  model,
+}));
+
+export const INITIAL_QUOTA = 1_000_000_000;
+
+/** Somebody with a key who makes videos. */
+export class ApiCaller {
+  readonly baseUrl: string;
+  readonly key: string;
+  constructor(baseUrl: string, key: string) {
+    this.baseUrl = baseUrl;
+    this.key = key;
+  }
+
+  request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    return callModelApi(this.baseUrl, this.key, method, path, body, headers);
+  }
+
+  /** The unparsed response, for files. */
+  fetchRaw(
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ): Promise<Response> {
+    return fetch(`${this.baseUrl}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${this.key}`, ...init.headers },
+    });
+  }
+
+  /** Submits; a refusal fails the test. */
+  async submit(body: Fields, path = '/v1/videos', headers: Record<string, string> = {}): Promise<Fields> {
+    const answer = await this.request('POST', path, body, headers);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  async video(id: unknown): Promise<Fields> {
+    const { status, body } = await this.request('GET', `/v1/videos/${String(id)}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  }
+
+  async unified(id: unknown, path = '/v1/video/generations'): Promise<Fields> {
+    const { status, body } = await this.request('GET', `${path}/${String(id)}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(Object.keys(body).sort(), ['code', 'data', 'message']);
+    assert.equal(body.code, 'success');
+    return body.data as unknown as Fields;
+  }
+
+  /** Polls until the video has ended, and returns its last state. */
+  async waitUntilEnded(id: unknown): Promise<Fields> {
+    for (let attempts = 0; attempts < 300; attempts += 1) {
+      const { progress } = await this.unified(id);
+      if (progress === '100%') return this.video(id);
+      await pause(100);
+    }
+    return assert.fail(`${String(id)} did not end`);
+  }
+}
+
+export const idOf = (submitted: Fields): string => String(submitted.id ?? submitted.task_id);
+
+export interface VideoService extends SandboxService {
+  readonly caller: ApiCaller;
+  /** The job a prompt began at a simulator; one that is not there, or is there twice, fails the test. */
+  job(vendor: string, prompt: string): Job;
+}
+
+/** The whole service with one channel per vendor API and a user who has credits. */
+export async function startVideoService(
+  databaseUrl: string,
+  options: Parameters<typeof startSandboxService>[1] = {},
+  vendors: readonly VendorModel[] = VENDOR_MODELS,
+): Promise<VideoService> {
+  const running = await startSandboxService(databaseUrl, options);
+  for (const { name, model: id } of vendors) await running.addChannel(name, [id]);
+  await running.operator.grantQuota(INITIAL_QUOTA);
+  const viewer = new ApiCaller(running.baseUrl, await running.operator.makeToken());
+  return {
+    ...running,
+    caller: viewer,
+    job(vendor, prompt) {
+      const found = running.sandbox.control.jobs(vendor).filter((job) => job.prompt === prompt);
+      assert.equal(found.length, 1, `one job of ${vendor} for "${prompt}"`);
+      return found[0] as Job;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Calls of models by their paths. */
+const DIALECTS: readonly (readonly [dialect: string, path: RegExp])[] = [
+  ['chat completions', /^\/v1\/chat\/completions$/],
+  ['Responses', /^\/v1\/responses$/],
+  ['Messages', /^\/v1\/messages(\/count_tokens)?$/],
+  ['generateContent', /^\/v1(beta)?\/models\/[^/]+:\w+/],
+];
+
+/** What a call may use, and the sign of it in its path and body. */
+const FEATURES: readonly (readonly [feature: string, sign: RegExp])[] = [
+  ['streams', /"stream":true|:streamGenerateContent/],
+  ['system', /"role":"(?:system|developer)"|"(?:system|instructions|systemInstruction)":/],
+  ['tools', /"tools":\[\{/],
+  ['results of tools', /"role":"tool"|"type":"tool_result"|"function_call_output"|"functionResponse":/],
+  ['pictures', /"image_url"|"input_image"|"type":"image"|"inlineData":/],
+  ['structured output', /"json_schema"|"responseJsonSchema":|"responseSchema":/],
+  ['thinking', /"thinking":\{|"reasoning":\{|"reasoning_effort":|"thinkingConfig":/],
+  ['counting', /\/count_tokens$|:countTokens$/],
+];
+
+export interface RecordingProxy {
+  readonly url: string;
+  /** From now on calls belong to this client. */
+  begin(client: string): void;
+  /** A table of what clients did with success: by client and dialect, the models and features. */
+  render(): string;
+  stop(): Promise<void>;
+}
+
+/** Stands between clients and the service and notes what they ask for; nothing is changed. */
+export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
+  const seen = new Map<string, { readonly models: Set<string>; readonly features: Set<string> }>();
+  let client = '';
+  const note = (path: string, body: string): void => {
+    const dialect = DIALECTS.find(([, pattern]) => pattern.test(path.split('?', 1)[0] ?? ''))?.[0];
+    const model = /models\/([^/:]+):/.exec(path)?.[1] ?? /"model":"([^"]+)"/.exec(body)?.[1];
+    if (dialect === undefined || model === undefined) return;
+    const key = `${client} | ${dialect}`;
+    const row = seen.get(key) ?? { models: new Set(), features: new Set() };
+    row.models.add(model);
+    for (const [feature, sign] of FEATURES)
+      if (sign.test(path.split('?', 1)[0] ?? '') || sign.test(body)) row.features.add(feature);
+    seen.set(key, row);
+  };
+  // Connections to the service are not kept: one that it closes while it is idle would look like a failure.
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.once('end', () => {
+      const { url = '/', method, headers } = incoming;
+      const body = Buffer.concat(chunks);
+      const outgoing = request(new URL(url, target), { method, headers, agent: false }, (answer) => {
+        if (answer.statusCode === 200) note(url, body.toString('utf8'));
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      outgoing.once('error', () => response.destroy());
+      response.once('close', () => outgoing.destroy());
+      outgoing.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    begin: (name) => {
+      client = name;
+    },
+    render: () =>
+      [...seen]
+        .map(([key, { models, features }]) => {
+          const used = FEATURES.map(([feature]) => feature).filter((feature) => features.has(feature));
+          return `| ${key} | ${[...models].sort().join(', ')} | ${used.join(', ') || 'text'} |`;
+        })
+        .join('\n'),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

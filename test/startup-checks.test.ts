@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { makeApp } from '../src/server/app.ts';
+import { parseConfig } from '../src/server/platform/config.ts';
+import { migrate } from '../src/server/platform/db/migrate.ts';
+import { openDatabase } from '../src/server/platform/db/open-database.ts';
+import { type MetaTables, metaMigrations } from '../src/server/platform/db/tables.ts';
+import { openLog } from '../src/server/platform/log.ts';
+import { assertMasterKey } from '../src/server/platform/master-key-check.ts';
+import { ConfigError } from '../src/server/platform/setting-readers.ts';
+import { forEachDatabase } from './for-each-database.ts';
+
+const newKey = () => randomBytes(32);
+const isAbout = (setting: string) => (error: unknown) =>
+  error instanceof ConfigError && error.message.startsWith(`${setting}: `);
+
+describe('a start', () => {
+  it('names the setting that stops it', () => {
+    for (const [setting, values] of Object.entries({
+      TRUST_PROXY: ['nonsense', '10.0.0.0/33', '10.0.0.1,evil.example', '::1/129', '10.0.0.0/-1'],
+      ARTIFACTS_ACCEL_PROXIES: ['localhost', '10.0.0.0/33'],
+      SANDBOX: ['maybe', '2', 'sandbox'],
+      MASTER_KEY: ['short', Buffer.alloc(31).toString('base64')],
+    }))
+      for (const value of values) assert.throws(() => parseConfig({ [setting]: value }), isAbout(setting), value);
+    assert.throws(() => parseConfig({ DATABASE_URL: 'postgres://localhost/x' }), isAbout('MASTER_KEY'));
+    assert.throws(() => parseConfig({ BASE_URL: 'http://video.example' }), isAbout('BASE_URL'));
+    const withoutFiles = { ARTIFACTS: 'off', ARTIFACTS_ACCEL_PROXIES: '127.0.0.1' };
+    assert.throws(() => parseConfig(withoutFiles), isAbout('ARTIFACTS_ACCEL_PROXIES'));
+    assert.deepEqual(parseConfig({ TRUST_PROXY: ' 10.0.0.0/8 , ::1 ' }).trustProxy, ['10.0.0.0/8', '::1']);
+  });
+
+  it('leaves the sandbox off unless it is asked for', () => {
+    for (const SANDBOX of ['', ' ', '0', 'false', 'no', 'off']) {
+      const config = parseConfig({ SANDBOX });
+      assert.deepEqual([config.sandbox, config.mailBackend], [false, undefined], SANDBOX);
+    }
+  });
+
+  forEachDatabase((_name, _open, _freshUrl, emptyUrl) => {
+    it('with a wrong key writes nothing, not even a newer schema', async () => {
+      const url = await emptyUrl();
+      const database = openDatabase<MetaTables>(url);
+      try {
+        await migrate(database, metaMigrations);
+        await assertMasterKey(database, newKey());
+        const config = parseConfig({ DATABASE_URL: url, MASTER_KEY: newKey().toString('base64') });
+        await assert.rejects(makeApp(config, { log: openLog('silent') }), isAbout('MASTER_KEY'));
+        const tables = (await database.kysely.introspection.getTables()).map(({ name }) => name);
+        assert.ok(!tables.includes('accounts'), tables.join(' '));
+      } finally {
+        await database.close();
+      }
+    });
+  });
+});

@@ -1,0 +1,19 @@
+import { readdirSync } from 'node:fs';
+import { VENDORS } from '../../src/contract/vendor-ids.ts';
+import type { ContractCase } from './adapter-contract-case-types.ts';
+
+const folder = new URL('cases/', import.meta.url);
+
+/** Whatever lies in `cases/`, so that a new vendor needs no line anywhere else; in the order of the contract's list. */
+async function loadCases(): Promise<readonly ContractCase[]> {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
+  const modules: { cases: readonly ContractCase[] }[] = await Promise.all(
+    files.map((name) => import(new URL(name, folder).href)),
+  );
+  return modules
+    .flatMap(({ cases }) => cases)
+    .toSorted((a, b) => VENDORS.indexOf(a.vendor.name) - VENDORS.indexOf(b.vendor.name));
+}
+
+/** One for each vendor and route. */
+export const CONTRACT_CASES = await loadCases();

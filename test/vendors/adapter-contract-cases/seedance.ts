@@ -1,0 +1,68 @@
+import { seedance as simulator } from '../../../src/sandbox/vendors/seedance.ts';
+import { seedance } from '../../../src/server/vendors/seedance/adapter.ts';
+import type { ContractCase } from '../adapter-contract-case-types.ts';
+
+const model = 'doubao-seedance-1-5-pro-251215';
+const first = 'https://pictures.example/heron-1.png';
+const last = 'https://pictures.example/heron-2.png';
+const frame = (url: string, role: string) => ({ type: 'image_url', image_url: { url }, role });
+
+const contractCase: ContractCase = {
+  vendor: seedance,
+  simulator,
+  model,
+  text: {
+    request: { prompt: 'A heron', seconds: 10, size: '1280x720' },
+    body: () => ({
+      model,
+      content: [{ type: 'text', text: 'A heron' }],
+      resolution: '720p',
+      ratio: '16:9',
+      duration: 10,
+    }),
+  },
+  image: {
+    request: {
+      prompt: 'It lands',
+      images: [
+        { kind: 'url', url: first },
+        { kind: 'url', url: last },
+      ],
+    },
+    body: () => ({
+      model,
+      content: [{ type: 'text', text: 'It lands' }, frame(first, 'first_frame'), frame(last, 'last_frame')],
+      resolution: '720p',
+      duration: 5,
+    }),
+  },
+  metadata: {
+    request: {
+      prompt: 'A heron',
+      metadata: {
+        content: [frame(first, 'first_frame')],
+        resolution: '1080p',
+        ratio: '9:16',
+        seed: 7,
+        generate_audio: false,
+        camera_fixed: true,
+        watermark: false,
+      },
+    },
+    body: () => ({
+      model,
+      content: [{ type: 'text', text: 'A heron' }, frame(first, 'first_frame')],
+      resolution: '1080p',
+      ratio: '9:16',
+      duration: 5,
+      seed: 7,
+      generate_audio: false,
+      camera_fixed: true,
+      watermark: false,
+    }),
+  },
+  waitingState: 'QUEUED',
+  wrongCredentials: { api_key: 'wrong' },
+};
+
+export const cases = [contractCase];

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { loadMedia } from '../../src/sandbox/media.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type ErrorReason, UnsupportedRequestError } from '../../src/server/upstreams/error.ts';
+import type { MediaInput } from '../../src/server/vendors/adapter.ts';
+import { sandboxContext, videoRequest } from './adapter-context.ts';
+import { CONTRACT_CASES } from './adapter-contract-cases.ts';
+
+/** What rests a channel, or a model on it, at the first answer. */
+const RESTING: readonly (ErrorReason | undefined)[] = ['auth', 'billing', 'model'];
+const picture: MediaInput = {
+  kind: 'base64',
+  data: loadMedia('picture.png').bytes.toString('base64'),
+  mimeType: 'image/png',
+};
+
+/**
+ * Some vendors answer as if they had no such model where it is asked for without the picture it needs, or with more than it takes. Such a
+ * request has to be refused here: sent, it would take the model on that channel from everybody.
+ */
+for (const { vendor, simulator } of CONTRACT_CASES) {
+  test(`no number of pictures rests a model of ${vendor.title} by ${simulator.name}`, async () => {
+    const sandbox: Sandbox = await startSandbox({ simulators: [simulator] });
+    after(() => sandbox.stop());
+    const context = sandboxContext(sandbox, simulator.name, { timeoutMs: 30_000 });
+    let accepted = 0;
+    const resting: string[] = [];
+    for (const { id: model, images } of vendor.models) {
+      const reasons: (ErrorReason | undefined)[] = [];
+      for (let count = 0; count <= images.max + 1; count += 1) {
+        const taskId = `task_${model}_${count}`;
+        const request = videoRequest({ model, taskId, images: Array.from({ length: count }, () => picture) });
+        try {
+          const outcome = await vendor.submit(request, context);
+          reasons.push(outcome.kind === 'refused' ? outcome.error.reason : undefined);
+        } catch (error) {
+          if (!(error instanceof UnsupportedRequestError)) throw error;
+          reasons.push('user');
+        }
+      }
+      // Models of a vendor's other route are not at this one.
+      if (!reasons.includes(undefined)) continue;
+      accepted += 1;
+      reasons.forEach((reason, count) => {
+        if (RESTING.includes(reason)) resting.push(`${model} with ${count} pictures: ${reason}`);
+      });
+    }
+    assert.deepEqual(resting, []);
+    assert.ok(accepted > 0);
+  });
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { VENDORS } from '../../src/contract/vendor-ids.ts';
+import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
+import { readSourceFiles } from '../architecture/source-files.ts';
+
+/**
+ * Where the name of a vendor or of one of its models may stand, and why. Everything else that differs between vendors is in
+ * the adapter, so that a new one does not have to be added all over. A path that ends in `/` is a folder.
+ */
+const ALLOWED: Readonly<Record<string, string>> = {
+  'src/contract/vendor-ids.ts': 'the list of vendors',
+  'src/contract/video.ts': 'OpenAI clients leave the model out',
+  'src/contract/vendor-native-endpoints.ts': 'two vendors have endpoints of their own format',
+  'src/contract/endpoint.ts': 'prefixes of the endpoints in formats of vendors',
+  'src/contract/openapi-video-schema.ts': 'the object differs by vendor, as the contract says',
+  'src/contract/localized-messages/': 'an error is worded after the vendor whose videos can be remixed',
+  'src/server/vendors/registry.ts': 'the list of adapters',
+  'src/server/video/routes.ts': 'endpoints in formats of vendors; the default model of OpenAI clients',
+  'src/server/video/formats/': 'formats of vendors that the contract serves',
+  'src/server/api-reference/openapi.ts': 'error formats of vendors',
+  'src/server/platform/http/vendor-error-formats.ts': 'error formats of vendors',
+  'src/server/platform/http/error-responses.ts': 'error formats of vendors',
+  'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
+  'src/server/importer/mapping/': 'how other gateways number and price vendors',
+  'src/server/vendors/model-lifecycle-data.ts': 'the one table of when models end, with a source for each',
+  'src/sandbox/all-simulators.ts': 'the list of simulators',
+  'src/cli/': 'examples in help texts',
+  'scripts/quickstart.ts': 'examples it prints',
+  'scripts/save-release-databases.ts': 'fills a database with one video',
+  'scripts/try-container-image.ts': 'makes one video with the image that was built',
+  'scripts/docs/models.ts': 'the page says which ids are not shipped',
+  'bench/': 'loads are measured with one vendor each',
+};
+
+/** Folders and files that belong to one vendor. */
+const isVendorsOwn = (path: string): boolean =>
+  /^src\/server\/vendors\/[a-z]+\//.test(path) || /^src\/sandbox\/vendors\//.test(path);
+const isTest = (path: string): boolean => path.startsWith('test/') || /\.(test|fixture)\.tsx?$/.test(path);
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const names = VENDORS.flatMap((name) => [name, name.replace(/^./, (letter) => letter.toUpperCase())]);
+const models = VENDOR_ADAPTERS.flatMap((adapter) => adapter.models.map(({ id }) => id));
+const PATTERN = new RegExp(`(?<![A-Za-z])(?:${names.join('|')})(?![a-z])|${models.map(escaped).join('|')}`);
+
+const files = readSourceFiles(join(import.meta.dirname, '..', '..'), ['src', 'scripts', 'bench']).filter(
+  ({ path }) => !isTest(path) && !isVendorsOwn(path),
+);
+const placeOf = (path: string): string | undefined =>
+  Object.keys(ALLOWED).find((place) => (place.endsWith('/') ? path.startsWith(place) : path === place));
+
+test('vendors and their models are named only where the list allows it', () => {
+  const found = files
+    .filter(({ path }) => placeOf(path) === undefined)
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => {
+        const name = PATTERN.exec(line)?.[0];
+        return name === undefined ? [] : [`${path}:${index + 1} ${name}`];
+      }),
+    );
+  assert.deepEqual(found, [], 'what differs between vendors belongs into an adapter (src/server/vendors/adapter.ts)');
+});
+
+test('every place on the list still names a vendor', () => {
+  const used = new Set(files.filter(({ text }) => PATTERN.test(text)).map(({ path }) => placeOf(path)));
+  assert.deepEqual(
+    Object.keys(ALLOWED).filter((place) => !used.has(place)),
+    [],
+    'take these off the list',
+  );
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MAX_SHARES_PER_VIDEO } from '../../src/contract/video-shares.ts';
+import { makeApp } from '../../src/server/app.ts';
+import { parseConfig } from '../../src/server/platform/config.ts';
+import { openLog } from '../../src/server/platform/log.ts';
+import { CLIP } from '../artifacts/artifact-fixture.ts';
+import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { testEnvironment } from '../service-with-sandbox.ts';
+
+interface Share {
+  readonly id: number;
+  readonly url: string;
+  readonly expires_at: number | null;
+}
+
+describe('share links', () => {
+  forEachDatabase((name, _open, freshUrl) => {
+    let service: VideoService;
+    let folder: string;
+    let url: string;
+    let env: Record<string, string>;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'rg-shares-'));
+      env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') };
+      url = await freshUrl();
+      service = await startVideoService(url, { env }, [
+        { name: 'kling', model: 'kling-v1-6' },
+        { name: 'vidu', model: 'viduq2' },
+      ]);
+    });
+    after(async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const finished = async (prompt: string, model = 'kling-v1-6'): Promise<string> => {
+      const id = idOf(await service.caller.submit({ model, prompt }));
+      assert.equal((await service.caller.waitUntilEnded(id)).status, 'completed');
+      return id;
+    };
+    const share = (id: string, body?: object) =>
+      service.operator.requestData<Share>('POST', `/api/videos/${id}/shares`, body);
+    const send = (method: string, path: string, body?: unknown) => service.operator.request(method, path, body);
+    /** The link as somebody opens it who has nothing but the link. */
+    const visit = (url: string, headers: Record<string, string> = {}, base = service.baseUrl) =>
+      fetch(`${base}${new URL(url).pathname}${new URL(url).search}`, { headers, redirect: 'manual' });
+    const unlock = (url: string, password: string, headers: Record<string, string> = {}) =>
+      fetch(`${service.baseUrl}${new URL(url).pathname}`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams({ password }),
+      });
+    /** Begins to read a file and then waits. */
+    const openSlowly = async (url: string, base = service.baseUrl) => {
+      const { hostname, port } = new URL(base);
+      const socket = connect(Number(port), hostname).on('error', () => {});
+      const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+      socket.write(`GET ${new URL(url).pathname}/video HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
+      await new Promise((resolve) => socket.once('data', resolve));
+      socket.pause();
+      return {
+        closed: closed.then(() => true),
+        resume: () => void socket.resume(),
+        destroy: () => void socket.destroy(),
+      };
+    };
+
+    it('show the video, its poster and Open Graph tags, in both languages, without a name or a script', async () => {
+      const id = await finished('a fox that nobody is told of', 'viduq2');
+      const made = await share(id, { title: 'A fox <in> the "snow"', expires_in_seconds: 3_600 });
+      assert.match(made.url, /\/s\/[A-Za-z0-9]{24}$/);
+      assert.ok(made.expires_at !== null && Math.abs(made.expires_at - Date.now() / 1000 - 3_600) < 60);
+      const page = await visit(made.url, { 'accept-language': 'en' });
+      const text = await page.text();
+      assert.equal(page.status, 200);
+      assert.match(text, /<html lang="en">/);
+      assert.match(text, /<h1>A fox &#60;in&#62; the &#34;snow&#34;<\/h1>/);
+      const { pathname } = new URL(made.url);
+      assert.ok(text.includes(`<meta property="og:image" content="${made.url}/poster">`));
+      assert.ok(text.includes(`<meta property="og:video" content="${made.url}/video">`));
+      assert.match(text, /<meta property="og:title" content="A fox/);
+      assert.match(text, new RegExp(`<video [^>]*src="${pathname}/video" poster="${pathname}/poster"`));
+      assert.doesNotMatch(text.replace(/<style>.*<\/style>/s, ''), /<script|nobody is told|viduq2|root/i);
+      const chinese = await (await visit(`${made.url}?lang=zh-CN`)).text();
+      assert.match(chinese, /<html lang="zh-CN">.*下载/s);
+      const file = await visit(`${made.url}/video`);
+      assert.deepEqual(Buffer.from(await file.arrayBuffer()), CLIP);
+      const part = await visit(`${made.url}/video`, { range: 'bytes=5-9' });
+      assert.deepEqual([part.status, Buffer.from(await part.arrayBuffer())], [206, CLIP.subarray(5, 10)]);
+      assert.equal((await visit(`${made.url}/poster`)).headers.get('content-type'), 'image/webp');
+    });
+
+    it('T97: are not guessed, indexed, framed or named to other sites, and are not readable in the database', async () => {
+      const id = await finished('a video to watch');
+      const made = await share(id);
+      const token = new URL(made.url).pathname.slice('/s/'.length);
+      for (const target of [made.url, `${made.url}/video`])
+        assert.match((await visit(target)).headers.get('x-robots-tag') ?? '', /noindex/);
+      const { headers } = await visit(made.url);
+      assert.equal(headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(headers.get('cache-control'), 'no-store');
+      assert.equal(headers.get('x-frame-options'), 'DENY');
+      const policy = headers.get('content-security-policy') ?? '';
+      for (const part of ["default-src 'none'", "media-src 'self'", "frame-ancestors 'none'", "form-action 'self'"])
+        assert.ok(policy.includes(part), part);
+      assert.doesNotMatch(policy, /script-src|unsafe|https?:/);
+      assert.equal((await visit(`${made.url}/video`)).headers.get('cache-control'), 'private, no-cache');
+      const changed = token.replace(/^./, token.startsWith('a') ? 'b' : 'a');
+      const unknown = await visit(made.url.replace(token, changed));
+      assert.equal(unknown.status, 404);
+      assert.equal((await visit(`${made.url.replace(token, changed)}/video`)).status, 404);
+      const rows = await service.app.database.kysely.selectFrom('video_shares').selectAll().execute();
+      assert.ok(rows.length > 0 && !JSON.stringify(rows).includes(token));
+      // Its owner can read the link again.
+      const [listed] = await service.operator.requestData<Share[]>('GET', `/api/videos/${id}/shares`);
+      assert.equal(listed?.url, made.url);
+    });
+
+    it('T97: end at their time, by their owner, with the video and with a ban, and what is being watched ends too', async () => {
+      const id = await finished('a video that ends');
+      const short = await share(id, { expires_in_seconds: 1 });
+      const removed = await share(id);
+      const kept = await share(id);
+      assert.equal((await visit(removed.url)).status, 200);
+      await pause(1_100);
+      assert.equal((await visit(short.url)).status, 404);
+      assert.equal((await visit(`${short.url}/video`)).status, 404);
+      await service.operator.requestData('DELETE', `/api/videos/${id}/shares/${removed.id}`);
+      assert.equal((await visit(removed.url)).status, 404);
+      assert.equal((await visit(`${removed.url}/video`)).status, 404);
+      assert.equal((await visit(`${removed.url}/poster`)).status, 404);
+      assert.deepEqual(
+        (await service.operator.requestData<Share[]>('GET', `/api/videos/${id}/shares`)).map((each) => each.id),
+        [kept.id],
+      );
+      const { kysely } = service.app.database;
+      const setStatus = (status: 1 | 2) => kysely.updateTable('accounts').set({ status }).where('id', '=', 1).execute();
+      await setStatus(2);
+      assert.equal((await visit(kept.url)).status, 404);
+      await setStatus(1);
+      assert.equal((await visit(kept.url)).status, 200);
+      assert.equal((await service.caller.request('DELETE', `/v1/videos/${id}`)).status, 200);
+      assert.equal((await visit(kept.url)).status, 404);
+      await service.app.runMaintenance();
+      const left = await kysely
+        .selectFrom('video_shares')
+        .select('id')
+        .where('id', 'in', [short.id, kept.id])
+        .execute();
+      assert.deepEqual(left, []);
+    });
+
+    it('T97: a download by a link ends with the link, on every process', async (t) => {
+      // Its end never comes, so that only the end of the link can end the download.
+      service.sandbox.control.fault({ kind: 'slow', operation: 'content', times: Number.POSITIVE_INFINITY });
+      t.after(() => service.sandbox.control.clearFaults());
+      const id = await finished('a long download');
+      const bases = [service.baseUrl];
+      if (name !== 'sqlite') {
+        const second = await makeApp(parseConfig(testEnvironment(url, env)), { log: openLog('silent') });
+        t.after(() => second.close(1_000));
+        bases.push(`http://127.0.0.1:${(await second.listen()).port}`);
+      }
+      const made = await share(id);
+      const downloads = await Promise.all(bases.map((base) => openSlowly(made.url, base)));
+      t.after(() => {
+        for (const each of downloads) each.destroy();
+      });
+      await service.operator.requestData('DELETE', `/api/videos/${id}/shares/${made.id}`);
+      for (const download of downloads) {
+        download.resume();
+        assert.equal(await Promise.race([download.closed, pause(10_000, false, { ref: false })]), true);
+      }
+      for (const base of bases) assert.equal((await visit(made.url, {}, base)).status, 404);
+    });
+
+    it('T98: with a password tell nothing before it is given, and it is stored as a slow hash', async () => {
+      const id = await finished('a secret video');
+      const made = await share(id, { password: 'open sesame', title: 'The treasure' });
+      const locked = await (await visit(made.url)).text();
+      assert.doesNotMatch(locked, /treasure|<video|og:video|og:image/);
+      assert.match(locked, /type="password"/);
+      assert.equal((await visit(`${made.url}/video`)).status, 403);
+      assert.equal((await visit(`${made.url}/poster`)).status, 403);
+      const wrong = await unlock(made.url, 'open barley');
+      assert.deepEqual([wrong.status, wrong.headers.get('set-cookie')], [403, null]);
+      const right = await unlock(made.url, 'open sesame');
+      assert.equal(right.status, 303);
+      const [cookie = ''] = (right.headers.get('set-cookie') ?? '').split(';', 1);
+      assert.match(right.headers.get('set-cookie') ?? '', /HttpOnly/);
+      assert.match(right.headers.get('set-cookie') ?? '', new RegExp(`Path=${new URL(made.url).pathname}(;|$)`));
+      assert.match(await (await visit(made.url, { cookie })).text(), /<h1>The treasure<\/h1>/);
+      const file = await visit(`${made.url}/video`, { cookie, range: 'bytes=0-3' });
+      assert.deepEqual([file.status, Buffer.from(await file.arrayBuffer())], [206, CLIP.subarray(0, 4)]);
+      const row = await service.app.database.kysely
+        .selectFrom('video_shares')
+        .selectAll()
+        .where('id', '=', made.id)
+        .executeTakeFirstOrThrow();
+      assert.match(row.password_hash ?? '', /^\$argon2id\$/);
+      // The proof of one link opens no other, a changed one none.
+      const other = await share(id, { password: 'open sesame' });
+      assert.equal((await visit(`${other.url}/video`, { cookie })).status, 403);
+      assert.equal((await visit(`${made.url}/video`, { cookie: cookie.replace('share=', 'share=9') })).status, 403);
+      assert.equal((await visit(`${made.url}/video`, { cookie: `${cookie.slice(0, -2)}AA` })).status, 403);
+    });
+
+    it('T98: guesses of a password are limited, for the right one too', async () => {
+      const id = await finished('a guessed video');
+      const made = await share(id, { password: 'not guessed' });
+      const statuses = [];
+      for (let index = 0; index < 12; index += 1) statuses.push((await unlock(made.url, `guess ${index}`)).status);
+      assert.deepEqual(statuses, [...Array(10).fill(403), 429, 429]);
+      const late = await unlock(made.url, 'not guessed');
+      assert.equal(late.status, 429);
+      assert.ok(Number(late.headers.get('retry-after')) > 0);
+      assert.match(await late.text(), /type="password"/);
+    });
+
+    it('are made of own finished videos only, as many as there may be', async () => {
+      const id = await finished('a much shared video');
+      const running = idOf(await service.caller.submit({ model: 'kling-v1-6', prompt: '[stuck] not yet' }));
+      assert.equal((await send('POST', `/api/videos/${running}/shares`)).success, false);
+      assert.equal((await send('POST', '/api/videos/task_other/shares')).success, false);
+      for (const body of [{ expires_in_seconds: 0 }, { expires_in_seconds: 'x' }, { password: '' }, { title: 'a\nb' }])
+        assert.equal((await send('POST', `/api/videos/${id}/shares`, body)).success, false);
+      for (let index = 0; index < MAX_SHARES_PER_VIDEO; index += 1) await share(id);
+      const full = await send('POST', `/api/videos/${id}/shares`);
+      assert.equal(full.success, false);
+      assert.match(String(full.message), new RegExp(String(MAX_SHARES_PER_VIDEO)));
+      const all = await send('GET', '/api/shares?page_size=5');
+      assert.equal((all.data as unknown[]).length, 5);
+      assert.ok(Number(all.total) >= MAX_SHARES_PER_VIDEO);
+    });
+  });
+});
