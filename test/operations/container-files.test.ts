@@ -70,6 +70,14 @@ interface PrometheusConfig {
   }[];
 }
 
+interface GrafanaFiles {
+  readonly datasources?: readonly { readonly type: string; readonly url: string; readonly isDefault: boolean }[];
+  readonly providers?: readonly { readonly type: string; readonly options: { readonly path: string } }[];
+}
+interface Dashboard {
+  readonly templating: { readonly list: readonly { name: string; type: string; query: string }[] };
+}
+
 describe('the services of compose.yaml', () => {
   const { services, volumes } = parse(read('compose.yaml')) as Compose;
   const own = services['reelgate'] ?? assert.fail('there is no service reelgate');
@@ -114,6 +122,24 @@ describe('the services of compose.yaml', () => {
         const [source = ''] = mount.split(':');
         assert.ok(source.startsWith('./') ? existsSync(join(deploy, source)) : source in volumes, `${name}: ${source}`);
       }
+  });
+
+  it('give Grafana its data source and the dashboard where it looks for them', () => {
+    const mounts = (services['grafana']?.volumes ?? []).map((mount) => mount.split(':'));
+    /** The one file mounted in a folder of Grafana's. */
+    const mounted = (folder: string): string => {
+      const [found, ...others] = mounts.filter(([, target]) => target?.startsWith(`${folder}/`));
+      assert.deepEqual(others, []);
+      return read(found?.[0] ?? assert.fail(`nothing is mounted in ${folder}`));
+    };
+    const { datasources } = parse(mounted('/etc/grafana/provisioning/datasources')) as GrafanaFiles;
+    const { providers } = parse(mounted('/etc/grafana/provisioning/dashboards')) as GrafanaFiles;
+    const [source] = datasources ?? [];
+    assert.ok(new URL(source?.url ?? '').hostname in services);
+    assert.deepEqual([source?.isDefault, new URL(source?.url ?? '').port], [true, '9090']);
+    const dashboard = JSON.parse(mounted(providers?.[0]?.options.path ?? '')) as Dashboard;
+    const chosen = dashboard.templating.list.find(({ type }) => type === 'datasource');
+    assert.deepEqual([chosen?.name, chosen?.query], ['datasource', source?.type]);
   });
 });
 
