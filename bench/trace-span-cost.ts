@@ -48,11 +48,10 @@ async function cpuOf(open: () => Tracing, calls: number): Promise<number> {
 }
 
 const collector = await startNginx('client_max_body_size 50m; location / { return 200 "{}"; }');
-const settings = (
-  sampler: string,
-  share?: string,
-): TracingSettings & { readonly otelExporterOtlpEndpoint: string } => ({
-  otelExporterOtlpEndpoint: collector.origin,
+const settings = (sampler: string, share?: string): TracingSettings => ({
+  otelSdkDisabled: false,
+  otelExporterOtlpEndpoint: undefined,
+  otelExporterOtlpTracesEndpoint: undefined,
   otelExporterOtlpHeaders: undefined,
   otelServiceName: 'reelgate',
   otelResourceAttributes: undefined,
@@ -60,7 +59,7 @@ const settings = (
   otelTracesSamplerArg: share,
 });
 const openWith = (sampler: string, share?: string) => () =>
-  openOpenTelemetry(settings(sampler, share), { instance: 'bench', version: '0' });
+  openOpenTelemetry(`${collector.origin}/v1/traces`, settings(sampler, share), { instance: 'bench', version: '0' });
 const subjects = [
   { name: 'off', open: () => NO_TRACING, calls: CALLS_WITHOUT, cpuUs: [] as number[] },
   { name: 'every call', open: openWith('parentbased_always_on'), calls: CALLS, cpuUs: [] as number[] },

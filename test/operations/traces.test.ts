@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
+import { startTracing } from '../../src/server/platform/tracing/start-tracing.ts';
 import { VERSION } from '../../src/server/version.ts';
 import { callModelApi } from '../admin-client.ts';
 import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
@@ -125,9 +126,21 @@ describe('traces', () => {
   });
 
   it('load no SDK and send no header where no collector is configured', async () => {
-    const { startTracing } = await import('../../src/server/platform/tracing/start-tracing.ts');
     const off = await startTracing(parseConfig({}), { instance: 'a', version: 'b' });
     assert.equal(off.start({ name: 'a', kind: 'internal' }), undefined);
     assert.equal(off.current(), undefined);
+    const disabled = parseConfig({ ...env, OTEL_SDK_DISABLED: 'true' });
+    assert.equal(await startTracing(disabled, { instance: 'a', version: 'b' }), off);
+  });
+
+  it('go to the address that is given for traces alone', async () => {
+    const addresses = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
+    };
+    const tracing = await startTracing(parseConfig(addresses), { instance: 'a', version: 'b' });
+    tracing.start({ name: 'sent there', kind: 'internal' })?.end();
+    await tracing.close();
+    await receiver.waitFor(({ name }) => name === 'sent there');
   });
 });

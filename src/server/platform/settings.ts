@@ -191,6 +191,10 @@ export const SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'], {
     description: 'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces (docs/traces.md).',
   }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(['http:', 'https:'], {
+    description: 'The same for traces alone, with its whole path; it wins over the other.',
+  }),
+  OTEL_SDK_DISABLED: flag({ default: '0', description: '1 turns traces off, whatever else is set.' }),
   OTEL_EXPORTER_OTLP_HEADERS: optionalText({
     secret: true,
     description: 'Headers for the collector: name=value, separated by commas, values percent-encoded.',

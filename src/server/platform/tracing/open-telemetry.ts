@@ -27,13 +27,18 @@ const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
   internal: ApiSpanKind.INTERNAL,
 };
 
-/** Traces through the official SDK, sent as OTLP over HTTP. Imported only when an endpoint is configured. */
+/**
+ * Traces through the official SDK, sent as OTLP over HTTP. Imported only when an endpoint is configured.
+ *
+ * @param url where they are sent
+ */
 export function openOpenTelemetry(
-  settings: TracingSettings & { readonly otelExporterOtlpEndpoint: string },
+  url: string,
+  settings: TracingSettings,
   { instance, version }: { readonly instance: string; readonly version: string },
 ): Tracing {
   const exporter = new OTLPTraceExporter({
-    url: `${settings.otelExporterOtlpEndpoint.replace(/\/$/, '')}/v1/traces`,
+    url,
     headers: parsePairs(settings.otelExporterOtlpHeaders),
   });
   const provider = new TracerProvider({

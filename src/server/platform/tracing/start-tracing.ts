@@ -5,7 +5,9 @@ export async function startTracing(
   settings: TracingSettings,
   process: { readonly instance: string; readonly version: string },
 ): Promise<Tracing> {
-  if (settings.otelExporterOtlpEndpoint === undefined) return NO_TRACING;
+  const { otelSdkDisabled, otelExporterOtlpEndpoint: base } = settings;
+  const url = settings.otelExporterOtlpTracesEndpoint ?? (base && `${base.replace(/\/$/, '')}/v1/traces`);
+  if (otelSdkDisabled || url === undefined) return NO_TRACING;
   const { openOpenTelemetry } = await import('./open-telemetry.ts');
-  return openOpenTelemetry({ ...settings, otelExporterOtlpEndpoint: settings.otelExporterOtlpEndpoint }, process);
+  return openOpenTelemetry(url, settings, process);
 }

@@ -50,7 +50,11 @@ export const NO_TRACING: Tracing = {
 
 /** Settings under the standard names of OpenTelemetry. */
 export interface TracingSettings {
+  readonly otelSdkDisabled: boolean;
+  /** To which the path of traces is added. */
   readonly otelExporterOtlpEndpoint: string | undefined;
+  /** With its path. */
+  readonly otelExporterOtlpTracesEndpoint: string | undefined;
   readonly otelExporterOtlpHeaders: string | undefined;
   readonly otelServiceName: string;
   readonly otelResourceAttributes: string | undefined;
