@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { VENDORS } from '../../src/contract/vendor-ids.ts';
 import type { ContractCase } from './adapter-contract-case-types.ts';
 
-const folder = new URL('cases/', import.meta.url);
+const folder = new URL('adapter-contract-cases/', import.meta.url);
 
-/** Whatever lies in `cases/`, so that a new vendor needs no line anywhere else; in the order of the contract's list. */
+/** Whatever lies in `adapter-contract-cases/`, so that a new vendor needs no line anywhere else; in the order of the contract's list. */
 async function loadCases(): Promise<readonly ContractCase[]> {
   const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
   const modules: { cases: readonly ContractCase[] }[] = await Promise.all(
