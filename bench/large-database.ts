@@ -20,7 +20,8 @@ import { seedAtScale } from './support/seed-at-scale.ts';
 /**
  * A database with millions of rows: every long list over HTTP, at random depths; submits, queries, polls and ends beside an empty
  * database; claims of due work; audits of the ledger. `node bench/large-database.ts [--database postgres] [--tasks 10000000]`. There are twice as
- * many ledger entries and as many rows of the request log. Ten million take 30 GB in the folder for temporary files.
+ * many ledger entries and as many rows of the request log. Ten million take 30 GB in the folder for temporary files. `--only requests` fills and
+ * lists the request log alone, 7 GB.
  */
 const { values } = parseArgs({
   options: {
@@ -29,9 +30,11 @@ const { values } = parseArgs({
     pages: { type: 'string', default: '60' },
     videos: { type: 'string', default: '400' },
     rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
   },
 });
 const TASKS = Number(values.tasks);
+const REQUESTS_ONLY = values.only === 'requests';
 const FIRST_USER = 1_000;
 const HOUR_MS = 3_600_000;
 const PORTS = { full: 4_471, empty: 4_472 };
@@ -95,9 +98,13 @@ async function seed(database: Side['database']): Promise<void> {
     firstUser: FIRST_USER,
     now: Date.now(),
     dueInMs: 3 * HOUR_MS,
+    requestsOnly: REQUESTS_ONLY,
   });
   const seconds = (performance.now() - startedAt) / 1e3;
-  console.log(`${TASKS} videos seeded in ${seconds.toFixed(0)} s on ${database.dialect}`);
+  console.log(
+    `${TASKS} ${REQUESTS_ONLY ? 'requests' : 'videos'} seeded in ${seconds.toFixed(0)} s on ${database.dialect}`,
+  );
+  if (REQUESTS_ONLY) return;
   reportFigure({ subject: `${TASKS / 1e6} million videos seeded, ${database.dialect}`, unit: 's', measured: seconds });
 }
 
@@ -105,22 +112,26 @@ try {
   const full = await startSide('full');
   const { service, database } = full;
   const databaseCpu = (): number => cpuOfPostgres?.seconds() ?? 0;
-  await timeFullAudit(database, async () =>
-    (await fetch(`${service.origin}/v1/models`, { headers: { authorization: `Bearer ${full.key}` } })).arrayBuffer(),
-  );
+  if (!REQUESTS_ONLY)
+    await timeFullAudit(database, async () =>
+      (await fetch(`${service.origin}/v1/models`, { headers: { authorization: `Bearer ${full.key}` } })).arrayBuffer(),
+    );
   await timeLists({
     origin: service.origin,
     database,
     tasks: TASKS,
     heavyUser: FIRST_USER,
     pages: Number(values.pages),
+    requestsOnly: REQUESTS_ONLY,
     cpu: () => cpuSeconds(service.pid) + databaseCpu(),
   });
-  const empty = await startSide('empty');
-  const videos = Number(values.videos);
-  await compareWithEmptyDatabase(full, empty, databaseCpu, { videos, rounds: Number(values.rounds) });
-  await timeIncrementalAudit(database, () => runSteps(full, databaseCpu, videos));
-  await timeClaims(database);
+  if (!REQUESTS_ONLY) {
+    const empty = await startSide('empty');
+    const videos = Number(values.videos);
+    await compareWithEmptyDatabase(full, empty, databaseCpu, { videos, rounds: Number(values.rounds) });
+    await timeIncrementalAudit(database, () => runSteps(full, databaseCpu, videos));
+    await timeClaims(database);
+  }
 } finally {
   for (const stop of stops.reverse()) await stop();
   await client?.end();

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../src/contract/time.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskStore } from '../../src/server/video/store.ts';
@@ -12,6 +13,8 @@ export interface TimedLists {
   readonly heavyUser: number;
   /** Pages of each list. */
   readonly pages: number;
+  /** True: of the request log alone. */
+  readonly requestsOnly?: boolean;
   /** Seconds of CPU time that the service and PostgreSQL have used so far: it does not depend on what else runs on the machine. */
   cpu(): number;
 }
@@ -19,6 +22,12 @@ export interface TimedLists {
 const ASKED_MS = 30;
 /** The first ones compile statements and code. */
 const NOT_COUNTED = 5;
+
+/** Ten days of the year before, `share` of it after its beginning. */
+function periodAt(share: number): string {
+  const from = Math.floor((Date.now() - (1 - share) * 365 * DAY_MS) / 1_000);
+  return `from=${from}&to=${from + 864_000}`;
+}
 
 /** Paths by name; `key` is a random row of the table to go on after. */
 const pathsOf = ({ tasks, heavyUser }: TimedLists): Readonly<Record<string, (key: number) => string>> => ({
@@ -38,18 +47,26 @@ const pathsOf = ({ tasks, heavyUser }: TimedLists): Readonly<Record<string, (key
     `/api/admin/audit?page_size=50&action=user.update&after=${1 + Math.floor(key / 10)}`,
   requests: () => '/api/admin/requests?limit=100',
   'requests of an account': () => `/api/admin/requests?limit=100&user_id=${heavyUser}`,
+  'requests of a period': (key) => `/api/admin/requests?limit=100&${periodAt(key / tasks)}`,
+  'requests of an account and a period': (key) =>
+    `/api/admin/requests?limit=100&user_id=${heavyUser}&${periodAt(key / tasks)}`,
+  'requests of a model and a period': (key) => `/api/admin/requests?limit=100&model=sora-2&${periodAt(key / tasks)}`,
+  'requests of a channel and a period': (key) => `/api/admin/requests?limit=100&channel_id=3&${periodAt(key / tasks)}`,
+  'requests that failed, of a period': (key) => `/api/admin/requests?limit=100&status=failed&${periodAt(key / tasks)}`,
   'accounts by words': (key) => `/api/admin/users?q=seed${key % 100}`,
 });
 
 /** Every long list over HTTP, at random depths, and what an account's owner sees, by its store: nobody can sign in to it. */
 export async function timeLists(lists: TimedLists): Promise<void> {
   const headers = await signIn(lists.origin);
-  for (const [name, path] of Object.entries(pathsOf(lists)))
+  const { requestsOnly = false } = lists;
+  for (const [name, path] of Object.entries(pathsOf(lists)).filter(([name]) => !requestsOnly || /^requests/.test(name)))
     await timePages(lists, name, async (key) => {
       const answer = await fetch(lists.origin + path(key), { headers });
       const body = await answer.text();
       if (answer.status !== 200) throw new Error(`${path(key)}: ${body}`);
     });
+  if (requestsOnly) return;
   const store = new TaskStore(lists.database);
   const page = (after: number) => ({ page: 1, pageSize: 50, offset: 0, after });
   const here = { ...lists, cpu: () => lists.cpu() + process.cpuUsage().user / 1e6 };

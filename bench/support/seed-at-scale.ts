@@ -17,6 +17,8 @@ export interface ScaleSeed {
   readonly firstUser: number;
   /** End of the year the rows are spread over, Unix milliseconds. */
   readonly now: number;
+  /** True: no rows but those of accounts and the request log. */
+  readonly requestsOnly?: boolean;
 }
 
 const CHUNK = 200_000;
@@ -51,7 +53,7 @@ async function seedTables(database: Database<Tables>, seed: ScaleSeed): Promise<
     dialect === 'postgres'
       ? sql`(select i from generate_series(${sql.lit(from)}::bigint, ${sql.lit(to - 1)}::bigint) as i) n`
       : sql`(with recursive n(i) as (select ${sql.lit(from)} union all select i + 1 from n where i + 1 < ${sql.lit(to)}) select i from n) n`;
-  const { tasks, accounts, unfinished, firstUser, now, dueInMs = 0 } = seed;
+  const { tasks, accounts, unfinished, firstUser, now, dueInMs = 0, requestsOnly = false } = seed;
   const user = sql`${sql.lit(firstUser)} + case when i % 10 = 0 then 0 else i % ${sql.lit(accounts)} end`;
   const at = sql`${sql.lit(now)} - (${sql.lit(tasks)} - i) * ${sql.lit(Math.floor((365 * DAY_MS) / tasks))}`;
   const channel = sql`1 + i % ${sql.lit(CHANNELS)}`;
@@ -64,26 +66,28 @@ async function seedTables(database: Database<Tables>, seed: ScaleSeed): Promise<
   for (let from = 0; from < tasks + unfinished; from += CHUNK) {
     const n = numbers(from, Math.min(tasks + unfinished, from + CHUNK));
     const open = sql`i >= ${sql.lit(tasks)}`;
-    await sql`insert into tasks (id, public_id, user_id, token_id, channel_id, vendor, model, upstream_model, action, status,
-        progress, attempt, price, prompt, request, data, handle, fail_cause, fail_reason, error_code, created_at, submit_time,
-        start_time, finish_time, updated_at, next_poll_at, poll_failures, deleted, has_detail)
-      select 'task_s' || i, 'task_s' || i, ${user}, 1 + i % 3, ${channel}, 'sora', ${model}, ${model}, 'textGenerate',
-        case when ${open} then 'SUBMITTED' when ${failed} then 'FAILURE' else 'SUCCESS' end,
-        100, 1, ${sql.lit(PRICE)}, 'a heron lands on jetty ' || i, '{}', '{}', '{"id":"v' || i || '"}',
-        case when ${failed} then 'vendor_fault' else '' end, '', '', ${at}, ${at}, ${at},
-        case when ${open} then 0 else ${at} end, ${at},
-        case when ${open} then ${sql.lit(now + dueInMs)} + i % ${sql.lit(PERIOD_MS)} end, 0, 0, 0
-      from ${n}`.execute(kysely);
-    await sql`insert into ledger (user_id, kind, amount, plan_amount, charged, ref, token_id, model, created_at)
-      select ${user}, case when k.step = 0 then 'reserve' when ${failed} then 'refund' else 'settle' end,
-        case when k.step = 0 then ${sql.lit(-PRICE)} when ${failed} then ${sql.lit(PRICE)} else 0 end, 0,
-        case when k.step = 0 or ${failed} then 0 else ${sql.lit(PRICE)} end, 'task_s' || i, 1 + i % 3, ${model}, ${at}
-      from ${n} cross join (select 0 as step union all select 1) k
-      where k.step = 0 or not (${open}) order by i, k.step`.execute(kysely);
-    await sql`insert into reservations (ref, user_id, token_id, model, amount, plan_amount, plan_slot, created_at)
-      select 'task_s' || i, ${user}, 1 + i % 3, ${model}, ${sql.lit(PRICE)}, 0, null, ${at} from ${n} where ${open}`.execute(
-      kysely,
-    );
+    if (!requestsOnly) {
+      await sql`insert into tasks (id, public_id, user_id, token_id, channel_id, vendor, model, upstream_model, action, status,
+          progress, attempt, price, prompt, request, data, handle, fail_cause, fail_reason, error_code, created_at, submit_time,
+          start_time, finish_time, updated_at, next_poll_at, poll_failures, deleted, has_detail)
+        select 'task_s' || i, 'task_s' || i, ${user}, 1 + i % 3, ${channel}, 'sora', ${model}, ${model}, 'textGenerate',
+          case when ${open} then 'SUBMITTED' when ${failed} then 'FAILURE' else 'SUCCESS' end,
+          100, 1, ${sql.lit(PRICE)}, 'a heron lands on jetty ' || i, '{}', '{}', '{"id":"v' || i || '"}',
+          case when ${failed} then 'vendor_fault' else '' end, '', '', ${at}, ${at}, ${at},
+          case when ${open} then 0 else ${at} end, ${at},
+          case when ${open} then ${sql.lit(now + dueInMs)} + i % ${sql.lit(PERIOD_MS)} end, 0, 0, 0
+        from ${n}`.execute(kysely);
+      await sql`insert into ledger (user_id, kind, amount, plan_amount, charged, ref, token_id, model, created_at)
+        select ${user}, case when k.step = 0 then 'reserve' when ${failed} then 'refund' else 'settle' end,
+          case when k.step = 0 then ${sql.lit(-PRICE)} when ${failed} then ${sql.lit(PRICE)} else 0 end, 0,
+          case when k.step = 0 or ${failed} then 0 else ${sql.lit(PRICE)} end, 'task_s' || i, 1 + i % 3, ${model}, ${at}
+        from ${n} cross join (select 0 as step union all select 1) k
+        where k.step = 0 or not (${open}) order by i, k.step`.execute(kysely);
+      await sql`insert into reservations (ref, user_id, token_id, model, amount, plan_amount, plan_slot, created_at)
+        select 'task_s' || i, ${user}, 1 + i % 3, ${model}, ${sql.lit(PRICE)}, 0, null, ${at} from ${n} where ${open}`.execute(
+        kysely,
+      );
+    }
     await sql`insert into requests (ref, user_id, token_id, channel_id, kind, model, served_model, status, error_code, input_tokens,
         cached_tokens, output_tokens, seconds, quota, reserved, duration_ms, first_token_ms, stream, client, price, facts, created_at)
       select 'task_s' || i, ${user}, 1 + i % 3, ${channel}, case when i % 4 = 0 then 'video' else 'chat' end, ${model}, ${model},
@@ -91,6 +95,7 @@ async function seedTables(database: Database<Tables>, seed: ScaleSeed): Promise<
         100 + i % 5000, null, 0, 'bench', '', '', ${at}
       from ${n} where not (${open})`.execute(kysely);
   }
+  if (requestsOnly) return;
   await addUpAccounts(database, seed);
   await sql`insert into audit_log (actor_id, action, target, before, after, address, request_id, created_at)
     select 1, case when i % 50 = 0 then 'user.update' else 'channel.update' end, 'user:' || (i % 1000), null, '{}', '127.0.0.1', '', ${at}
