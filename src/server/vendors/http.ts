@@ -4,6 +4,7 @@ import { PollFailed, type VendorError } from '../upstreams/error.ts';
 import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from './adapter.ts';
 import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
+import { toJsonBody } from './json-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
@@ -35,7 +36,7 @@ export const postJson = (
 export const withJsonBody = (request: OutboundRequest, body: Json | undefined): OutboundRequest =>
   body === undefined
     ? request
-    : { ...request, headers: { ...request.headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    : { ...request, headers: { ...request.headers, 'content-type': 'application/json' }, body: toJsonBody(body) };
 
 /** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
 export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';

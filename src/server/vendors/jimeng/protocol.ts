@@ -5,6 +5,7 @@ import { signVolcengineRequest } from '../../platform/outbound/sign-volcengine-r
 import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
+import { toJsonBody } from '../json-body.ts';
 import type { RequestBody } from '../request-body.ts';
 import { asText, ownEntry } from '../untrusted-json.ts';
 
@@ -80,7 +81,7 @@ export function sendAction(
   fields: RequestBody,
 ): Promise<BufferedResponse> {
   const url = `${context.baseUrl}/?Action=${ACTIONS[action]}&Version=2022-08-31`;
-  const body = JSON.stringify(fields);
+  const body = toJsonBody(fields);
   const { access_key: accessKey, secret_key: secretKey } = context.credentials;
   const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
   const unsigned = { method: 'POST', url, body, headers: { 'content-type': 'application/json' } } as const;
