@@ -141,6 +141,8 @@ for (const from of [warmUpMinutes, minutes / 2]) {
     const mbAnHour = slope(settled.map((sample) => [sample.minute, sample[what]]));
     console.log(`${what} after ${from} minutes: ${mbAnHour.toFixed(2)} MB an hour`);
   }
+  const objects = slope(settled.map(({ minute, heap, code }) => [minute, heap - code]));
+  console.log(`heap without code after ${from} minutes: ${objects.toFixed(2)} MB an hour`);
 }
 
 await server.stop();
