@@ -32,6 +32,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       adminPlans,
       adminTickets,
       app,
+      audit,
       plan,
       signIn: signInWords,
       support,
@@ -154,10 +155,8 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
 
       // The log names who did it, and the page of the user.
       await page.goto(`/admin/audit?target=user:${id}`);
-      await page
-        .getByText(/^user\.update$/)
-        .first()
-        .waitFor();
+      await see(page, audit.actions.user.update);
+      await see(page, audit.targets.user.replace('{{id}}', String(id)));
       await page.context().close();
     });
 

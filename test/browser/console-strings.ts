@@ -9,6 +9,7 @@ import enAdminCodes from '../../src/console/strings/en/admin-redemption-codes.ts
 import enAdminSettings from '../../src/console/strings/en/admin-settings.ts';
 import enAdminTickets from '../../src/console/strings/en/admin-tickets.ts';
 import enApp from '../../src/console/strings/en/app.ts';
+import enAudit from '../../src/console/strings/en/audit.ts';
 import enPalette from '../../src/console/strings/en/command-palette.ts';
 import enConnect from '../../src/console/strings/en/connect-clients.ts';
 import enCosts from '../../src/console/strings/en/costs.ts';
@@ -36,6 +37,7 @@ import zhAdminCodes from '../../src/console/strings/zh-cn/admin-redemption-codes
 import zhAdminSettings from '../../src/console/strings/zh-cn/admin-settings.ts';
 import zhAdminTickets from '../../src/console/strings/zh-cn/admin-tickets.ts';
 import zhApp from '../../src/console/strings/zh-cn/app.ts';
+import zhAudit from '../../src/console/strings/zh-cn/audit.ts';
 import zhPalette from '../../src/console/strings/zh-cn/command-palette.ts';
 import zhConnect from '../../src/console/strings/zh-cn/connect-clients.ts';
 import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
@@ -72,6 +74,7 @@ export const STRINGS = {
     adminSettings: enAdminSettings,
     adminTickets: enAdminTickets,
     app: enApp,
+    audit: enAudit,
     connect: enConnect,
     costs: enCosts,
     failures: enFailures,
@@ -101,6 +104,7 @@ export const STRINGS = {
     adminSettings: zhAdminSettings,
     adminTickets: zhAdminTickets,
     app: zhApp,
+    audit: zhAudit,
     connect: zhConnect,
     costs: zhCosts,
     failures: zhFailures,

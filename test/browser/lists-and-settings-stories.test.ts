@@ -181,8 +181,8 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
       await setting(name).getByText(adminSettings.source.default).waitFor();
     }
     await page.goto('/admin/audit?action=setting.update');
-    await page.getByText('setting:CURRENCY').first().waitFor();
-    await page.getByText('setting:SITE_NAME').first().waitFor();
+    await page.getByText('Setting CURRENCY').first().waitFor();
+    await page.getByText('Setting SITE_NAME').first().waitFor();
   });
 
   for (const path of ['/account/overview', '/admin/overview'])

@@ -109,7 +109,11 @@ function RowsTable<Row>({ label, columns, rows, rowKey, sort, onSort, selection 
                     </Table.Td>
                   )}
                   {columns.map((column) => (
-                    <Table.Td key={column.label} ta={column.align ?? 'left'}>
+                    <Table.Td
+                      key={column.label}
+                      ta={column.align ?? 'left'}
+                      style={column.align === 'right' ? { whiteSpace: 'nowrap' } : {}}
+                    >
                       {column.cell(row)}
                     </Table.Td>
                   ))}

@@ -10,6 +10,7 @@ import type adminCodes from './en/admin-redemption-codes.ts';
 import type adminSettings from './en/admin-settings.ts';
 import type adminTickets from './en/admin-tickets.ts';
 import type app from './en/app.ts';
+import type audit from './en/audit.ts';
 import type palette from './en/command-palette.ts';
 import type connect from './en/connect-clients.ts';
 import type costs from './en/costs.ts';
@@ -34,6 +35,7 @@ interface Resources {
   studio: typeof studio;
   support: typeof support;
   account: typeof account;
+  audit: typeof audit;
   'service-status': typeof operations;
   'command-palette': typeof palette;
   plan: typeof plan;

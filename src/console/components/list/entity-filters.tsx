@@ -18,12 +18,18 @@ interface EntityFilterProps {
 const MAX_RESULTS = 20;
 const DEBOUNCE_MS = 250;
 
+interface UserFilterProps extends EntityFilterProps {
+  /** Of the filter in the address. */
+  readonly name?: string;
+  readonly label?: string;
+}
+
 /** A user by name or e-mail; the address keeps the id. */
-export function UserFilter({ filters }: EntityFilterProps) {
+export function UserFilter({ filters, name: filter = 'user_id', label }: UserFilterProps) {
   const { t } = useTranslation('list');
   const [search, setSearch] = useState('');
   const [debounced] = useDebouncedValue(search, DEBOUNCE_MS);
-  const id = filters.value.user_id;
+  const id = filters.value[filter];
   const name = useUserNames(id === undefined ? [] : [Number(id)]);
   const users = useQuery({
     ...listQuery(adminListUsers, { page_size: String(MAX_RESULTS), q: debounced === '' ? undefined : debounced }),
@@ -33,18 +39,18 @@ export function UserFilter({ filters }: EntityFilterProps) {
   const selected = id === undefined ? [] : [{ value: id, label: name(Number(id)) ?? `#${id}` }];
   return (
     <Select
-      aria-label={t('user')}
-      placeholder={t('user')}
+      aria-label={label ?? t('user')}
+      placeholder={label ?? t('user')}
       w={{ base: '100%', xs: 170 }}
       data={[...selected, ...found.filter(({ value }) => value !== id)]}
       // The service searches; e-mail addresses are not among the labels.
       filter={({ options }) => options}
       value={id ?? null}
-      onChange={(value) => filters.set('user_id', value ?? undefined)}
+      onChange={(value) => filters.set(filter, value ?? undefined)}
       onSearchChange={(text) => setSearch(selected.some(({ label }) => label === text) ? '' : text)}
       searchable
       clearable
-      clearButtonProps={{ 'aria-label': t('user'), tabIndex: -1 }}
+      clearButtonProps={{ 'aria-label': label ?? t('user'), tabIndex: -1 }}
     />
   );
 }

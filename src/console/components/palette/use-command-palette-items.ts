@@ -143,7 +143,7 @@ export function useCommandPaletteItems(search: string): readonly CommandPaletteG
       items: isSearch
         ? matching(
             (keys.data?.data ?? []).map(({ id, name, key_hint: hint }) =>
-              item(`${id}`, name, { to: '/account/tokens' }, hint),
+              item(`${id}`, name, { to: '/account/tokens/$id', params: { id: String(id) } }, hint),
             ),
           )
         : [],

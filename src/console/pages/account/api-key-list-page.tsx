@@ -61,7 +61,10 @@ export function ApiKeyListPage() {
               sortKey: 'name',
               cell: (token) => <ApiKeyName token={token} />,
             },
-            { label: t('apiKeys.key'), cell: ({ key_hint: hint }) => <Code>{hint}…</Code> },
+            {
+              label: t('apiKeys.key'),
+              cell: ({ key_hint: hint }) => <Code style={{ whiteSpace: 'nowrap' }}>{hint}…</Code>,
+            },
             { label: t('apiKeys.limit'), cell: (token) => <SpendingLimit token={token} /> },
             { label: t('apiKeys.expires'), sortKey: 'expires', cell: (token) => <Expiry token={token} /> },
             {

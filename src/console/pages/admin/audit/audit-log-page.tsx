@@ -1,4 +1,4 @@
-import { Code, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,7 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/admin-accounts.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { EntityLink } from '../../../components/entity-link.tsx';
-import { FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { UserFilter } from '../../../components/list/entity-filters.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
@@ -17,12 +18,13 @@ import { listQuery } from '../../../data/make-endpoint-query.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-target-and-changed-keys.ts';
+import { describeAction, describeTarget, listActions } from './audit-words.ts';
 import { BeforeAndAfterDialog } from './before-and-after-dialog.tsx';
 import { ChangedFields } from './changed-fields.tsx';
 
 /** Who changed what. */
 export function AuditLogPage() {
-  const { t } = useTranslation(['admin', 'app']);
+  const { t } = useTranslation(['audit', 'app']);
   const filters = useListFilters(['actor_id', 'action', 'target'], ['time']);
   const [shown, setShown] = useState<AuditEntry>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
@@ -30,14 +32,14 @@ export function AuditLogPage() {
   return (
     <Page
       title={t('app:pages.audit')}
-      subtitle={t('audit.lead')}
+      subtitle={t('lead')}
       size="xl"
       actions={<AuditAndLoginsTabs current="/admin/audit" />}
     >
       <FilterBar filters={filters}>
-        <TextFilter filters={filters} name="actor_id" label={t('audit.actorId')} width={160} pattern={ID_PATTERN} />
-        <TextFilter filters={filters} name="action" label={t('audit.actionExample')} />
-        <TextFilter filters={filters} name="target" label={t('audit.targetExample')} />
+        <UserFilter filters={filters} name="actor_id" label={t('actor')} />
+        <ChoiceFilter filters={filters} name="action" label={t('action')} width={260} choices={listActions(t)} />
+        <TextFilter filters={filters} name="target" label={t('targetExample')} />
       </FilterBar>
       <PagedTable
         label={t('app:pages.audit')}
@@ -45,22 +47,21 @@ export function AuditLogPage() {
         filters={filters}
         rowKey={({ id }) => id}
         emptyState={
-          <EmptyState icon={<IconHistory size={28} />} title={t('audit.emptyTitle')}>
-            {t('audit.emptyText')}
+          <EmptyState icon={<IconHistory size={28} />} title={t('emptyTitle')}>
+            {t('emptyText')}
           </EmptyState>
         }
         columns={[
-          { label: t('audit.action'), cell: ({ action }) => <Code style={{ whiteSpace: 'nowrap' }}>{action}</Code> },
-          { label: t('audit.target'), cell: ({ target }) => <AuditTarget target={target} /> },
-          { label: t('audit.change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
+          { label: t('action'), cell: ({ action }) => <AuditAction action={action} /> },
+          { label: t('target'), cell: ({ target }) => <AuditTarget target={target} /> },
+          { label: t('change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
           {
-            label: t('audit.actor'),
-            cell: ({ actor_id: id }) =>
-              id === null ? t('audit.service') : <EntityLink to="users" id={id} names={users} />,
+            label: t('actor'),
+            cell: ({ actor_id: id }) => (id === null ? t('service') : <EntityLink to="users" id={id} names={users} />),
           },
-          { label: t('audit.address'), cell: ({ address }) => address || '–', hideOnPhone: true },
+          { label: t('address'), cell: ({ address }) => address || '–', hideOnPhone: true },
           {
-            label: t('ledger.time'),
+            label: t('time'),
             sortKey: 'time',
             cell: ({ created_time: at }) => (
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
@@ -75,15 +76,26 @@ export function AuditLogPage() {
   );
 }
 
+/** In words; what it is stored as is what programs filter by. */
+function AuditAction({ action }: { readonly action: string }) {
+  const { t } = useTranslation('audit');
+  return (
+    <Text size="sm" title={action}>
+      {describeAction(t, action)}
+    </Text>
+  );
+}
+
 function AuditTarget({ target }: { readonly target: string }) {
+  const { t } = useTranslation('audit');
   const path = targetPath(target);
   return path === undefined ? (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {target}
+    <Text size="sm" miw={110} style={{ overflowWrap: 'anywhere' }}>
+      {describeTarget(t, target)}
     </Text>
   ) : (
-    <RouteLink to={path} size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {target}
+    <RouteLink to={path} size="sm" miw={110} display="inline-block" style={{ overflowWrap: 'anywhere' }}>
+      {describeTarget(t, target)}
     </RouteLink>
   );
 }

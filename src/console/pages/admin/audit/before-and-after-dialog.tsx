@@ -4,33 +4,39 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { changedKeys } from './audit-target-and-changed-keys.ts';
+import { describeAction, describeTarget } from './audit-words.ts';
 
 /** Before and after, side by side. */
 export function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
-  const { t } = useTranslation('admin');
+  const { t } = useTranslation('audit');
   const side = (value: unknown): Record<string, unknown> =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   return (
-    <Dialog onClose={onClose} title={`${entry.action} · ${entry.target}`} size="xl">
+    <Dialog
+      onClose={onClose}
+      title={`${describeAction(t, entry.action)} · ${describeTarget(t, entry.target)}`}
+      size="xl"
+    >
       <DataTable
-        label={t('audit.change')}
+        label={t('change')}
         rows={changedKeys(entry.before, entry.after)}
         rowKey={(key) => key}
         columns={[
           {
-            label: t('audit.field'),
+            label: t('field'),
             cell: (key) => (
               <Text size="sm" fw={600} maw={220} style={{ overflowWrap: 'anywhere' }}>
                 {key}
               </Text>
             ),
           },
-          { label: t('audit.before'), cell: (key) => <Value value={side(entry.before)[key]} /> },
-          { label: t('audit.after'), cell: (key) => <Value value={side(entry.after)[key]} /> },
+          { label: t('before'), cell: (key) => <Value value={side(entry.before)[key]} /> },
+          { label: t('after'), cell: (key) => <Value value={side(entry.after)[key]} /> },
         ]}
       />
       <Text size="xs" c="dimmed" mt="md">
-        {t('audit.request')} <Code>{entry.request_id || '–'}</Code>
+        {t('action')} <Code>{entry.action}</Code> · {t('target')} <Code>{entry.target}</Code> · {t('request')}{' '}
+        <Code>{entry.request_id || '–'}</Code>
       </Text>
     </Dialog>
   );

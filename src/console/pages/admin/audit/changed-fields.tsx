@@ -7,7 +7,7 @@ const MAX_FIELDS = 4;
 
 /** The names of the fields an audit log entry changed; the values can be opened beside them. */
 export function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
-  const { t } = useTranslation('admin');
+  const { t } = useTranslation('audit');
   const keys = changedKeys(entry.before, entry.after);
   if (keys.length === 0)
     return (
@@ -19,7 +19,7 @@ export function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; r
   return (
     <Anchor component="button" type="button" size="sm" ta="left" onClick={onOpen}>
       {keys.slice(0, MAX_FIELDS).join(', ')}
-      {rest > 0 ? ` ${t('audit.more', { count: rest })}` : ''}
+      {rest > 0 ? ` ${t('more', { count: rest })}` : ''}
     </Anchor>
   );
 }
