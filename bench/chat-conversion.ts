@@ -1,11 +1,11 @@
-import { MESSAGES } from '../src/server/chat/anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../src/server/chat/anthropic-dialect.ts';
 import { type Codec, findCodec } from '../src/server/chat/conversion/dialect-codecs.ts';
 import { DroppedFields } from '../src/server/chat/conversion/dropped-fields.ts';
 import type { ResponseEvent } from '../src/server/chat/conversion/neutral-form.ts';
 import { ResponseConversion } from '../src/server/chat/conversion/response-conversion.ts';
 import type { Dialect } from '../src/server/chat/dialect.ts';
-import { GENERATE } from '../src/server/chat/gemini-dialect.ts';
-import { CHAT, RESPONSES } from '../src/server/chat/openai-dialects.ts';
+import { GEMINI_DIALECT } from '../src/server/chat/gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../src/server/chat/openai-dialects.ts';
 import { splitEvents } from '../src/server/chat/sse-events.ts';
 
 /**
@@ -17,10 +17,10 @@ import { splitEvents } from '../src/server/chat/sse-events.ts';
 const ROUNDS = Number(process.env.ROUNDS ?? '20000');
 const EVENTS = 50;
 const DIALECTS: Readonly<Record<string, Dialect>> = {
-  chat: CHAT,
-  responses: RESPONSES,
-  messages: MESSAGES,
-  gemini: GENERATE,
+  chat: CHAT_DIALECT,
+  responses: RESPONSES_DIALECT,
+  messages: ANTHROPIC_MESSAGES_DIALECT,
+  gemini: GEMINI_DIALECT,
 };
 const UPSTREAMS: readonly string[] = ['chat', 'messages', 'gemini'];
 const TARGET = { model: 'bench-chat', maxTokens: 500, maxTokensKey: 'max_tokens', stream: false };
@@ -28,7 +28,7 @@ const CONTEXT = { id: 'bench', model: 'bench-chat', created: 1, wantsUsage: true
 const USAGE = { promptTokens: 32, completionTokens: 72, reasoningTokens: 0 };
 
 const codecOf = (name: string): Codec => {
-  const codec = findCodec(DIALECTS[name] ?? CHAT);
+  const codec = findCodec(DIALECTS[name] ?? CHAT_DIALECT);
   if (codec === undefined) throw new Error(`${name} is not converted`);
   return codec;
 };

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toCallDetail, toStoredTerms } from '../src/server/chat/call-detail.ts';
-import { CHAT } from '../src/server/chat/openai-dialects.ts';
+import { CHAT_DIALECT } from '../src/server/chat/openai-dialects.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
@@ -56,7 +56,7 @@ async function open(url: string, onClosed: CloseListener | undefined) {
 }
 
 const detailOf = () => ({
-  ...toCallDetail({ dialect: CHAT, stream: true }, { ...ORIGIN, begunAt: performance.now() }, END),
+  ...toCallDetail({ dialect: CHAT_DIALECT, stream: true }, { ...ORIGIN, begunAt: performance.now() }, END),
   cachedTokens: 800,
   ...toStoredTerms(PRICE, USAGE, 0, 0, 1),
 });

@@ -21,7 +21,7 @@ for (const [path, text] of Object.entries(renderDocs())) {
 }
 
 test('every documented setting is read', () => {
-  const { given: _, ...config } = parseConfig({});
+  const { environmentNames: _, ...config } = parseConfig({});
   const names = Object.keys(SETTINGS).map((name) =>
     name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase()),
   );
@@ -34,7 +34,7 @@ function linksOf(text: string): string[] {
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
 }
 
-/** The anchor a heading gets on the usual forges. */
+/** The anchor a heading gets on GitHub and GitLab. */
 const anchorOf = (heading: string) =>
   heading
     .replace(/`/g, '')
@@ -172,9 +172,9 @@ test('the check of code blocks catches one without a comment and one that names 
 const MAX_LINES = 100;
 /** Generated reference tables that may be longer, because people search them as a whole. */
 const LONG_TABLES: Readonly<Record<string, string>> = {
-  'docs/chat-dialects.md': 'all fields of the chat dialects: whoever looks one up compares the dialects',
-  'docs/config.md': 'all settings: whoever looks one up does not know its group',
-  'docs/errors.md': 'all error codes: whoever has a code does not know which capability returns it',
+  'docs/chat-dialects.md': 'all fields of the chat dialects: readers compare the dialects',
+  'docs/config.md': 'all settings: readers do not know the group of a setting',
+  'docs/errors.md': 'all error codes: readers of a code do not know which capability returns it',
   'docs/security-threats.md': 'all threats by number: test titles refer to them',
 };
 
@@ -199,12 +199,12 @@ test(`documents have at most ${MAX_LINES} lines, apart from reference tables and
   );
 });
 
-const placesOf = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
+const placeholdersOf = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
 
-test('the English and the Chinese messages have the same keys and the same places to fill', () => {
+test('the English and the Chinese messages have the same keys and the same placeholders', () => {
   assert.deepEqual(Object.keys(ZH_CN).sort(), Object.keys(EN).sort());
   for (const [key, text] of Object.entries(EN)) {
-    assert.deepEqual(placesOf(ZH_CN[key as keyof typeof EN]), placesOf(text), key);
+    assert.deepEqual(placeholdersOf(ZH_CN[key as keyof typeof EN]), placeholdersOf(text), key);
     assert.notEqual(ZH_CN[key as keyof typeof EN].trim(), '', key);
   }
 });

@@ -69,7 +69,7 @@ it('T41: refuses the wrong kind of credential on every route', async () => {
     'a made-up bearer': bearer('x'.repeat(40)),
     'a refresh token': bearer(device.refresh_token),
     'a made-up access token': bearer(randomToken('rgat_', 43)),
-    'a half login': { ...id, cookie: `pending_login=rgpl_${'x'.repeat(43)}` },
+    'a pending login': { ...id, cookie: `pending_login=rgpl_${'x'.repeat(43)}` },
     'a made-up key': { 'x-api-key': `sk-${'x'.repeat(48)}` },
   };
   const people: Record<string, Record<string, string>> = {

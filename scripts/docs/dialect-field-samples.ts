@@ -1,7 +1,7 @@
-import { MESSAGES } from '../../src/server/chat/anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../../src/server/chat/anthropic-dialect.ts';
 import type { Dialect } from '../../src/server/chat/dialect.ts';
-import { GENERATE } from '../../src/server/chat/gemini-dialect.ts';
-import { CHAT, RESPONSES } from '../../src/server/chat/openai-dialects.ts';
+import { GEMINI_DIALECT } from '../../src/server/chat/gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../../src/server/chat/openai-dialects.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -357,8 +357,8 @@ const GEMINI_PROBES = members(gemini, [
 
 /** The dialects of callers, with the fields of each. */
 export const PROBED_DIALECTS: readonly ProbedDialect[] = [
-  { title: "OpenAI's chat completions", dialect: CHAT, probes: CHAT_PROBES },
-  { title: "OpenAI's Responses", dialect: RESPONSES, probes: RESPONSES_PROBES },
-  { title: "Anthropic's Messages", dialect: MESSAGES, probes: MESSAGES_PROBES },
-  { title: "Google's generateContent", dialect: GENERATE, probes: GEMINI_PROBES },
+  { title: "OpenAI's chat completions", dialect: CHAT_DIALECT, probes: CHAT_PROBES },
+  { title: "OpenAI's Responses", dialect: RESPONSES_DIALECT, probes: RESPONSES_PROBES },
+  { title: "Anthropic's Messages", dialect: ANTHROPIC_MESSAGES_DIALECT, probes: MESSAGES_PROBES },
+  { title: "Google's generateContent", dialect: GEMINI_DIALECT, probes: GEMINI_PROBES },
 ];

@@ -93,7 +93,7 @@ async function assertStarted(database: Database<Tables>): Promise<void> {
 export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
   new Importer({
     store: new ImportedRowsStore(database),
-    proof: new VerifyStore(database),
+    verifyStore: new VerifyStore(database),
     undo: new UndoStore(database),
     target: importTarget(database, vault, quotaPerUnit),
     clock: systemClock,

@@ -101,7 +101,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   let sandbox: RunningSandbox | undefined;
   const runMaintenance = async (): Promise<void> => {
     await Promise.all([
-      video.sweep(),
+      video.maintain(),
       accounts.removeExpired(),
       deviceAuth.removeExpired(),
       plans.subscriptions.processExpirations(),
@@ -170,7 +170,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       metricsServer?.close();
       // Not before: who reconnects should find this process taken out of the balancing.
       notifications.close();
-      requests.tail.close();
+      requests.liveViews.close();
       await http.close(graceMs);
       foundation.forcedStop.abort();
       await chat.close();

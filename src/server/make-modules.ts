@@ -8,7 +8,7 @@ import { TokenStore } from './accounts/tokens/token-store.ts';
 import { makeArtifacts } from './artifacts/make.ts';
 import { makeBudgets } from './budgets/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/make.ts';
-import type { Lifecycles } from './channels/model-retirement.ts';
+import type { ModelLifecycles } from './channels/model-retirement.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
 import { makeEvents } from './events/make.ts';
 import type { Foundation } from './foundation.ts';
@@ -33,15 +33,15 @@ export type Modules = Awaited<ReturnType<typeof makeModules>>;
 export interface ModuleOverrides {
   /** Cost of new password hashes. */
   readonly passwordCost?: PasswordCost;
-  /** Takes the place of the SMTP server. */
+  /** Replaces the SMTP server. */
   readonly mailSender?: MailSender;
-  /** Takes the place of what is known of the vendors' models. */
-  readonly lifecycles?: Lifecycles;
+  /** Replaces the lifecycles of the vendors' models. */
+  readonly lifecycles?: ModelLifecycles;
 }
 
 /**
- * Creates every capability that needs no HTTP server, in the order of their dependencies: notices, money, device
- * sign-ins and plans before the accounts that use them, everything else after.
+ * Creates every capability that needs no HTTP server, in the order of their dependencies: notifications, the
+ * ledger, device sign-ins and plans before the accounts that use them, everything else after.
  */
 export async function makeModules(foundation: Foundation, { passwordCost, mailSender, lifecycles }: ModuleOverrides) {
   const { config, database, clock, log, rateLimits, outbound, metrics } = foundation;

@@ -14,7 +14,7 @@ const REVOKED_TOKEN_DAYS = 90;
 
 /**
  * Everything that is removed after a time, a line for each table. What has an end of its own (sessions, codes, refresh tokens,
- * counters) is swept by its capability, and the ledger is folded by the job that audits it.
+ * counters) is removed by its capability, and the ledger is compacted by the job that audits it.
  */
 export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
   const [tasks, notifications] = [new TaskDetailRemovalStore(database), new NotificationRetentionStore(database)];

@@ -79,7 +79,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
     const { app, studio } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
     // By the menu's skip link to the form, and along its fields to the button that names the price.
-    await press(page, page.getByRole('link', { name: app.skip }));
+    await press(page, page.getByRole('link', { name: app.skipToContent }));
     const model = page.getByRole('button', { name: starts(`${studio.model}: `) });
     await press(page, model);
     await page.getByRole('textbox', { name: studio.modelSearch }).and(page.locator(':focus')).waitFor();
@@ -103,7 +103,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
   it('makes an API key, finds its client and learns that the first call came', async () => {
     const { account, connect } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
-    await goTo(page, STRINGS.en.app.pages.tokens, '**/account/tokens');
+    await goTo(page, STRINGS.en.app.pages.apiKeys, '**/account/tokens');
     const make = page.getByRole('button', { name: account.apiKeys.make });
     await press(page, make.first());
     const dialog = page.getByRole('dialog');
@@ -147,7 +147,7 @@ describe('the main ways by keyboard and screen reader, in Chromium', {
       await lines.getByRole('columnheader', { name }).waitFor();
     await lines.getByRole('row', { name: new RegExp(`^${requests.total} [\\d.]+ credits$`) }).waitFor();
     await assertAccessible(page, 'a receipt');
-    await press(page, page.getByRole('main').getByRole('link', { name: requests.all }));
+    await press(page, page.getByRole('main').getByRole('link', { name: requests.allRequests }));
     await page.waitForURL('**/account/requests');
     await page.context().close();
   });

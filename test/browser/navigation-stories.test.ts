@@ -83,7 +83,7 @@ describe('finding the way in the console, in Chromium', { skip: chromiumPath ===
     await page.goto('/videos');
     await waitForContent(page);
     await page.route('**/api/**', (route) => route.abort('connectionrefused'));
-    await page.getByRole('navigation', { name: app.menu }).getByRole('link', { name: app.pages.tokens }).click();
+    await page.getByRole('navigation', { name: app.menu }).getByRole('link', { name: app.pages.apiKeys }).click();
     await page.getByRole('status').getByText(app.reconnecting).waitFor();
     await page.unroute('**/api/**');
     await page.getByRole('status').getByText(app.reconnecting).waitFor({ state: 'detached' });

@@ -96,7 +96,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
     await rows(page).first().waitFor();
     await page.goto('/account/receipts/task_of_nobody');
     await page.getByRole('alert').waitFor();
-    await page.getByRole('link', { name: requests.all }).first().click();
+    await page.getByRole('link', { name: requests.allRequests }).first().click();
     await page.getByRole('heading', { level: 1, name: app.pages.requests }).waitFor();
     await page.context().close();
   });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { Lifecycles } from '../../src/server/channels/model-retirement.ts';
+import type { ModelLifecycles } from '../../src/server/channels/model-retirement.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 /** Every host ends these models on this day. */
 const ENDING = new Set(['sandbox-chat', 'kling-v1', 'jimeng_v30', 'sora-2']);
-const lifecycles: Lifecycles = {
+const lifecycles: ModelLifecycles = {
   hostOf: () => 'host.example',
   of: (_vendor, model) =>
     ENDING.has(model)

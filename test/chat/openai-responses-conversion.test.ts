@@ -231,7 +231,7 @@ describe('Responses, converted', { concurrency: false }, () => {
       [response.status, response.model, response.output_text, response.tools?.length],
       ['completed', 'plain', 'Look:', 3],
     );
-    // A thought in the open goes back to where it came from.
+    // Reasoning sent as plain text goes back to the upstream it came from.
     const input = [{ role: 'user' as const, content: 'x' }, ...response.output];
     await openai.responses.create({ model: 'plain', input: input as OpenAI.Responses.ResponseInput, tools });
     const [, assistant] = sentTo(chat).messages;

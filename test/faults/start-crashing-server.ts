@@ -19,7 +19,7 @@ export interface CrashingServer {
   stop(): Promise<void>;
 }
 
-/** What the process does to itself when it reaches a named point of the money path for the `count`-th time. */
+/** What the process does to itself when it reaches a named fault point for the `count`-th time. */
 export interface CrashPlan {
   readonly at: string;
   readonly count: number;

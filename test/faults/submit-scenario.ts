@@ -7,7 +7,7 @@ import { PRICE } from '../chat/chat-fixture.ts';
 import type { SandboxService } from '../service-with-sandbox.ts';
 import type { openReadOnly } from './ledger-assertions.ts';
 
-/** Every named point of the money path. */
+/** Every named fault point. */
 export const FAULT_POINTS = [
   'after-reserve',
   'before-send',

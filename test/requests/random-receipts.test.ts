@@ -72,7 +72,7 @@ forEachDatabase((_name, open) => {
       const [rowOf, trailOf] = [new Map(rows.map((row) => [row.ref, row])), Map.groupBy(entries, ({ ref }) => ref)];
       return new ReceiptService({
         store: { findByRef: async (ref) => rowOf.get(ref), findByRequestId: async () => undefined },
-        ledger: { trail: async (ref) => trailOf.get(ref) ?? [] },
+        ledger: { entriesOf: async (ref) => trailOf.get(ref) ?? [] },
         tasks,
       });
     };

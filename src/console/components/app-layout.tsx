@@ -25,7 +25,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
   return (
     <>
       <Anchor href="#main" className="skip-link">
-        {t('skip')}
+        {t('skipToContent')}
       </Anchor>
       <header className={`app-header ${SCROLLBAR_SIDE}`}>
         <Group gap="xs" wrap="nowrap">

@@ -22,7 +22,7 @@ export function ErrorAlert({ error, retry }: { readonly error: unknown; readonly
           )}
           {known?.requestId !== undefined && known.status >= 500 ? (
             <Text size="xs" c="dimmed">
-              {t('quoteRequest')} <Code>{known.requestId}</Code>
+              {t('mentionRequestId')} <Code>{known.requestId}</Code>
             </Text>
           ) : null}
         </Group>

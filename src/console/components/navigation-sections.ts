@@ -58,7 +58,7 @@ export const USER_SECTIONS: readonly NavigationSection[] = [
     items: [
       { to: '/account/overview', label: 'overview', icon: IconChartBar },
       { to: '/account/requests', label: 'requests', icon: IconListSearch },
-      { to: '/account/tokens', label: 'tokens', icon: IconKey },
+      { to: '/account/tokens', label: 'apiKeys', icon: IconKey },
       { to: '/account/webhooks', label: 'webhooks', icon: IconWebhook },
       { to: '/account/devices', label: 'devices', icon: IconDeviceLaptop },
       { to: '/account/security', label: 'security', icon: IconShieldLock },
@@ -83,7 +83,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
     title: 'service',
     items: [
       { to: '/admin/overview', label: 'adminOverview', icon: IconGauge },
-      { to: '/admin/tasks', label: 'tasks', icon: IconListDetails },
+      { to: '/admin/tasks', label: 'allVideos', icon: IconListDetails },
       { to: '/admin/requests', label: 'requests', icon: IconListSearch },
       { to: '/admin/channels', label: 'channels', icon: IconPlugConnected },
       { to: '/admin/models', label: 'models', icon: IconTags },
@@ -99,7 +99,7 @@ export const ADMIN_SECTIONS: readonly NavigationSection[] = [
     ],
   },
   {
-    title: 'money',
+    title: 'plansAndCredits',
     items: [
       { to: '/admin/costs', label: 'costs', icon: IconChartBar },
       { to: '/admin/packages', label: 'adminPackages', icon: IconCreditCard },

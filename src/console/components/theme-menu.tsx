@@ -21,7 +21,7 @@ export default function ThemeMenu({ target }: { readonly target: ReactElement })
               fw={scheme === colorScheme ? 650 : 400}
               onClick={() => setColorScheme(scheme)}
             >
-              {t(`scheme.${scheme}`)}
+              {t(`colorScheme.${scheme}`)}
             </Menu.Item>
           );
         })}

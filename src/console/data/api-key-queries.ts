@@ -1,11 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import i18next from 'i18next';
-import * as lines from '../../contract/api-tokens.ts';
+import * as apiTokenEndpoints from '../../contract/api-tokens.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import { callApi } from './api-client.ts';
 
-type TokenSort = EndpointPart<typeof lines.listTokens, 'query'>['sort'];
+type TokenSort = EndpointPart<typeof apiTokenEndpoints.listTokens, 'query'>['sort'];
 
 export const PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 50;
@@ -15,7 +15,7 @@ export const apiKeysQuery = (page: number, sort?: string) =>
   queryOptions({
     queryKey: ['tokens', page, sort],
     queryFn: ({ signal }) =>
-      callApi(lines.listTokens, { query: { page: String(page), sort: sort as TokenSort } }, { signal }),
+      callApi(apiTokenEndpoints.listTokens, { query: { page: String(page), sort: sort as TokenSort } }, { signal }),
   });
 
 /** One key of the account, which may be on any page of the list. */
@@ -25,7 +25,7 @@ export const findApiKeyQuery = (id: number) =>
     queryFn: async ({ signal }) => {
       for (let page = 1; ; page += 1) {
         const query = { page: String(page), page_size: String(MAX_PAGE_SIZE) };
-        const { data } = await callApi(lines.listTokens, { query }, { signal });
+        const { data } = await callApi(apiTokenEndpoints.listTokens, { query }, { signal });
         const found = data.find((key) => key.id === id);
         if (found !== undefined) return found;
         if (data.length < MAX_PAGE_SIZE)
@@ -34,5 +34,5 @@ export const findApiKeyQuery = (id: number) =>
     },
   });
 
-export type ApiKey = EndpointPart<typeof lines.listTokens, 'response'>['data'][number];
-export type ApiKeyBody = EndpointPart<typeof lines.createToken, 'body'>;
+export type ApiKey = EndpointPart<typeof apiTokenEndpoints.listTokens, 'response'>['data'][number];
+export type ApiKeyBody = EndpointPart<typeof apiTokenEndpoints.createToken, 'body'>;

@@ -1,10 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import * as lines from '../../contract/notifications.ts';
+import * as notificationEndpoints from '../../contract/notifications.ts';
 import { callApi } from './api-client.ts';
 
-export type NotificationItemData = EndpointPart<typeof lines.listNotifications, 'response'>['data'][number];
-export type MailSettings = EndpointPart<typeof lines.getMailSettings, 'response'>['data'];
+export type NotificationItemData = EndpointPart<
+  typeof notificationEndpoints.listNotifications,
+  'response'
+>['data'][number];
+export type MailSettings = EndpointPart<typeof notificationEndpoints.getMailSettings, 'response'>['data'];
 
 export const NOTIFICATIONS_KEY = ['notifications'] as const;
 
@@ -13,7 +16,7 @@ export const notificationsQuery = (page: number, pageSize: number, onlyUnread: b
     queryKey: [...NOTIFICATIONS_KEY, 'list', page, pageSize, onlyUnread],
     queryFn: ({ signal }) =>
       callApi(
-        lines.listNotifications,
+        notificationEndpoints.listNotifications,
         { query: { page: String(page), page_size: String(pageSize), status: onlyUnread ? 'unread' : undefined } },
         { signal },
       ),
@@ -21,21 +24,21 @@ export const notificationsQuery = (page: number, pageSize: number, onlyUnread: b
 
 export const unreadCountQuery = queryOptions({
   queryKey: [...NOTIFICATIONS_KEY, 'unread'],
-  queryFn: async ({ signal }) => (await callApi(lines.countUnread, { query: {} }, { signal })).data,
+  queryFn: async ({ signal }) => (await callApi(notificationEndpoints.countUnread, { query: {} }, { signal })).data,
 });
 
 export const preferencesQuery = queryOptions({
   queryKey: ['preferences'],
-  queryFn: async ({ signal }) => (await callApi(lines.getPreferences, {}, { signal })).data,
+  queryFn: async ({ signal }) => (await callApi(notificationEndpoints.getPreferences, {}, { signal })).data,
 });
 
 export const mailSettingsQuery = queryOptions({
   queryKey: ['mail-settings'],
-  queryFn: async ({ signal }) => (await callApi(lines.getMailSettings, {}, { signal })).data,
+  queryFn: async ({ signal }) => (await callApi(notificationEndpoints.getMailSettings, {}, { signal })).data,
 });
 
-export const markRead = (id: number) => callApi(lines.markRead, { params: { id: String(id) } });
-export const markAllRead = () => callApi(lines.markAllRead, { query: {} });
+export const markRead = (id: number) => callApi(notificationEndpoints.markRead, { params: { id: String(id) } });
+export const markAllRead = () => callApi(notificationEndpoints.markAllRead, { query: {} });
 
 /** Where a notification leads; what it names by number is found by its kind. Undefined: nowhere. */
 export function notificationPath({ target_url, related_id, type }: NotificationItemData): string | undefined {

@@ -42,7 +42,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['A wallet holds at most #', '余额最多为 #'],
   ['# must be in the future', '# 须为将来的时间'],
   ['Streams are sent as events: alt must be sse', '流以事件发送：alt 须为 sse'],
-  ['# cannot be said to the upstream of this model', '该模型的上游无法表达 #'],
+  ['# cannot be expressed for the upstream of this model', '该模型的上游无法表达 #'],
   ['# has no call it belongs to', '# 没有对应的调用'],
   ['# has more than # texts', '# 超过 # 个文本'],
   ['# must be a number', '# 须为数字'],

@@ -64,7 +64,7 @@ describe('what is stored of credentials', () => {
       assert.ok(await store.find(2));
     });
 
-    it('a half login counts attempts until its end, and is used once', async () => {
+    it('a pending login counts attempts until its end, and is used once', async () => {
       const { database, run } = await start();
       const store = new PendingLoginStore(database);
       const pending = { user_id: 1, purpose: 'login', subject: 's', created_at: 0, expires_at: 100 };

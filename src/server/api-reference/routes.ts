@@ -1,4 +1,4 @@
-import * as lines from '../../contract/api-reference.ts';
+import * as apiReferenceEndpoints from '../../contract/api-reference.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toReferencePage } from './html-page.ts';
@@ -17,17 +17,17 @@ export function addReferenceRoutes(
 ): void {
   let file: string | undefined;
   let page: { readonly siteName: string; readonly text: string } | undefined;
-  routes.add(lines.openApiFile, async ({ reply }) => {
+  routes.add(apiReferenceEndpoints.openApiFile, async ({ reply }) => {
     file ??= JSON.stringify(toOpenApi(routes.endpoints, about));
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(file);
   });
-  routes.add(lines.referenceMarkdown, async ({ reply }) =>
+  routes.add(apiReferenceEndpoints.referenceMarkdown, async ({ reply }) =>
     reply.type('text/markdown; charset=utf-8').send(toReferenceMarkdown(routes.endpoints, about.version)),
   );
-  routes.add(lines.llmsText, async ({ reply }) =>
+  routes.add(apiReferenceEndpoints.llmsText, async ({ reply }) =>
     reply.type('text/plain; charset=utf-8').send(toLlmsText(about.baseUrl)),
   );
-  routes.add(lines.referencePage, async ({ reply }) => {
+  routes.add(apiReferenceEndpoints.referencePage, async ({ reply }) => {
     const { siteName } = about.site;
     if (page?.siteName !== siteName)
       page = { siteName, text: toReferencePage(routes.endpoints, about.version, siteName) };

@@ -1,4 +1,4 @@
-/** How long a success of another account speaks for a channel, milliseconds. */
+/** How long a success of another account is evidence that a channel works, milliseconds. */
 const VALID_MS = 60_000;
 
 /**

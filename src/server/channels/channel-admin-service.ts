@@ -18,9 +18,9 @@ import {
   type ChannelConnection,
   decryptConnection,
   decryptCredentials,
+  decryptOr,
   encryptConnection,
   encryptCredentials,
-  ifUnsealed,
 } from './credential-encryption.ts';
 import {
   type CredentialList,
@@ -213,11 +213,11 @@ export class ChannelAdminService {
   }
 
   #credentials(row: ChannelRow): CredentialList {
-    return ifUnsealed(() => decryptCredentials(this.#dependencies.vault, row), NO_CREDENTIALS);
+    return decryptOr(() => decryptCredentials(this.#dependencies.vault, row), NO_CREDENTIALS);
   }
 
   #connection(row: ChannelRow): ChannelConnection {
-    return ifUnsealed(() => decryptConnection(this.#dependencies.vault, row), {});
+    return decryptOr(() => decryptConnection(this.#dependencies.vault, row), {});
   }
 
   #baseUrl(vendor: ChannelVendor, text: string, options: Channel['options']): string {

@@ -1,5 +1,5 @@
 import { accountKey, type ChannelAccount } from '../upstreams/channel-account.ts';
-import { drawFor, type Weighted, weightedOrder } from './weighted-order.ts';
+import { stableRandomFor, type Weighted, weightedOrder } from './weighted-order.ts';
 
 /** How much of its fair share of the calls in flight a channel takes before others take the next ones. */
 const BOUND = 1.25;
@@ -27,7 +27,7 @@ export class ChannelLoad {
 
   /** The order for calls that should meet the same channel; those with more than their share of the calls come last in their priority. */
   orderFor<T extends Loaded>(key: string, channels: readonly T[]): readonly T[] {
-    const ordered = weightedOrder(channels, (account) => drawFor(key, keyOf(account)));
+    const ordered = weightedOrder(channels, (account) => stableRandomFor(key, keyOf(account)));
     if (ordered.every((account) => this.#callsOn(account) < MIN_BOUND)) return ordered;
     const isLoaded = new Map(ordered.map((channel) => [channel, this.#isLoaded(channel, ordered)]));
     return ordered.toSorted((a, b) => b.priority - a.priority || Number(isLoaded.get(a)) - Number(isLoaded.get(b)));

@@ -60,7 +60,7 @@ describe('health of a channel', () => {
     assert.equal(fitness('another'), 'closed');
   });
 
-  it('rests by a failing half although successes come between', () => {
+  it('opens when half of the calls fail although successes come between', () => {
     const { learn, fitness } = ward();
     for (let i = 0; i < 6; i++) {
       learn('capacity');
@@ -95,7 +95,7 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'closed', 'the past is forgotten');
   });
 
-  it('rests twice as long after each failed trial, up to a bound', () => {
+  it('stays open twice as long after each failed trial, up to a limit', () => {
     const { learn, fitness, pass } = ward();
     for (let i = 0; i < 5; i++) learn('capacity');
     for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
@@ -116,7 +116,7 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'halfOpen');
   });
 
-  it('rests at once and longer, whole, when its account is refused', () => {
+  it('opens at once and longer, for all models, when its account is refused', () => {
     for (const outcome of ['auth', 'billing'] as const) {
       const { learn, fitness, pass, view } = ward();
       assert.equal(learn(outcome), true);
@@ -171,7 +171,7 @@ describe('health of a channel', () => {
     }
   });
 
-  it('rests when calls of a second account fail too, or none of another has succeeded for a minute', () => {
+  it('opens when calls of a second account fail too, or none of another has succeeded for a minute', () => {
     const ofTwo = ward();
     ofTwo.learn('ok', { userId: 1 });
     assert.equal(ofTwo.learn('auth', { userId: 2 }), false);
@@ -187,7 +187,7 @@ describe('health of a channel', () => {
     assert.equal(ofOne.learn('auth', { userId: 1 }), true);
   });
 
-  it('rests for a limit of the vendor, whoever reaches it', () => {
+  it('opens for a limit of the vendor, whichever account reaches it', () => {
     const { learn, fitness } = ward();
     learn('ok', { userId: 1 });
     learn('rate', { userId: 2, retryAfterMs: 20 * SECOND });

@@ -30,10 +30,10 @@ export const decryptConnection = (
   row: { readonly id: number; readonly connection: string | null },
 ): ChannelConnection => (row.connection === null ? {} : JSON.parse(vault.open(row.connection, connectionCell(row.id))));
 
-/** What is sealed, or the other value where the master key does not open it. */
-export function ifUnsealed<T extends object>(open: () => T, otherwise: T): T {
+/** What is decrypted, or the other value where the master key does not decrypt it. */
+export function decryptOr<T extends object>(decrypt: () => T, otherwise: T): T {
   try {
-    return open();
+    return decrypt();
   } catch (error) {
     if (error instanceof UnsealError) return otherwise;
     throw error;

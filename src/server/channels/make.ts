@@ -9,7 +9,7 @@ import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
 import { CircuitStore } from './circuit-store.ts';
-import type { Lifecycles } from './model-retirement.ts';
+import type { ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices, type RetirementNoticesDependencies } from './model-retirement-notices.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ChannelService } from './service.ts';
@@ -26,7 +26,7 @@ export interface ChannelsDependencies {
   readonly metrics: Pick<Metrics, 'recordUpstreamCall'>;
   /** Simulated vendors are served: their channels may be on loopback. */
   readonly sandbox: boolean;
-  readonly lifecycles: Lifecycles;
+  readonly lifecycles: ModelLifecycles;
 }
 
 /** The accounts at vendors: what others may hold of them. */

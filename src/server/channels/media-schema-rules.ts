@@ -34,7 +34,7 @@ const PROTOTYPE_PATH = /(?:^|\.)(?:__proto__|prototype|constructor)(?:\.|$)/;
  *
  * @throws AppError `invalid_request` that names the place
  */
-export function assertInputSchema(schema: Schema): void {
+export function assertMediaSchema(schema: Schema): void {
   if (Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES)
     throw invalidSchema('', `is larger than ${MAX_BYTES / 1024} KB`);
   if (schema.type !== 'object') throw invalidSchema('', 'must have the type object, since it describes a body');

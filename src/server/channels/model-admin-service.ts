@@ -9,7 +9,7 @@ import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Trx } from '../tables.ts';
 import type { ChannelVendor } from './channel-directory.ts';
-import { assertInputSchema } from './media-schema-rules.ts';
+import { assertMediaSchema } from './media-schema-rules.ts';
 import { parsePrice } from './price-parser.ts';
 import type { ChannelStore, ModelRow } from './store.ts';
 
@@ -187,7 +187,7 @@ function assertConsistent(row: ModelRow, target: ModelRow | undefined): void {
 /** Checks a media schema, outside of any transaction as this takes its time. */
 function toSchemaText(schema: NewModel['input_schema']): string | null {
   if (schema === undefined || schema === null) return null;
-  assertInputSchema(schema);
+  assertMediaSchema(schema);
   return JSON.stringify(schema);
 }
 

@@ -8,7 +8,7 @@ import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { CircuitStore } from './circuit-store.ts';
-import { isNotDearer, type Lifecycles } from './model-retirement.ts';
+import { isNotDearer, type ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices } from './model-retirement-notices.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, seedModels } from './seeding.ts';
@@ -18,7 +18,7 @@ import { ChannelStore } from './store.ts';
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };
 const seed = (id: string, price = PRICE) => ({ id, vendor: 'vidu', kind: 'video', price }) as const;
-const lifecycles: Lifecycles = {
+const lifecycles: ModelLifecycles = {
   hostOf: ({ baseUrl }) => new URL(baseUrl).host,
   of: (_vendor, model) =>
     model !== 'old' && model !== 'rumoured'

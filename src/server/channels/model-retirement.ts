@@ -2,19 +2,19 @@ import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import type { ModelLifecycle } from '../vendors/adapter.ts';
 import type { Channel, ResolvedModel, Retirement } from './channel-directory.ts';
 
-/** What is known of the vendors' models, and on which host a channel calls them. */
-export interface Lifecycles {
+/** Lifecycles of the vendors' models (retirement dates and successors), and the host on which a channel calls them. */
+export interface ModelLifecycles {
   of(vendor: string, model: string): readonly ModelLifecycle[];
   hostOf(channel: Pick<Channel, 'vendor' | 'baseUrl' | 'credentials'>): string;
 }
 
 const startOf = (date: string): number => Date.parse(`${date}T00:00:00Z`);
 
-/** What is known of a model on the host of a channel, confirmed or not. */
-export function endOn(
+/** The announced end of a model on the host of a channel, confirmed or not. */
+export function endOfModelOnHost(
   { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
   channel: Channel,
-  lifecycles: Lifecycles,
+  lifecycles: ModelLifecycles,
 ): ModelLifecycle | undefined {
   const known = lifecycles.of(vendor, channel.modelMapping?.[target] ?? target);
   if (known.length === 0) return undefined;
@@ -23,12 +23,12 @@ export function endOn(
 }
 
 /** The end of a model on the host of a channel; other hosts may serve the same name on. An end nobody has confirmed is none. */
-export function retirementOn(
+export function retirementOnHost(
   { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
   channel: Channel,
-  lifecycles: Lifecycles,
+  lifecycles: ModelLifecycles,
 ): Retirement | undefined {
-  const end = endOn({ vendor, target }, channel, lifecycles);
+  const end = endOfModelOnHost({ vendor, target }, channel, lifecycles);
   if (end?.retiresOn === undefined || end.confirmedOn === null) return undefined;
   return { at: startOf(end.retiresOn), knownSince: startOf(end.checkedOn), successor: end.successor };
 }
@@ -41,9 +41,9 @@ export interface EndingModel {
   readonly confirmedOn: string | null;
 }
 
-export const endingModels = (channel: Channel, lifecycles: Lifecycles): readonly EndingModel[] =>
+export const endingModels = (channel: Channel, lifecycles: ModelLifecycles): readonly EndingModel[] =>
   channel.models.flatMap((model) => {
-    const end = endOn({ vendor: channel.vendor, target: model }, channel, lifecycles);
+    const end = endOfModelOnHost({ vendor: channel.vendor, target: model }, channel, lifecycles);
     if (end?.retiresOn === undefined) return [];
     return [{ model, retiresOn: end.retiresOn, successor: end.successor, confirmedOn: end.confirmedOn }];
   });
@@ -52,11 +52,11 @@ export const endingModels = (channel: Channel, lifecycles: Lifecycles): readonly
 export function retirementOf(
   model: Pick<ResolvedModel, 'vendor' | 'target'>,
   serving: readonly Channel[],
-  lifecycles: Lifecycles,
+  lifecycles: ModelLifecycles,
 ): Retirement | undefined {
   let last: Retirement | undefined;
   for (const channel of serving) {
-    const end = retirementOn(model, channel, lifecycles);
+    const end = retirementOnHost(model, channel, lifecycles);
     if (end === undefined) return undefined;
     if (last === undefined || end.at > last.at) last = end;
   }

@@ -17,7 +17,7 @@ const SIGNAL_CHANNEL = 'channel_circuits';
 
 /**
  * The circuits of all processes on one database. Calls are counted by each process for itself, in memory; a circuit that one opens
- * or closes is written down, and the others are told to read it. So a channel that rests does so everywhere, also after a
+ * or closes is written down, and the others are told to read it. So a circuit that is open is open everywhere, also after a
  * restart, and one process at a time tries whether it works again.
  */
 export class ReplicatedCircuitBreakers {

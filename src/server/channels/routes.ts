@@ -1,4 +1,4 @@
-import * as lines from '../../contract/model-catalog.ts';
+import * as modelEndpoints from '../../contract/model-catalog.ts';
 import { ok } from '../../contract/schemas.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { FindPlanTerms } from '../plans/plan-terms.ts';
@@ -54,7 +54,7 @@ function addModelRoutes(
   routes: RouteRegistry,
   { channels, vendors, allowances, findPlanTerms }: ModelRouteDependencies,
 ): void {
-  routes.add(lines.listUsableModels, async ({ query, caller }) => {
+  routes.add(modelEndpoints.listUsableModels, async ({ query, caller }) => {
     const [catalog, permitted, terms] = await Promise.all([
       channels.catalog(),
       allowances.permittedModels(caller.userId),

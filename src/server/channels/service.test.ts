@@ -189,7 +189,7 @@ describe('channels and models', () => {
       assert.equal((await find(service)).length, 2);
     });
 
-    it('rests on every replica once one has opened its circuit, also after a restart, and is tried by one of them', async () => {
+    it('is not used on any replica once one has opened its circuit, also after a restart, and is tried by one of them', async () => {
       const { clock, replica, find, parts, store } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
       const [one, other] = [replica(), replica()];

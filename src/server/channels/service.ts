@@ -22,13 +22,13 @@ import {
   type EndingModel,
   endingModels,
   isNotDearer,
-  type Lifecycles,
+  type ModelLifecycles,
   retirementOf,
-  retirementOn,
+  retirementOnHost,
 } from './model-retirement.ts';
 import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import type { ChannelErrorRow, ChannelStore } from './store.ts';
-import { spreadAttempts, weightedOrder } from './weighted-order.ts';
+import { putAnotherChannelThird, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelStore;
@@ -45,7 +45,7 @@ export interface ChannelServiceDependencies {
   /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
   readonly sandbox?: boolean | undefined;
   /** What is known of the vendors' models; default: nothing. */
-  readonly lifecycles?: Lifecycles | undefined;
+  readonly lifecycles?: ModelLifecycles | undefined;
   /** In [0, 1); default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -163,7 +163,7 @@ export class ChannelService implements ChannelDirectory {
     const askable = available.length === 0 ? serving : available;
     const key = askable.length < 2 ? undefined : affinity?.();
     const order = key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable);
-    const ordered = spreadAttempts(order);
+    const ordered = putAnotherChannelThird(order);
     // The first one is called for certain: if its circuit is half open, this is its one trial call.
     const first = ordered[0];
     const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);
@@ -173,7 +173,7 @@ export class ChannelService implements ChannelDirectory {
 
   #hasEndedOn(model: ResolvedModel, channel: Channel, now: number): boolean {
     const { lifecycles } = this.#dependencies;
-    const end = lifecycles && retirementOn(model, channel, lifecycles);
+    const end = lifecycles && retirementOnHost(model, channel, lifecycles);
     return end !== undefined && end.at <= now;
   }
 

@@ -1,4 +1,4 @@
-import * as lines from '../../contract/chat.ts';
+import * as chatEndpoints from '../../contract/chat.ts';
 import { asObject } from '../../contract/is-object.ts';
 import { type Dialect, listOf, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
 
@@ -11,11 +11,11 @@ function textOfBlock(block: unknown): string {
 }
 
 /** Anthropic's Messages (docs.claude.com/en/api/messages, and messages-streaming for the events). */
-export const MESSAGES: Dialect = {
+export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
   vendor: 'anthropic',
   path: '/v1/messages',
-  body: lines.messages.body,
-  count: { path: () => lines.countMessageTokens.path, key: 'input_tokens' },
+  body: chatEndpoints.messages.body,
+  count: { path: () => chatEndpoints.countMessageTokens.path, key: 'input_tokens' },
   maxTokensKeys: ['max_tokens'],
   defaultMaxTokens: 4_096,
   hasChoiceCount: false,
@@ -23,7 +23,7 @@ export const MESSAGES: Dialect = {
   promptKey: 'messages',
   resultKey: 'content',
   // Features in beta are asked for by header, and change what the body may hold.
-  passedHeaders: ['anthropic-version', 'anthropic-beta'],
+  forwardedHeaders: ['anthropic-version', 'anthropic-beta'],
   idHeader: 'request-id',
   usageMarkers: ['"usage":{', '"usage": {'],
   // `message_start` has the input and the kinds of cache writes, `message_delta` the output and not all of the rest.

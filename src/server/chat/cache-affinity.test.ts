@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ChannelLoad, MIN_BOUND } from '../channels/channel-load.ts';
-import { MESSAGES } from './anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { cacheAffinity } from './cache-affinity.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
-import { GENERATE } from './gemini-dialect.ts';
-import { CHAT, EMBEDDINGS, RESPONSES } from './openai-dialects.ts';
+import { GEMINI_DIALECT } from './gemini-dialect.ts';
+import { CHAT_DIALECT, EMBEDDINGS_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
 
 const parse = (dialect: Dialect, body: object) => parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body);
 const affinityOf = (dialect: Dialect, body: object) => cacheAffinity(parse(dialect, { model: 'm', ...body }));
@@ -84,13 +84,14 @@ function hitRate(turns: readonly Turn[], pick: (turn: Turn) => number): number {
 describe('affinity to prompt caches', () => {
   test('a fleet of three hits its caches nearly as often as one channel, in each dialect', () => {
     const dialects = {
-      messages: (system: string, said: readonly string[]) => affinityOf(MESSAGES, { system, messages: said.map(user) }),
+      messages: (system: string, said: readonly string[]) =>
+        affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system, messages: said.map(user) }),
       chat: (system: string, said: readonly string[]) =>
-        affinityOf(CHAT, { messages: [{ role: 'system', content: system }, ...said.map(user)] }),
+        affinityOf(CHAT_DIALECT, { messages: [{ role: 'system', content: system }, ...said.map(user)] }),
       responses: (system: string, said: readonly string[]) =>
-        affinityOf(RESPONSES, { instructions: system, input: said.map(user) }),
+        affinityOf(RESPONSES_DIALECT, { instructions: system, input: said.map(user) }),
       gemini: (system: string, said: readonly string[]) =>
-        affinityOf(GENERATE, {
+        affinityOf(GEMINI_DIALECT, {
           systemInstruction: { parts: [{ text: system }] },
           contents: said.map((text) => ({ role: 'user', parts: [{ text }] })),
         }),
@@ -109,7 +110,7 @@ describe('affinity to prompt caches', () => {
 
   test('under load no channel has much more than its share, and the caches are still hit', () => {
     const keyOf = (system: string, said: readonly string[]) =>
-      affinityOf(MESSAGES, { system, messages: said.map(user) });
+      affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system, messages: said.map(user) });
     const turns = conversations(400, 2, 20, keyOf);
     const one = hitRate(turns, () => 1);
     const fleet = loadedFleet(15);
@@ -132,7 +133,7 @@ describe('affinity to prompt caches', () => {
     assert.equal(channelFor('shared', FLEET, load), channelFor('shared'), 'when they have ended it goes home again');
   });
 
-  test('a channel that dies moves only its own calls, and those that come back meet it again', () => {
+  test('a channel that becomes unavailable moves only its own calls, and they return to it when it is back', () => {
     const keys = Array.from({ length: 300 }, (_, index) => `key ${index}`);
     const alive = FLEET.filter(({ id }) => id !== 2);
     for (const key of keys) {
@@ -146,11 +147,11 @@ describe('affinity to prompt caches', () => {
   test('a caller that groups its calls itself is heeded; what is not cached goes anywhere', () => {
     const grouped = { prompt_cache_key: 'session' };
     assert.equal(
-      affinityOf(RESPONSES, { ...grouped, input: 'a' }),
-      affinityOf(RESPONSES, { ...grouped, input: long('other') }),
+      affinityOf(RESPONSES_DIALECT, { ...grouped, input: 'a' }),
+      affinityOf(RESPONSES_DIALECT, { ...grouped, input: long('other') }),
     );
-    assert.equal(affinityOf(CHAT, { messages: [user('short')] }), undefined);
-    assert.equal(affinityOf(EMBEDDINGS, { input: long('x') }), undefined);
+    assert.equal(affinityOf(CHAT_DIALECT, { messages: [user('short')] }), undefined);
+    assert.equal(affinityOf(EMBEDDINGS_DIALECT, { input: long('x') }), undefined);
   });
 
   test('markers that move and notes that differ from call to call change nothing', () => {
@@ -158,13 +159,13 @@ describe('affinity to prompt caches', () => {
     const marked = { type: 'text', text, cache_control: { type: 'ephemeral' } };
     const note = (cch: number) => ({ type: 'text', text: `x-anthropic-billing-header: cch=${cch}` });
     assert.equal(
-      affinityOf(MESSAGES, { system: [note(1), marked], messages: [user('a')] }),
-      affinityOf(MESSAGES, { system: [note(2), { type: 'text', text }], messages: [user('b')] }),
+      affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system: [note(1), marked], messages: [user('a')] }),
+      affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system: [note(2), { type: 'text', text }], messages: [user('b')] }),
     );
     const tools = [{ name: 'one', input_schema: {} }];
     assert.notEqual(
-      affinityOf(MESSAGES, { system: text, messages: [user('a')] }),
-      affinityOf(MESSAGES, { system: text, messages: [user('a')], tools }),
+      affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system: text, messages: [user('a')] }),
+      affinityOf(ANTHROPIC_MESSAGES_DIALECT, { system: text, messages: [user('a')], tools }),
     );
   });
 });

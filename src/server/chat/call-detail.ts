@@ -5,7 +5,7 @@ import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { EMBEDDINGS } from './openai-dialects.ts';
+import { EMBEDDINGS_DIALECT } from './openai-dialects.ts';
 import { isPerImagePrice, type PerImagePrice, perImageFacts } from './per-image-price.ts';
 
 /** Where a call comes from and what it is for. */
@@ -27,7 +27,7 @@ export interface CallEnd {
 }
 
 const kindOf = ({ dialect }: Pick<ChatRequest, 'dialect'>, { kind }: Pick<ResolvedModel, 'kind'>): RequestKind =>
-  kind === 'chat' && dialect === EMBEDDINGS ? 'embeddings' : kind;
+  kind === 'chat' && dialect === EMBEDDINGS_DIALECT ? 'embeddings' : kind;
 
 /** What the request log keeps. */
 export const toCallDetail = (

@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import { isAppError } from '../platform/errors.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT, IMAGES } from './openai-dialects.ts';
+import { CHAT_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';
 
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
-const chat = (rest: string) => read(CHAT, `{"model":"m","messages":[{}]${rest}}`);
+const chat = (rest: string) => read(CHAT_DIALECT, `{"model":"m","messages":[{}]${rest}}`);
 
 describe('what is set aside for a call', () => {
-  it('goes by the largest bound named, whichever of them the upstream heeds', () => {
+  it('is computed for the largest limit given, whichever the upstream applies', () => {
     assert.equal(chat(',"max_completion_tokens":1,"max_tokens":50000').maxOutputTokens, 50_000);
     assert.equal(chat(',"max_completion_tokens":700,"max_tokens":null').maxOutputTokens, 700);
     assert.equal(chat(',"max_tokens":7,"n":3').maxOutputTokens, 21);
@@ -17,7 +17,7 @@ describe('what is set aside for a call', () => {
     assert.equal(chat(',"max_tokens":0').maxOutputTokens, 4_096, 'upstreams take 0 as no bound');
     assert.equal(chat(',"max_tokens":0,"max_completion_tokens":5').maxOutputTokens, 5);
     assert.equal(
-      read(IMAGES, '{"model":"m","prompt":"a cat","n":2}').maxOutputTokens,
+      read(IMAGES_DIALECT, '{"model":"m","prompt":"a cat","n":2}').maxOutputTokens,
       8_192,
       'pictures may be paid by tokens',
     );
@@ -35,7 +35,7 @@ describe('what is set aside for a call', () => {
   it('and by names that mean the same to every reader', () => {
     for (const twice of ['"size":"1024x1024","Size":"4096x4096"', '"quality":"low","quality":"high"'])
       assert.throws(
-        () => read(IMAGES, `{"model":"m","prompt":"a cat",${twice}}`),
+        () => read(IMAGES_DIALECT, `{"model":"m","prompt":"a cat",${twice}}`),
         (error) => isAppError(error, 'invalid_request'),
         twice,
       );

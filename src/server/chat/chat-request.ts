@@ -28,7 +28,7 @@ export interface ChatRequest {
   /** Tokens the prompt has at most, pictures by a usual size. */
   readonly estimatedPromptTokens: number;
   /** The caller's headers that an upstream of the same dialect gets as they are. */
-  readonly passedHeaders: Readonly<Record<string, string>> | undefined;
+  readonly forwardedHeaders: Readonly<Record<string, string>> | undefined;
   /** Options the table of `option-rules.ts` has a rule for. */
   readonly governedOptions: readonly GovernedOption[];
 }
@@ -77,7 +77,7 @@ export function parseChatRequest(
     thinkingBudget: findThinkingBudget(body),
     maxOutputTokens: (requestedLimit > 0 ? requestedLimit : dialect.defaultMaxTokens) * choiceCount,
     estimatedPromptTokens: boundPromptTokens(bytes.length, contents, governedOptions),
-    passedHeaders: pickHeaders(dialect.passedHeaders, headers),
+    forwardedHeaders: pickHeaders(dialect.forwardedHeaders, headers),
     governedOptions,
   };
 }

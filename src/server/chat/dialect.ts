@@ -33,7 +33,7 @@ export interface Dialect {
   /** The member that a valid response has in place of it when the question was refused. */
   readonly refusalKey?: string;
   /** The caller's headers that an upstream of the same dialect gets as they are, in lower case. */
-  readonly passedHeaders: readonly string[];
+  readonly forwardedHeaders: readonly string[];
   /** The response header that the dialect's clients read the id of a request from, beside `x-request-id`. */
   readonly idHeader: string | undefined;
   /** How the member with the figures begins in the bytes of an event; null there does not count. */

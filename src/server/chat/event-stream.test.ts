@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { arbitraryMutatedJson } from '../../../test/arbitrary-mutated-json.ts';
 import { EventStream } from './event-stream.ts';
-import { CHAT } from './openai-dialects.ts';
+import { CHAT_DIALECT } from './openai-dialects.ts';
 
 const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
@@ -29,12 +29,12 @@ test('events pass unchanged and in order however the bytes arrive, and only what
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 20 }), cuts, (words, sizes) => {
       const spoken = words.map((each) => event(word(each))).join('');
-      const hidden = new EventStream(CHAT, true);
+      const hidden = new EventStream(CHAT_DIALECT, true);
       assert.equal(passed(hidden, `${spoken}${event(USAGE)}data: [DONE]\n\n`, sizes), `${spoken}data: [DONE]\n\n`);
       assert.deepEqual(hidden.usage, { promptTokens: 3, completionTokens: 4, reasoningTokens: 0 });
       assert.equal(hidden.complete, true);
       assert.equal(hidden.text(), words.join(''));
-      const shown = new EventStream(CHAT, false);
+      const shown = new EventStream(CHAT_DIALECT, false);
       const whole = `: a comment\n\n${spoken.replaceAll('\n\n', '\r\n\r\n')}${event(USAGE)}data: [DONE]\n\n`;
       assert.equal(passed(shown, whole, sizes), whole);
       assert.deepEqual(shown.usage, { promptTokens: 3, completionTokens: 4, reasoningTokens: 0 });
@@ -52,7 +52,7 @@ test('no event says usage: null to who did not ask for usage, however it is writ
         const member = nothing[index % nothing.length];
         return index % 2 === 0 ? json.replace(/}$/, `,${member}}`) : json.replace(/^{/, `{${member},`);
       });
-      const stream = new EventStream(CHAT, true);
+      const stream = new EventStream(CHAT_DIALECT, true);
       const events = written.map((json) => `data: ${json}\n\n`).join('');
       assert.equal(passed(stream, events, sizes), plain.map((json) => `data: ${json}\n\n`).join(''));
       assert.equal(stream.text(), said.join(''));
@@ -64,7 +64,7 @@ test('nothing passes from an error on, and its text is not charged', () => {
   fc.assert(
     fc.property(fc.nat(8), cuts, (before, sizes) => {
       const spoken = Array.from({ length: before }, (_, index) => event(word(`w${index}`))).join('');
-      const stream = new EventStream(CHAT, true);
+      const stream = new EventStream(CHAT_DIALECT, true);
       const bytes = Buffer.from(`${spoken}${event({ error: { message: 'secret', code: 500 } })}${event(word('late'))}`);
       let out = '';
       for (let at = 0, turn = 0; at < bytes.length && stream.error === undefined; turn++) {
@@ -86,7 +86,7 @@ test('whatever an upstream sends, nothing breaks and no figure is one that canno
       fc.array(arbitraryMutatedJson([word('a'), USAGE, { error: { message: 'x' } }]), { maxLength: 8 }),
       cuts,
       (values, sizes) => {
-        const stream = new EventStream(CHAT, true);
+        const stream = new EventStream(CHAT_DIALECT, true);
         passed(stream, values.map(event).join(''), sizes);
         assert.equal(typeof stream.text(), 'string');
         for (const figure of Object.values(stream.usage ?? {}))

@@ -1,4 +1,4 @@
-import * as lines from '../../contract/chat.ts';
+import * as chatEndpoints from '../../contract/chat.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, textOf } from './dialect.ts';
 
@@ -17,12 +17,12 @@ const extractText = ({ candidates }: UntrustedObject): string =>
     .join('');
 
 /** Google's generateContent (ai.google.dev/api/generate-content). Model and streaming are in the path, not in the body. */
-export const GENERATE: Dialect = {
+export const GEMINI_DIALECT: Dialect = {
   vendor: 'gemini',
   path: PATH,
   upstreamPath: (model, stream) =>
     `${PATH}/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-  body: lines.geminiModelCall.body,
+  body: chatEndpoints.geminiModelCall.body,
   count: { path: (model) => `${PATH}/${encodeURIComponent(model)}:countTokens`, key: 'totalTokens' },
   limitContainer: 'generationConfig',
   maxTokensKeys: ['maxOutputTokens'],
@@ -33,7 +33,7 @@ export const GENERATE: Dialect = {
   resultKey: 'candidates',
   // A question that is refused gets no candidates, but is still a response with usage.
   refusalKey: 'promptFeedback',
-  passedHeaders: [],
+  forwardedHeaders: [],
   idHeader: undefined,
   usageMarkers: ['"usageMetadata":{', '"usageMetadata": {'],
   mergesUsage: false,

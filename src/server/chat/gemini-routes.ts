@@ -1,10 +1,10 @@
-import * as lines from '../../contract/chat.ts';
+import * as chatEndpoints from '../../contract/chat.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import type { FastPathCall } from './fast-path-call.ts';
-import { GENERATE } from './gemini-dialect.ts';
+import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import type { Relay } from './relay.ts';
 import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
@@ -13,20 +13,20 @@ export function addGeminiRoutes(
   { routes, fastPathTools }: Pick<HttpServer, 'routes' | 'fastPathTools'>,
   { relay, counter }: { readonly relay: Relay; readonly counter: TokenCounter },
 ): void {
-  for (const line of [lines.geminiModelCall, lines.geminiModelCallV1]) {
+  for (const line of [chatEndpoints.geminiModelCall, chatEndpoints.geminiModelCallV1]) {
     routes.add(line, async ({ body, params, query, caller, request, reply }) => {
       const { model, method } = splitGeminiCall(params.model);
       const stream = method === 'streamGenerateContent';
       if (stream && query.alt !== 'sse') throw invalidRequest('Streams are sent as events: alt must be sse.', 'alt');
       const bytes = request.takeRawBody() ?? Buffer.alloc(0);
-      const ask = parseChatRequest(GENERATE, bytes, body, { headers: request.headers, model, stream });
+      const ask = parseChatRequest(GEMINI_DIALECT, bytes, body, { headers: request.headers, model, stream });
       if (method === 'countTokens') {
         const { tokens, source } = await counter.count(caller, ask);
         return reply.header(COUNT_SOURCE_HEADER, source).send({ totalTokens: tokens });
       }
       const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
       reply.hijack();
-      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, GENERATE));
+      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, GEMINI_DIALECT));
       return reply;
     });
   }
@@ -40,8 +40,8 @@ export function parsePlainGeminiCall(url: string): FastPathCall | undefined {
   const found = PLAIN_CALL.exec(url);
   if (found === null) return undefined;
   const [, beta, model, events] = found;
-  const endpoint = beta === undefined ? lines.geminiModelCallV1 : lines.geminiModelCall;
-  return { endpoint, dialect: GENERATE, model, stream: events !== undefined };
+  const endpoint = beta === undefined ? chatEndpoints.geminiModelCallV1 : chatEndpoints.geminiModelCall;
+  return { endpoint, dialect: GEMINI_DIALECT, model, stream: events !== undefined };
 }
 
 const GEMINI_METHODS: ReadonlySet<string> = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);

@@ -14,7 +14,7 @@ import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ModelCallContext } from './model-call.ts';
-import { CHAT } from './openai-dialects.ts';
+import { CHAT_DIALECT } from './openai-dialects.ts';
 
 export interface ImageTaskRelayDependencies {
   readonly channels: ChannelDirectory;
@@ -168,7 +168,7 @@ function toAppError({ reason, code, message }: VendorError): AppError {
 function parseImageRequest({ body, dialect }: ChatRequest, model: string): ImageRequest {
   // Charged for, they would not come.
   if (typeof body.n === 'number' && body.n > 1) throw invalidRequest('This model makes one picture a call.', 'n');
-  if (dialect !== CHAT && body.stream === true)
+  if (dialect !== CHAT_DIALECT && body.stream === true)
     throw invalidRequest('This model does not stream at this address.', 'stream');
   if (body.response_format === 'b64_json')
     throw invalidRequest('This model answers with addresses.', 'response_format');
@@ -178,7 +178,7 @@ function parseImageRequest({ body, dialect }: ChatRequest, model: string): Image
     ...(width === undefined || height === undefined ? undefined : { width, height }),
     seed: typeof body.seed === 'number' && Number.isInteger(body.seed) ? body.seed : undefined,
   });
-  if (dialect !== CHAT) return { ...shape, prompt: String(body.prompt), inputImages: [] };
+  if (dialect !== CHAT_DIALECT) return { ...shape, prompt: String(body.prompt), inputImages: [] };
   const messages = Array.isArray(body.messages) ? body.messages.map(asObject) : [];
   const said = messages.findLast((message) => message?.role === 'user')?.content;
   const parts = (Array.isArray(said) ? said : [{ type: 'text', text: said }]).map(asObject);
@@ -212,7 +212,7 @@ function sendImages(
   created: number,
   model: string,
 ): void {
-  if (ask.dialect !== CHAT) {
+  if (ask.dialect !== CHAT_DIALECT) {
     clientResponse.sendBody(
       'application/json; charset=utf-8',
       JSON.stringify({ created, data: imageUrls.map((url) => ({ url })) }),

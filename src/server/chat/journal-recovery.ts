@@ -20,8 +20,8 @@ import {
   journalKey,
   KEY_CHECK,
   LIVE_OWNERS,
-  RECORD,
   RECORD_HEADER_BYTES,
+  RECORD_KIND,
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
@@ -126,19 +126,19 @@ function readSegment(path: string, masterKeys: readonly Buffer[], into: SegmentC
 }
 
 function readRecord(kind: number, slot: number, content: Buffer, { settlements, closed, open }: SegmentContents): void {
-  if (kind === RECORD.open) {
+  if (kind === RECORD_KIND.open) {
     const bodyAt = 4 + content.readUInt32LE(0);
     const meta = JSON.parse(content.toString('utf8', 4, bodyAt)) as CallMeta;
     open.set(slot, { meta, body: content.subarray(bodyAt), text: '', events: [] });
     return;
   }
   const call = open.get(slot);
-  if (kind === RECORD.events) call?.events.push(content);
-  if (kind === RECORD.text && call !== undefined) {
+  if (kind === RECORD_KIND.events) call?.events.push(content);
+  if (kind === RECORD_KIND.text && call !== undefined) {
     call.text = content.toString('utf8');
     call.events = [];
   }
-  if (kind !== RECORD.close) return;
+  if (kind !== RECORD_KIND.close) return;
   const settlement = JSON.parse(content.toString('utf8')) as Settlement;
   closed.add(settlement.ref);
   settlements.push(settlement);

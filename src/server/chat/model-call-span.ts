@@ -1,7 +1,7 @@
 import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
 import type { SpanAttributes, SpanOptions } from '../platform/tracing/tracing.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { EMBEDDINGS, IMAGES } from './openai-dialects.ts';
+import { EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';
 import type { Usage } from './parse-usage.ts';
 
 /** The span of one attempt at an upstream, named as OpenTelemetry's conventions for generative AI have it. No prompt is in it. */
@@ -11,7 +11,8 @@ export function modelCallSpan(
   channel: Channel,
   parent: string | undefined,
 ): SpanOptions {
-  const operation = dialect === EMBEDDINGS ? 'embeddings' : dialect === IMAGES ? 'generate_content' : 'chat';
+  const operation =
+    dialect === EMBEDDINGS_DIALECT ? 'embeddings' : dialect === IMAGES_DIALECT ? 'generate_content' : 'chat';
   return {
     name: `${operation} ${target}`,
     kind: 'client',

@@ -1,8 +1,8 @@
-import * as lines from '../../contract/chat.ts';
+import * as chatEndpoints from '../../contract/chat.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { MESSAGES } from './anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
-import { GENERATE } from './gemini-dialect.ts';
+import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import { parseUsage } from './parse-usage.ts';
 
 /** Text of a chat message or of a piece of one. */
@@ -50,7 +50,7 @@ function findUsage(value: unknown): UntrustedObject | undefined {
 const OPENAI = {
   vendor: 'openai',
   count: undefined,
-  passedHeaders: [],
+  forwardedHeaders: [],
   idHeader: undefined,
   // Not `"usage":null`, which some write into every event once usage was asked for.
   usageMarkers: ['"usage":{', '"usage": {'],
@@ -60,10 +60,10 @@ const OPENAI = {
 
 const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 
-export const CHAT: Dialect = {
+export const CHAT_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/chat/completions',
-  body: lines.chatCompletions.body,
+  body: chatEndpoints.chatCompletions.body,
   maxTokensKeys: ['max_completion_tokens', 'max_tokens'],
   defaultMaxTokens: 4_096,
   hasChoiceCount: true,
@@ -79,10 +79,10 @@ export const CHAT: Dialect = {
 };
 
 /** platform.openai.com/docs/api-reference/responses-streaming */
-export const RESPONSES: Dialect = {
+export const RESPONSES_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/responses',
-  body: lines.responses.body,
+  body: chatEndpoints.responses.body,
   maxTokensKeys: ['max_output_tokens'],
   defaultMaxTokens: 4_096,
   hasChoiceCount: false,
@@ -106,10 +106,10 @@ export const RESPONSES: Dialect = {
   },
 };
 
-export const EMBEDDINGS: Dialect = {
+export const EMBEDDINGS_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/embeddings',
-  body: lines.embeddings.body,
+  body: chatEndpoints.embeddings.body,
   maxTokensKeys: [],
   defaultMaxTokens: 0,
   hasChoiceCount: false,
@@ -123,10 +123,10 @@ export const EMBEDDINGS: Dialect = {
   toErrorEvent: toDataEvent,
 };
 
-export const IMAGES: Dialect = {
-  ...EMBEDDINGS,
+export const IMAGES_DIALECT: Dialect = {
+  ...EMBEDDINGS_DIALECT,
   path: '/v1/images/generations',
-  body: lines.imageGenerations.body,
+  body: chatEndpoints.imageGenerations.body,
   promptKey: 'prompt',
   // A large picture of the models that are paid by tokens.
   defaultMaxTokens: 4_096,
@@ -137,4 +137,11 @@ export const IMAGES: Dialect = {
 
 /** A dialect by its path. */
 export const findDialect = (path: string): Dialect | undefined =>
-  [CHAT, RESPONSES, EMBEDDINGS, IMAGES, MESSAGES, GENERATE].find((dialect) => dialect.path === path);
+  [
+    CHAT_DIALECT,
+    RESPONSES_DIALECT,
+    EMBEDDINGS_DIALECT,
+    IMAGES_DIALECT,
+    ANTHROPIC_MESSAGES_DIALECT,
+    GEMINI_DIALECT,
+  ].find((dialect) => dialect.path === path);

@@ -19,7 +19,7 @@ import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
 import type { ImageTaskRelay } from './image-task-relay.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
-import { CHAT, EMBEDDINGS, IMAGES } from './openai-dialects.ts';
+import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';
 import { reservedOutputTokens } from './output-limit.ts';
 import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
@@ -165,10 +165,10 @@ export class Relay {
     const makesImages =
       vendors.find(model.vendor)?.images !== undefined &&
       model.kind === 'image' &&
-      (dialect === CHAT || dialect === IMAGES);
+      (dialect === CHAT_DIALECT || dialect === IMAGES_DIALECT);
     const isChat =
       dialect.vendor === model.vendor
-        ? model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS)
+        ? model.kind !== 'video' && !(model.kind === 'image' && dialect === EMBEDDINGS_DIALECT)
         : model.kind === 'chat' && upstreamDialect(dialect, model.vendor) !== undefined;
     if (!makesImages && !isChat) throw wrongModelKind(id, model.kind);
     return model;

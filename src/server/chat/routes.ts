@@ -1,34 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import * as lines from '../../contract/chat.ts';
+import * as chatEndpoints from '../../contract/chat.ts';
 import { AppError } from '../platform/errors.ts';
 import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';
-import { MESSAGES } from './anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
 import type { FastPathCall } from './fast-path-call.ts';
 import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
-import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './openai-dialects.ts';
+import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
 import type { Relay } from './relay.ts';
 import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
 
 const ROUTES = [
-  [lines.chatCompletions, CHAT],
-  [lines.chatCompletionsV2, CHAT],
-  [lines.responses, RESPONSES],
-  [lines.messages, MESSAGES],
-  [lines.embeddings, EMBEDDINGS],
-  [lines.imageGenerations, IMAGES],
+  [chatEndpoints.chatCompletions, CHAT_DIALECT],
+  [chatEndpoints.chatCompletionsV2, CHAT_DIALECT],
+  [chatEndpoints.responses, RESPONSES_DIALECT],
+  [chatEndpoints.messages, ANTHROPIC_MESSAGES_DIALECT],
+  [chatEndpoints.embeddings, EMBEDDINGS_DIALECT],
+  [chatEndpoints.imageGenerations, IMAGES_DIALECT],
 ] as const;
 
 /** Of the console, by its session. */
 const OWN_ROUTES = [
-  [lines.ownChatCompletions, CHAT],
-  [lines.ownImageGenerations, IMAGES],
+  [chatEndpoints.ownChatCompletions, CHAT_DIALECT],
+  [chatEndpoints.ownImageGenerations, IMAGES_DIALECT],
 ] as const;
 
 /** An account that calls without a key: no key's limits apply. */
@@ -71,8 +71,8 @@ export function addChatRoutes(
   for (const [line, dialect] of OWN_ROUTES)
     routes.add(line, (input) => answer(input, toModelCaller(input.caller), dialect));
 
-  routes.add(lines.countMessageTokens, async ({ body, caller, request, reply }) => {
-    const ask = parseChatRequest(MESSAGES, request.takeRawBody() ?? Buffer.alloc(0), body, {
+  routes.add(chatEndpoints.countMessageTokens, async ({ body, caller, request, reply }) => {
+    const ask = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, request.takeRawBody() ?? Buffer.alloc(0), body, {
       headers: request.headers,
     });
     const { tokens, source } = await counter.count(caller, ask);
@@ -125,5 +125,5 @@ function isPlain({ headers }: IncomingMessage): boolean {
   const { 'content-type': type, 'content-length': length } = headers;
   if (type !== 'application/json' && type !== 'application/json; charset=utf-8') return false;
   if (headers['content-encoding'] !== undefined || headers.expect !== undefined || length === undefined) return false;
-  return Number(length) > 0 && Number(length) <= lines.CHAT_BODY_LIMIT;
+  return Number(length) > 0 && Number(length) <= chatEndpoints.CHAT_BODY_LIMIT;
 }

@@ -34,7 +34,7 @@ export interface JournaledCall {
 }
 
 /** Kinds of records. */
-export const RECORD = { open: 1, events: 2, text: 3, close: 4 } as const;
+export const RECORD_KIND = { open: 1, events: 2, text: 3, close: 4 } as const;
 
 /** First bytes of a segment, before those of its initialization vector. */
 export const SEGMENT_MAGIC = Buffer.from('RGSJ0001');
@@ -120,13 +120,13 @@ export class SettlementJournal {
   /** Before these events are delivered. */
   append(ref: string, events: Buffer): void {
     const entry = this.#entries.get(ref);
-    if (entry !== undefined) this.#write(RECORD.events, entry.slot, events);
+    if (entry !== undefined) this.#write(RECORD_KIND.events, entry.slot, events);
   }
 
   /** Before a whole text is delivered whose tokens are still to be counted. */
   appendText(ref: string, text: string): void {
     const entry = this.#entries.get(ref);
-    if (entry !== undefined) this.#write(RECORD.text, entry.slot, Buffer.from(text));
+    if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, Buffer.from(text));
   }
 
   /** Call it before the end of a response is delivered, or for a refund (no cost) when it is decided. */
@@ -143,7 +143,7 @@ export class SettlementJournal {
       entry.segment = segment;
     }
     segment.pending++;
-    this.#write(RECORD.close, 0, Buffer.from(JSON.stringify(end)));
+    this.#write(RECORD_KIND.close, 0, Buffer.from(JSON.stringify(end)));
   }
 
   /** When the settlement is in the database. */
@@ -196,7 +196,7 @@ export class SettlementJournal {
     for (const entry of this.#entries.values()) {
       if (entry.segment !== old || entry.call === undefined) continue;
       this.#writeOpen(entry.slot, entry.call);
-      this.#write(RECORD.text, entry.slot, Buffer.from(entry.call.journalText()));
+      this.#write(RECORD_KIND.text, entry.slot, Buffer.from(entry.call.journalText()));
       entry.segment = segment;
       segment.pending++;
       old.pending--;
@@ -219,7 +219,7 @@ export class SettlementJournal {
     const meta = Buffer.from(JSON.stringify(call.journalMeta()));
     const length = Buffer.alloc(4);
     length.writeUInt32LE(meta.length);
-    this.#write(RECORD.open, slot, Buffer.concat([length, meta, call.journalBody()]));
+    this.#write(RECORD_KIND.open, slot, Buffer.concat([length, meta, call.journalBody()]));
   }
 
   /** A record is its length and checksum, then its kind, its slot and what it holds. */

@@ -2,14 +2,14 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import type { Channel, ResolvedModel } from '../channels/channel-directory.ts';
 import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
 import { upstreamModelOf } from '../upstreams/model-name.ts';
-import { MESSAGES } from './anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
 import { findCodec } from './conversion/dialect-codecs.ts';
 import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
-import { GENERATE } from './gemini-dialect.ts';
-import { CHAT, RESPONSES } from './openai-dialects.ts';
+import { GEMINI_DIALECT } from './gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
 import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';
@@ -36,22 +36,22 @@ export interface ExchangeContext {
 
 /** The dialect that conversions to each kind of upstream go to. */
 const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
-  openai: CHAT,
-  anthropic: MESSAGES,
-  gemini: GENERATE,
+  openai: CHAT_DIALECT,
+  anthropic: ANTHROPIC_MESSAGES_DIALECT,
+  gemini: GEMINI_DIALECT,
 };
 
 /**
- * What an upstream of a vendor is spoken to for a call in a dialect; undefined where it cannot serve such a call. An OpenAI channel says
- * by its option `responses` whether its upstream has the Responses (true, the default), has not (false), or has nothing else (`only`).
+ * The dialect in which an upstream of a vendor is called for a call in a dialect; undefined where it cannot serve such a call. An OpenAI
+ * channel says by its option `responses` whether its upstream has the Responses (true, the default), has not (false), or has nothing else (`only`).
  */
 export function upstreamDialect(
   asked: Dialect,
   vendor: string,
   { responses }: { readonly responses?: unknown } = {},
 ): Dialect | undefined {
-  if (asked === RESPONSES && vendor === 'openai' && responses === false) return CHAT;
-  if (vendor === 'openai' && responses === 'only' && findCodec(asked) !== undefined) return RESPONSES;
+  if (asked === RESPONSES_DIALECT && vendor === 'openai' && responses === false) return CHAT_DIALECT;
+  if (vendor === 'openai' && responses === 'only' && findCodec(asked) !== undefined) return RESPONSES_DIALECT;
   if (asked.vendor === vendor) return asked;
   const spoken = Object.hasOwn(UPSTREAM_DIALECTS, vendor) ? UPSTREAM_DIALECTS[vendor as ChatVendor] : undefined;
   return spoken === undefined || findCodec(asked) === undefined ? undefined : spoken;
@@ -69,7 +69,7 @@ export function prepareExchange(
   channel: Channel,
   { timeouts, id, nowMs }: ExchangeContext,
 ): UpstreamExchange {
-  const { dialect: asked, passedHeaders, wantsUsage } = request;
+  const { dialect: asked, forwardedHeaders, wantsUsage } = request;
   const dialect = upstreamDialect(asked, channel.vendor, channel.options) ?? asked;
   const { droppedTools } = applyOptionRules(request.governedOptions, channel);
   const limit = outputLimitFor(request, model.target, channel);
@@ -79,7 +79,7 @@ export function prepareExchange(
   const target = findCodec(asked);
   if (dialect === asked || source === undefined || target === undefined) {
     const body = toUpstreamBody(request, { model: upstreamModel, limit, droppedTools });
-    const sent = toRequest(channel, path, body, timeouts, passedHeaders);
+    const sent = toRequest(channel, path, body, timeouts, forwardedHeaders);
     return { dialect, request: sent, conversion: undefined, dropped: [] };
   }
   const codecs = { source: target, target: source };

@@ -33,7 +33,7 @@ const TABLE: Readonly<Record<string, readonly (number | 'in')[]>> = {
   'sk- token': [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 'in'],
   device_code: [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
   'client secret': [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
-  'half login': [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'pending login': [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
   nothing: [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401],
 };
 
@@ -63,7 +63,7 @@ describe('T10 and T32: credentials and routes', () => {
       .set('sk- token', key)
       .set('device_code', device_code)
       .set('client secret', client.client_secret)
-      .set('half login', 'rgpl_0123456789012345678901234567890123456789012');
+      .set('pending login', 'rgpl_0123456789012345678901234567890123456789012');
   });
   after(() => service.app.close());
 

@@ -22,7 +22,7 @@ async function post(service: DeviceAuthFixture, path: string, form: Record<strin
   return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
 }
 
-describe('the standard face', () => {
+describe('the OAuth endpoints', () => {
   let service: DeviceAuthFixture;
   let issuer: string;
   before(async () => {

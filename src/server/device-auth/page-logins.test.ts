@@ -82,7 +82,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
   });
 
-  it('clears the half login once its second step is done', async () => {
+  it('clears the pending login once its second step is done', async () => {
     const fay = await service.newUser('fay');
     const { secret } = await fay.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });

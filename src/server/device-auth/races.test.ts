@@ -120,7 +120,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     assert.equal(await first.acceptsModelKey(tokens.llm_token), true);
   });
 
-  it('T13: a ban and a poll at once leave no living tokens', async () => {
+  it('T13: a ban and a poll at once leave no valid tokens', async () => {
     const root = await first.root();
     for (let round = 0; round < ROUNDS; round++) {
       // Registrations from one address are limited.

@@ -6,7 +6,7 @@ import type { Dialect } from '../platform/db/sql-dialect.ts';
 import { hashToken } from '../platform/random-tokens.ts';
 
 export interface DeviceAuthTables {
-  /** Official clients. `enabled` is the kill switch. */
+  /** Official clients. Disabling one ends all its device sign-ins. */
   device_clients: { client_id: string; name: string; enabled: 0 | 1; created_at: number };
   /** At most two a client, so that a secret can be replaced while the old one still ships. SHA-256 only. */
   device_client_secrets: { id: Generated<number>; client_id: string; hash: string; hint: string; created_at: number };

@@ -29,7 +29,7 @@ export interface ApplyDependencies {
  * Writes the rows of the source. Each page is one transaction, which also records what became of its rows; a later run continues
  * after the last recorded row. A process killed at any moment therefore loses and doubles nothing.
  */
-export class Applier implements ImportVisitor {
+export class ImportWriter implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
   /** Plans of groups, by their names in the source. */
   #plans: Awaited<ReturnType<ImportedRowsStore['named']>> = new Map();
@@ -42,7 +42,7 @@ export class Applier implements ImportVisitor {
     const { fresh } = await this.#split('channel', rows);
     if (fresh.length === 0) return;
     await this.#page('channel', async (trx) => {
-      await catalog.touch(trx);
+      await catalog.bumpVersion(trx);
       for (const { sourceId, outcome } of fresh) {
         const note = { import_id: importId, kind: 'channel' as const, source_id: sourceId };
         if (outcome.kind === 'skipped') await store.note(trx, [{ ...note, name: '', target_id: null, detail: null }]);
@@ -61,7 +61,7 @@ export class Applier implements ImportVisitor {
     const fresh = rows.filter(([name]) => !known.has(name));
     if (fresh.length === 0) return;
     await this.#page('model', async (trx) => {
-      await catalog.touch(trx);
+      await catalog.bumpVersion(trx);
       for (const [name, outcome] of fresh) {
         const note = { import_id: importId, kind: 'model' as const, source_id: 0, name };
         if (outcome.kind === 'skipped') {
@@ -81,7 +81,7 @@ export class Applier implements ImportVisitor {
     const fresh = rows.filter(([name]) => !known.has(name));
     if (fresh.length > 0)
       await this.#page('group', async (trx) => {
-        await catalog.touch(trx);
+        await catalog.bumpVersion(trx);
         const channels = await store.channels(importId, trx);
         for (const [name, outcome] of fresh) {
           const note = { import_id: importId, kind: 'group' as const, source_id: 0, name };

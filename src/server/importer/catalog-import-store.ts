@@ -14,8 +14,8 @@ export interface StoredModel {
 
 /** SQL of an import on channels and models. */
 export class CatalogImportStore {
-  /** Has every process read the catalogue again, and puts changes of it in a row. */
-  async touch(trx: Trx): Promise<void> {
+  /** Makes every process read the catalogue again, and serializes changes of it. */
+  async bumpVersion(trx: Trx): Promise<void> {
     await trx.updateTable('catalog_version').set({ version: sql`version + 1` }).execute();
   }
 

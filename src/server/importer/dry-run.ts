@@ -53,7 +53,7 @@ export const KNOWN_CODE = skipped('there is a code with the same value here alre
 const isOneOf = <T>({ outcome }: MappedRow<T>, holds: (value: T) => boolean): boolean =>
   outcome.kind === 'mapped' && holds(outcome.value);
 
-/** Turns down accounts that an undo of an earlier import left, or their money would come over twice. */
+/** Skips accounts that an undo of an earlier import left, or their money would be imported twice. */
 export async function withoutKept<T>(
   store: ImportedRowsStore,
   identity: string,

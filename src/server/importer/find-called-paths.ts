@@ -1,7 +1,7 @@
 import { isObject } from '../../contract/is-object.ts';
 import type { ImportFindings } from './import-findings.ts';
 import { objectOf } from './mapping/column-values.ts';
-import { servedHere } from './mapping/served-paths.ts';
+import { describeServedPath } from './mapping/served-paths.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
 /** How many of the newest videos are read: what clients call now, and not for years any more. */
@@ -20,7 +20,7 @@ export async function findCalledPaths({ query, tables }: SourceDatabase, found: 
     if (calls.has(path) || calls.size < MAX_PATHS) calls.set(path, (calls.get(path) ?? 0) + 1);
   }
   for (const [path, count] of [...calls].sort(([one], [other]) => (one < other ? -1 : 1))) {
-    const here = servedHere(path);
+    const here = describeServedPath(path);
     found.findings.push({
       kind: 'path',
       source: path,

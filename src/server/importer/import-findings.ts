@@ -18,13 +18,13 @@ export interface KindCount {
 
 /** Sums of the source, whole quota. Text in reports: they may be more than JavaScript counts exactly. */
 export interface ImportSums {
-  /** Both pots of all accounts that come over. */
+  /** Both balances of all accounts that are imported. */
   balance: bigint;
   /** What goes into wallets. */
   granted: bigint;
   /** What accounts were overdrawn by. `balance` = `granted` - `debts`. */
   debts: bigint;
-  /** Balances of accounts that do not come over. */
+  /** Balances of accounts that are not imported. */
   leftBehind: bigint;
   /** What limited keys may still spend. */
   keyLimits: bigint;
@@ -40,7 +40,7 @@ export interface ImportSums {
   heldTasks: bigint;
 }
 
-/** What reading a source found: figures for the report and for the proof. */
+/** What reading a source found: figures for the report and for the verification. */
 export class ImportFindings {
   readonly counts = new Map<ImportKind, KindCount>();
   readonly findings: Finding[] = [];

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
-import { Applier } from './apply.ts';
+import { ImportWriter } from './apply.ts';
 import { CatalogImportStore } from './catalog-import-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
 import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
@@ -35,7 +35,7 @@ export interface ImportProgress {
 
 export interface ImporterDependencies {
   readonly store: ImportedRowsStore;
-  readonly proof: VerifyStore;
+  readonly verifyStore: VerifyStore;
   readonly undo: UndoStore;
   readonly target: ImportTarget;
   readonly clock: Clock;
@@ -126,7 +126,7 @@ export class Importer {
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
     const [catalog, groups, tasks] = [new CatalogImportStore(), new GroupImportStore(), new TaskImportStore()];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
-    await this.#read(opened, new Applier({ ...parts, now: clock.now(), onPage }), 'importing');
+    await this.#read(opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
     // Read anew: what this connection sees is the state of its beginning.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
     if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
@@ -134,12 +134,12 @@ export class Importer {
   }
 
   async #prove(request: ImportRequest, opened: OpenedSource, mode: 'apply' | 'verify'): Promise<ImportReport> {
-    const { store, proof, auditLedger } = this.#dependencies;
+    const { store, verifyStore, auditLedger } = this.#dependencies;
     const known = await store.findImport(opened.identity);
     if (known === undefined) throw new Error('Nothing of this source was imported here.');
     const verifier = new Verifier({
       store,
-      proof,
+      verifyStore,
       catalog: new CatalogImportStore(),
       groups: new GroupImportStore(),
       tasks: new TaskImportStore(),
@@ -147,7 +147,7 @@ export class Importer {
     });
     const found = await this.#read(opened, verifier, 'checking');
     const { balance, granted, debts } = found.sums;
-    const total = await proof.grantTotal(known.id);
+    const total = await verifyStore.grantTotal(known.id);
     const discrepancies: Discrepancy[] = [...verifier.discrepancies];
     if (total.sum !== granted || balance !== granted - debts)
       discrepancies.push({

@@ -19,7 +19,7 @@ export interface ImportReport extends ReportHead {
   readonly sums: Readonly<Record<keyof ImportSums, string>>;
   readonly warnings: readonly string[];
   readonly findings: readonly Finding[];
-  /** Of an apply or a verification: empty lists are the proof. */
+  /** Of an apply or a verification: empty lists where everything agrees. */
   readonly proof?:
     | { readonly discrepancies: readonly Discrepancy[]; readonly changes: readonly Discrepancy[] }
     | undefined;

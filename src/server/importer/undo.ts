@@ -52,7 +52,7 @@ interface Removed {
 function undoPage(dependencies: UndoDependencies, kind: ImportKind, rows: readonly UndoRow[]): Promise<Removed> {
   const { store, catalog, importId } = dependencies;
   return store.transaction(async (trx) => {
-    if (kind === 'model' || kind === 'channel' || kind === 'group') await catalog.touch(trx);
+    if (kind === 'model' || kind === 'channel' || kind === 'group') await catalog.bumpVersion(trx);
     const removed =
       kind === 'user' ? await removeUsers(dependencies, trx, rows) : { gone: new Set<UndoRow>(), endedTasks: 0 };
     const { gone } = removed;

@@ -1,7 +1,7 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 
-/** SQL of the proof: what is here of what came over. */
+/** SQL of the verification: what is stored here of what was imported. */
 export class VerifyStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {

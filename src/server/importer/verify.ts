@@ -19,7 +19,7 @@ export interface Discrepancy {
 
 export interface VerifierDependencies {
   readonly store: ImportedRowsStore;
-  readonly proof: VerifyStore;
+  readonly verifyStore: VerifyStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
   readonly tasks: TaskImportStore;
@@ -41,11 +41,11 @@ export class Verifier implements ImportVisitor {
   }
 
   readonly channels: ImportVisitor['channels'] = async (rows) => {
-    const { store, proof, importId } = this.#dependencies;
+    const { store, verifyStore, importId } = this.#dependencies;
     await this.#decided('channel', rows);
     const sourceIds = new Set(rows.map(({ sourceId }) => sourceId));
     const made = (await store.channels(importId)).filter(({ sourceId }) => sourceIds.has(sourceId));
-    const found = await proof.channels(made.map(({ id }) => id));
+    const found = await verifyStore.channels(made.map(({ id }) => id));
     for (const { id, sourceId, updatedAt } of made)
       if (found.get(id) !== updatedAt)
         this.#change('channel', String(sourceId), `channel ${id} was ${found.has(id) ? 'changed' : 'removed'} since`);
@@ -84,14 +84,14 @@ export class Verifier implements ImportVisitor {
   };
 
   readonly users: ImportVisitor['users'] = async (rows) => {
-    const { proof, store, groups, importId } = this.#dependencies;
+    const { verifyStore, store, groups, importId } = this.#dependencies;
     const decided = await this.#decided('user', rows);
     const users = valuesOf(decided.rows);
     const targets = users.map(({ sourceId }) => decided.targets.get(sourceId)?.target ?? -1);
     const [accounts, plans, grants] = await Promise.all([
-      proof.accounts(targets),
+      verifyStore.accounts(targets),
       groups.subscribed(store.kysely, importId, targets),
-      proof.grants(users.map(({ sourceId }) => grantRef(importId, sourceId))),
+      verifyStore.grants(users.map(({ sourceId }) => grantRef(importId, sourceId))),
     ]);
     for (const [index, { sourceId, grant, group }] of users.entries()) {
       const target = targets[index] as number;
@@ -115,11 +115,11 @@ export class Verifier implements ImportVisitor {
   };
 
   readonly keys: ImportVisitor['keys'] = async (rows) => {
-    const { proof, store, importId } = this.#dependencies;
+    const { verifyStore, store, importId } = this.#dependencies;
     const decided = await this.#decided('key', rows);
     const keys = valuesOf(decided.rows);
     const [tokens, owners] = await Promise.all([
-      proof.tokens(keys.map(({ hash }) => hash)),
+      verifyStore.tokens(keys.map(({ hash }) => hash)),
       store.targets(importId, 'user', [...new Set(keys.map(({ userId }) => userId))]),
     ]);
     for (const key of keys) {
@@ -138,7 +138,7 @@ export class Verifier implements ImportVisitor {
   readonly codes: ImportVisitor['codes'] = async (rows) => {
     const decided = await this.#decided('code', rows);
     const codes = valuesOf(decided.rows);
-    const found = await this.#dependencies.proof.codes(
+    const found = await this.#dependencies.verifyStore.codes(
       codes.map(({ sourceId }) => decided.targets.get(sourceId)?.target ?? -1),
     );
     for (const { sourceId, quota } of codes)

@@ -5,7 +5,7 @@ import type { Tables } from '../tables.ts';
 import { generateRef } from './generated-passwords.ts';
 import { isLocalPart } from './local-part.ts';
 import { MailboxStore } from './mailbox-store.ts';
-import { skeleton } from './reserved-local-parts.ts';
+import { withoutSeparators } from './reserved-local-parts.ts';
 
 /**
  * Registers a mailbox that an account had before this service; it opens with the account's own password. The reconciler of
@@ -22,7 +22,7 @@ export async function adoptLegacyMailbox(
   const row = await new MailboxStore(database).insert({
     user_id: userId,
     address: `${localPart}@${domain}`,
-    skeleton: `${skeleton(localPart)}@${domain}`,
+    skeleton: `${withoutSeparators(localPart)}@${domain}`,
     ref: generateRef(),
     password_source: 'account',
     password_sealed: null,

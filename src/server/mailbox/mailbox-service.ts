@@ -13,7 +13,7 @@ import type { MailProtocol } from './mail-backend.ts';
 import type { MailboxStore, MailboxWithApp } from './mailbox-store.ts';
 import type { PasswordEncryption } from './password-encryption.ts';
 import { type MailFaultPoint, type Provisioner, protocolsOf } from './provisioner.ts';
-import { isReserved, skeleton } from './reserved-local-parts.ts';
+import { isReserved, withoutSeparators } from './reserved-local-parts.ts';
 
 /** What a mailbox needs to know of its account. */
 export interface MailAccounts {
@@ -223,7 +223,7 @@ export class MailboxService {
       ...rest,
       user_id: userId,
       address: `${localPart}@${domain}`,
-      skeleton: `${skeleton(localPart)}@${domain}`,
+      skeleton: `${withoutSeparators(localPart)}@${domain}`,
       attempt: 0,
       provisioned_access: null,
       created_at: clock.now(),

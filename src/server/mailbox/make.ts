@@ -20,7 +20,7 @@ import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import { Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
-import { LoginCheck } from './sandbox-login-check.ts';
+import { SandboxLoginCheck } from './sandbox-login-check.ts';
 import { type StartSandboxMail, startSandboxServer } from './sandbox-mail-server.ts';
 
 export interface MailboxDependencies {
@@ -61,7 +61,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
   const { config, database, auditLog, clock, log } = dependencies;
   const store = new MailboxStore(database);
   const deviceReads = new DevicePasswordReadStore(database);
-  const loginCheck = new LoginCheck(store, dependencies.matchesAccountPassword);
+  const loginCheck = new SandboxLoginCheck(store, dependencies.matchesAccountPassword);
   const sandbox =
     config.mailBackend === 'sandbox'
       ? await startSandboxServer(config, dependencies.startSandboxMail, loginCheck)

@@ -16,18 +16,20 @@ const RESERVED = new Set(
   status monitor monitoring alert alerts notification notifications notify reelgate official account verification
   verify login signin password passwords reset`
     .split(/\s+/)
-    .map(skeleton),
+    .map(withoutSeparators),
 );
 
 /**
  * Two local parts with the same skeleton are easily confused; only one of them is ever assigned. One that has nothing but
  * separators is its own skeleton.
  */
-export function skeleton(localPart: string): string {
+export function withoutSeparators(localPart: string): string {
   return localPart.replace(/[._-]/g, '') || localPart;
 }
 
 /** True for names of RFC 2142, administrative names, lists' `-request` and names that resemble one of them. */
 export function isReserved(localPart: string): boolean {
-  return RESERVED.has(skeleton(localPart)) || /(^owner[._-]|[._-](request|owner|bounces|admin)$)/.test(localPart);
+  return (
+    RESERVED.has(withoutSeparators(localPart)) || /(^owner[._-]|[._-](request|owner|bounces|admin)$)/.test(localPart)
+  );
 }

@@ -3,7 +3,7 @@ import type { MailProtocol } from './mail-backend.ts';
 import type { MailboxStore } from './mailbox-store.ts';
 
 /** Checks a login the way the mail server does, over the same two views; for the mail server of the sandbox. */
-export class LoginCheck {
+export class SandboxLoginCheck {
   readonly #store: MailboxStore;
   readonly #matchesAccount: (password: string, phc: string) => Promise<boolean>;
 

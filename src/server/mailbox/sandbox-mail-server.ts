@@ -1,7 +1,7 @@
 import { createSandboxBackend } from './backends/sandbox-backend.ts';
 import type { MailBackend } from './mail-backend.ts';
 import type { MailConfig } from './open-backend.ts';
-import type { LoginCheck } from './sandbox-login-check.ts';
+import type { SandboxLoginCheck } from './sandbox-login-check.ts';
 
 /** Starts the mail server of the sandbox; given by app.ts, the only place that loads the sandbox. */
 export type StartSandboxMail = (options: {
@@ -27,7 +27,7 @@ export interface SandboxMailConnection {
 export async function startSandboxServer(
   config: MailConfig,
   start: StartSandboxMail | undefined,
-  loginCheck: LoginCheck,
+  loginCheck: SandboxLoginCheck,
 ): Promise<SandboxMailConnection> {
   if (start === undefined) throw new Error('the mail server of the sandbox is not available');
   const server = await start({

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../contract/time.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import { allowancesUntil, howMany } from './affordable-count.ts';
+import { affordableCount, allowancesUntil } from './affordable-count.ts';
 import type { PlanAllowances, WindowUsage } from './plan-allowances.ts';
 import { grantsAllowance } from './plan-terms.ts';
 
@@ -10,8 +10,8 @@ export interface AffordabilityDependencies {
   readonly findTimeZone: (userId: number) => Promise<string>;
 }
 
-/** What an account can spend on works of one price. Times are Unix milliseconds; undefined counts: any number. */
-export interface Outlook {
+/** What an account can spend on calls of one price. Times are Unix milliseconds; undefined counts: any number. */
+export interface AffordabilityFigures {
   readonly balance: number;
   readonly keyLeft: number | undefined;
   readonly fromAllowance: number;
@@ -35,7 +35,7 @@ export class Affordability {
   async of(
     caller: { readonly userId: number; readonly tokenId?: number | undefined },
     price: number,
-  ): Promise<Outlook> {
+  ): Promise<AffordabilityFigures> {
     const { allowances, ledger, findTimeZone } = this.#dependencies;
     const { userId, tokenId } = caller;
     const [usage, wallet, limits] = await Promise.all([
@@ -68,8 +68,8 @@ export class Affordability {
         left: left[index] ?? 0,
         howMany: price === 0 ? undefined : Math.floor((left[index] ?? 0) / price),
       })),
-      now: howMany(price, { balance, allowances: [available], keyLeft }),
-      today: howMany(price, { balance, allowances: today, keyLeft }),
+      now: affordableCount(price, { balance, allowances: [available], keyLeft }),
+      today: affordableCount(price, { balance, allowances: today, keyLeft }),
     };
   }
 }

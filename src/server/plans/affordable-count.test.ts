@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { allowancesUntil, howMany } from './affordable-count.ts';
+import { affordableCount, allowancesUntil } from './affordable-count.ts';
 
 /** Every way to spend the wallet, tried one work at a time. */
 function tryAll(price: number, balance: number, allowances: readonly number[]): number {
@@ -23,7 +23,10 @@ it('counts what any way of spending reaches at most', () => {
       fc.nat({ max: 30 }),
       fc.array(fc.nat({ max: 30 }), { minLength: 1, maxLength: 3 }),
       (price, balance, allowances) => {
-        assert.equal(howMany(price, { balance, allowances, keyLeft: undefined }), tryAll(price, balance, allowances));
+        assert.equal(
+          affordableCount(price, { balance, allowances, keyLeft: undefined }),
+          tryAll(price, balance, allowances),
+        );
       },
     ),
     { numRuns: 500 },
@@ -31,9 +34,9 @@ it('counts what any way of spending reaches at most', () => {
 });
 
 it('knows the limit of the key, and that what costs nothing has none', () => {
-  assert.equal(howMany(10, { balance: 1_000, allowances: [], keyLeft: 35 }), 3);
-  assert.equal(howMany(10, { balance: 1_000, allowances: [], keyLeft: -5 }), 0);
-  assert.equal(howMany(0, { balance: 0, allowances: [], keyLeft: 0 }), undefined);
+  assert.equal(affordableCount(10, { balance: 1_000, allowances: [], keyLeft: 35 }), 3);
+  assert.equal(affordableCount(10, { balance: 1_000, allowances: [], keyLeft: -5 }), 0);
+  assert.equal(affordableCount(0, { balance: 0, allowances: [], keyLeft: 0 }), undefined);
 });
 
 it('takes the intervals that begin before the end of the day, as far as the week leaves them', () => {

@@ -1,4 +1,4 @@
-/** What can be spent on works of one price. Amounts in quota. */
+/** What can be spent on calls of one price. Amounts in quota. */
 export interface Funds {
   readonly balance: number;
   /** What allowances offer, each as long as it lasts: the first now, the others when they begin. */
@@ -13,7 +13,7 @@ export interface Funds {
  *
  * @returns undefined: any number, as they cost nothing
  */
-export function howMany(price: number, { balance, allowances, keyLeft }: Funds): number | undefined {
+export function affordableCount(price: number, { balance, allowances, keyLeft }: Funds): number | undefined {
   if (price === 0) return undefined;
   let count = 0;
   const missing: number[] = [];

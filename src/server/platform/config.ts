@@ -20,7 +20,7 @@ export interface Config extends Omit<SettingValues, 'baseUrl' | 'webmailUrl' | '
   /** Empty where there is none. */
   readonly webmailUrl: string;
   /** Names of the settings that the environment gives a value. */
-  readonly given: ReadonlySet<string>;
+  readonly environmentNames: ReadonlySet<string>;
 }
 
 /** Settings of similar products that an administrator may have kept; each causes one hint at start, none is used. */
@@ -59,7 +59,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     apiUserHeader: values.apiUserHeader.toLowerCase(),
     mailBackend: values.mailBackend ?? (values.sandbox ? 'sandbox' : undefined),
     webmailUrl: values.webmailUrl ?? '',
-    given: new Set(Object.keys(SETTINGS).filter((name) => (env[name]?.trim() ?? '') !== '')),
+    environmentNames: new Set(Object.keys(SETTINGS).filter((name) => (env[name]?.trim() ?? '') !== '')),
     instanceName: values.instanceName ?? `${hostname()}-${process.pid}`,
   };
   assertConsistent(config);

@@ -294,7 +294,7 @@ export const SETTINGS = {
   RETENTION_LEDGER_DAYS: integer(0, 36_500, {
     default: '0',
     description:
-      'Days after which ledger entries are folded, by whole months, into one closing entry per account and month; 0: never.',
+      'Days after which ledger entries are combined, by whole months, into one closing entry per account and month; 0: never.',
   }),
   TASK_TIMEOUT_HOURS: integer(1, 720, {
     default: '24',

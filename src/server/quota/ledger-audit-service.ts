@@ -81,14 +81,14 @@ export class LedgerAuditService {
     return this.#last;
   }
 
-  /** Every five minutes what is new, every day all of it; then what retention lets go of is folded. */
+  /** Every five minutes what is new, every day all of it; then entries older than their retention are combined. */
   get job(): ScheduledJob {
     return {
       name: 'ledger',
       intervalMs: INTERVAL_MS,
       run: async (signal) => {
         await this.run((await this.#isFullDue()) ? 'full' : 'incremental', signal);
-        await this.#compaction.fold(signal);
+        await this.#compaction.compact(signal);
       },
     };
   }

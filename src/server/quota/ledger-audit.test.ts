@@ -140,7 +140,7 @@ describe('the audit of the ledger', () => {
   });
 });
 
-describe('folding the ledger', () => {
+describe('compacting the ledger', () => {
   forEachDatabase((_name, open) => {
     it('leaves one closing entry per account and month, with every sum as it was', async () => {
       const database = await open();
@@ -164,13 +164,13 @@ describe('folding the ledger', () => {
           .orderBy('user_id')
           .execute();
       const before = await sums();
-      assert.equal(await compaction.fold(), 0, 'nothing the audit has not read');
+      assert.equal(await compaction.compact(), 0, 'nothing the audit has not read');
       await audit.run('full');
-      assert.equal(await compaction.fold(), 0, 'nothing that is young');
+      assert.equal(await compaction.compact(), 0, 'nothing that is young');
 
       // In the middle of June, a hundred days reach into March: January and February are over.
       clock.advance(100 * DAY_MS);
-      assert.ok((await compaction.fold()) > 0);
+      assert.ok((await compaction.compact()) > 0);
       const kept = await entries(1);
       assert.deepEqual(
         kept.filter(({ kind }) => kind === 'closing').map(({ ref, settlements }) => [ref, settlements]),
@@ -197,7 +197,7 @@ describe('folding the ledger', () => {
       await ledger.settle('still open', 10);
       clock.advance(60 * DAY_MS);
       await audit.run('incremental');
-      await compaction.fold();
+      await compaction.compact();
       assert.deepEqual((await audit.run('full'))?.findings, [], 'months that were closed before take more');
       assert.deepEqual(await auditLedger(database), []);
     });

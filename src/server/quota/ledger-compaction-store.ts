@@ -4,7 +4,7 @@ import type { Tables } from '../tables.ts';
 
 type Entry = Selectable<Tables['ledger']>;
 
-/** Sums of folded entries of one account and month. */
+/** Sums of combined entries of one account and month. */
 export interface ClosingEntry {
   readonly id: number;
   readonly user_id: number;
@@ -16,7 +16,7 @@ export interface ClosingEntry {
   readonly created_at: number;
 }
 
-/** SQL of folding. */
+/** SQL of the compaction. */
 export class LedgerCompactionStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {

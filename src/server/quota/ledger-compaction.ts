@@ -6,7 +6,7 @@ import type { ClosingEntry, LedgerCompactionStore } from './ledger-compaction-st
 export interface LedgerCompactionDependencies {
   readonly store: LedgerCompactionStore;
   readonly clock: Clock;
-  /** Age at which entries are folded, by whole months; 0: never. */
+  /** Age at which entries are combined, by whole months; 0: never. */
   /** As it is set now; 0: for ever. */
   readonly retentionDays: () => number;
 }
@@ -19,7 +19,7 @@ const BATCH = 200;
 const PAUSE_MS = 5;
 
 /**
- * Folds old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the place (the lowest id)
+ * Combines old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the place (the lowest id)
  * of those it stands for, in the transaction that deletes them. Open reservations stay, and so does what the audit has not read.
  */
 export class LedgerCompaction {
@@ -33,24 +33,24 @@ export class LedgerCompaction {
     this.#retentionDays = retentionDays;
   }
 
-  /** Must not run beside an audit of the same database. @returns how many entries were folded */
-  async fold(signal?: AbortSignal): Promise<number> {
+  /** Must not run beside an audit of the same database. @returns how many entries were combined */
+  async compact(signal?: AbortSignal): Promise<number> {
     const days = this.#retentionDays();
     if (days === 0) return 0;
     const before = startOfMonth(this.#clock.now() - days * DAY_MS);
-    let folded = 0;
+    let combined = 0;
     for (const kind of CLOSING_KINDS) {
       while (signal?.aborted !== true) {
         const oldest = await this.#store.oldest(kind, BATCH);
         const refs = oldest.filter(({ created_at }) => created_at < before).map(({ ref }) => ref);
         if (refs.length === 0) break;
         const count = await this.#store.replace(refs, before, closeMonths);
-        folded += count;
+        combined += count;
         if (count === 0) break;
         await pause(PAUSE_MS);
       }
     }
-    return folded;
+    return combined;
   }
 }
 

@@ -41,7 +41,7 @@ describe('figures of the ledger', () => {
     it('follows one reference from its reservation to its end', async () => {
       const usage = await start();
       assert.deepEqual(
-        (await usage.trail('task_1_film')).map(({ kind, amount }) => [kind, amount]),
+        (await usage.entriesOf('task_1_film')).map(({ kind, amount }) => [kind, amount]),
         [
           ['reserve', -50],
           ['settle', 40],

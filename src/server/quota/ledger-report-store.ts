@@ -76,8 +76,8 @@ export class LedgerReportStore {
     return rows.map(({ user_id }) => user_id);
   }
 
-  /** All entries of one task or request, oldest first: its money trail. */
-  trail(ref: string): Promise<LedgerEntry[]> {
+  /** All entries of one task or request, oldest first. */
+  entriesOf(ref: string): Promise<LedgerEntry[]> {
     return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', '=', ref).orderBy('id').execute();
   }
 

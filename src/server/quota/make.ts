@@ -28,7 +28,7 @@ export interface QuotaDependencies {
   readonly lowQuota: () => number;
   /** What amounts are written in, as it is set now. */
   readonly amountUnit: () => AmountUnit;
-  /** Age in days at which ledger entries are folded; 0: never. */
+  /** Age in days at which ledger entries are combined; 0: never. */
   /** As it is set now; 0: for ever. */
   readonly ledgerRetentionDays: () => number;
   readonly events: EventWriter;

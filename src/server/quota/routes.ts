@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
-import * as lines from '../../contract/ledger-and-usage.ts';
+import * as ledgerEndpoints from '../../contract/ledger-and-usage.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { ok } from '../../contract/schemas.ts';
 import { toSeconds } from '../../contract/time.ts';
@@ -27,7 +27,7 @@ export interface QuotaRouteDependencies {
 
 /** What was spent on what, for owners and administrators. */
 export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
-  routes.add(lines.listLedger, async ({ query }) => {
+  routes.add(ledgerEndpoints.listLedger, async ({ query }) => {
     const { user_id, task_id, kind } = query;
     const { rows, ...page } = await usage.entries(
       defined({
@@ -44,7 +44,7 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
     );
   });
 
-  routes.add(lines.checkLedger, async () => {
+  routes.add(ledgerEndpoints.checkLedger, async () => {
     const result = await audit.check();
     return ok({
       ok: result.ok,
@@ -54,13 +54,13 @@ export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tas
     });
   });
 
-  routes.add(lines.getUsage, async ({ query, caller }) => {
+  routes.add(ledgerEndpoints.getUsage, async ({ query, caller }) => {
     const filter = { ...toFilter(query, clock.now()), userId: caller.userId };
     const rows = await usage.usage(filter, parseGroupColumns(query.by ?? 'day,model,token'));
     return ok({ rows: rows.map(toUsageRow), total: await totalOf(filter) });
   });
 
-  routes.add(lines.getAllUsage, async ({ query }) => {
+  routes.add(ledgerEndpoints.getAllUsage, async ({ query }) => {
     const { user_id, channel_id } = query;
     const filter = {
       ...toFilter(query, clock.now()),
@@ -80,7 +80,7 @@ const toNumber = (text: string | undefined): number | undefined => (text === und
 
 const isTask = (ref: string): boolean => ref.startsWith('task_');
 
-function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): Static<typeof lines.LedgerRow> {
+function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): Static<typeof ledgerEndpoints.LedgerRow> {
   const { id, user_id, kind, amount, ref, created_at } = entry;
   return {
     id,

@@ -12,7 +12,7 @@ import { ownFilter, toFilter } from './request-filter.ts';
 import type { ListedRequest, RequestFilter } from './store.ts';
 
 export interface LiveRouteDependencies {
-  readonly tail: LiveRequestViews;
+  readonly liveViews: LiveRequestViews;
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
   readonly own: Present<object>;
   readonly all: Present<object>;
@@ -28,7 +28,10 @@ interface StreamInput {
 const MAX_UNSENT_BYTES = 1024 * 1024;
 
 /** The live views of the request log. */
-export function addLiveRoutes(routes: RouteRegistry, { tail, credentialWatch, own, all }: LiveRouteDependencies): void {
+export function addLiveRoutes(
+  routes: RouteRegistry,
+  { liveViews, credentialWatch, own, all }: LiveRouteDependencies,
+): void {
   const stream = async (
     filter: RequestFilter,
     { caller, request, reply }: StreamInput,
@@ -53,7 +56,7 @@ export function addLiveRoutes(routes: RouteRegistry, { tail, credentialWatch, ow
       keepAlive: () => write(raw, ': keep-alive\n\n'),
       end: () => void raw.end(),
     };
-    const close = await tail.open(listener).catch(fail);
+    const close = await liveViews.open(listener).catch(fail);
     if (close === undefined) return reply;
     const end = (): void => {
       close();

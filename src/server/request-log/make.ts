@@ -18,7 +18,7 @@ export interface Requests {
   readonly store: RequestStore;
   readonly statistics: StatisticsStore;
   readonly log: RequestLog;
-  readonly tail: LiveRequestViews;
+  readonly liveViews: LiveRequestViews;
 }
 
 /** Assembles the request log. */
@@ -28,7 +28,7 @@ export function makeRequests({ database, clock, log }: RequestsDependencies): Re
     store,
     statistics: new StatisticsStore(database),
     log: new RequestLog({ database, store, clock, log }),
-    tail: new LiveRequestViews(store, log),
+    liveViews: new LiveRequestViews(store, log),
   };
 }
 

@@ -20,7 +20,7 @@ export interface ReceiptTask {
 export interface ReceiptDependencies {
   readonly store: Pick<RequestStore, 'findByRef' | 'findByRequestId'>;
   /** The entries of one task or request, oldest first. */
-  readonly ledger: { trail(ref: string): Promise<LedgerEntry[]> };
+  readonly ledger: { entriesOf(ref: string): Promise<LedgerEntry[]> };
   readonly tasks: { receiptTask(id: string): Promise<ReceiptTask | undefined> };
 }
 
@@ -43,14 +43,14 @@ export class ReceiptService {
     const { store, ledger, tasks } = this.#dependencies;
     const task = await tasks.receiptTask(name);
     for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
-      const entries = await ledger.trail(ref);
+      const entries = await ledger.entriesOf(ref);
       const row = await store.findByRef(ref, closingEntry(entries)?.created_at);
       if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
     }
     // A request id that its caller chose is part of the reference.
     const row = task === undefined ? await store.findByRequestId(name, owner) : undefined;
     if (row === undefined || !isOfToken(tokenId, row, [])) return undefined;
-    return toReceipt(row.ref, row, await ledger.trail(row.ref), undefined);
+    return toReceipt(row.ref, row, await ledger.entriesOf(row.ref), undefined);
   }
 }
 

@@ -14,7 +14,7 @@ import type { StatisticsColumn } from './statistics-store.ts';
 import type { ListedRequest, RequestFilter } from './store.ts';
 
 export interface RequestRouteDependencies {
-  readonly requests: Pick<Requests, 'store' | 'statistics' | 'tail'>;
+  readonly requests: Pick<Requests, 'store' | 'statistics' | 'liveViews'>;
   readonly tasks: Pick<TaskIdLookup, 'publicIds'>;
   /** Ends a live view with the credential that opened it. */
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
@@ -28,7 +28,7 @@ export function addRequestRoutes(
   routes: RouteRegistry,
   { requests, tasks, credentialWatch }: RequestRouteDependencies,
 ): void {
-  const { store, statistics, tail } = requests;
+  const { store, statistics, liveViews } = requests;
   const presentWith =
     <R>(present: (row: ListedRequest, ref: string) => R): Present<R> =>
     async (rows) => {
@@ -71,7 +71,7 @@ export function addRequestRoutes(
     figures(ownFilter(query, caller), query.by ?? 'model'),
   );
   routes.add(endpoints.getAllRequestStatistics, ({ query }) => figures(toFilter(query), query.by ?? 'model'));
-  addLiveRoutes(routes, { tail, credentialWatch, own, all });
+  addLiveRoutes(routes, { liveViews, credentialWatch, own, all });
 }
 
 interface PageQuery {

@@ -3,18 +3,18 @@ import type { SeenIncident } from './incident-monitor.ts';
 import type { InstanceRow } from './instance-store.ts';
 
 /** Three periods: one check may be late under load. */
-const SILENT_MS = 90_000;
+const UNRESPONSIVE_AFTER_MS = 90_000;
 
-export const isAlive = ({ seen_at: seenAt }: Pick<InstanceRow, 'seen_at'>, now: number): boolean =>
-  now - seenAt <= SILENT_MS;
+export const isResponsive = ({ seen_at: seenAt }: Pick<InstanceRow, 'seen_at'>, now: number): boolean =>
+  now - seenAt <= UNRESPONSIVE_AFTER_MS;
 
-/** Every incident, with what the living processes see of it together. A silent process is one itself. */
+/** Every incident, with what the responsive processes see of it together. An unresponsive process is one itself. */
 export function mergeIncidents(instances: readonly InstanceRow[], now: number) {
-  const silent = instances.filter((row) => !isAlive(row, now));
+  const unresponsive = instances.filter((row) => !isResponsive(row, now));
   const seen: SeenIncident[] = instances
-    .filter((row) => isAlive(row, now))
+    .filter((row) => isResponsive(row, now))
     .flatMap(({ incidents }) => JSON.parse(incidents) as SeenIncident[]);
-  for (const { name, seen_at: since } of silent) seen.push({ id: 'replica_frozen', subjects: [name], since });
+  for (const { name, seen_at: since } of unresponsive) seen.push({ id: 'replica_frozen', subjects: [name], since });
   return (Object.keys(INCIDENTS) as IncidentId[]).map((id) => {
     const own = seen.filter((each) => each.id === id);
     return {

@@ -4,7 +4,7 @@ import { DAY_MS, toSeconds } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ServiceStatus } from './make.ts';
-import { isAlive, mergeIncidents } from './merge-incidents.ts';
+import { isResponsive, mergeIncidents } from './merge-incidents.ts';
 
 /** Whether everything works, for administrators. */
 export function addServiceStatusRoutes(
@@ -29,7 +29,7 @@ export function addServiceStatusRoutes(
         version: row.version,
         started_at: toSeconds(row.started_at),
         seen_at: toSeconds(row.seen_at),
-        is_alive: isAlive(row, now),
+        is_alive: isResponsive(row, now),
       })),
       last_day: lastDay,
       day_before: dayBefore,

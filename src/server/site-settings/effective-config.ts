@@ -23,7 +23,7 @@ export class EffectiveConfig {
   /** Those that the environment does not give. */
   storable(): SiteSettingName[] {
     const names = Object.keys(SITE_SETTINGS) as SiteSettingName[];
-    return names.filter((name) => SITE_SETTINGS[name].stored && !this.#base.given.has(name));
+    return names.filter((name) => SITE_SETTINGS[name].stored && !this.#base.environmentNames.has(name));
   }
 
   /** Takes stored texts over. @returns the names of those that cannot be used, which are left out */

@@ -118,7 +118,7 @@ export class SettingsService {
       choices: [...(setting.choices ?? [])],
       value: value === undefined || setting.secret === true ? '' : `${value}`,
       default: setting.default ?? '',
-      source: live.config.given.has(name) ? 'environment' : isStored ? 'database' : 'default',
+      source: live.config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
       is_set: value !== undefined && value !== '',
       editable: live.storable().includes(name),
     };

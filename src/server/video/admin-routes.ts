@@ -12,7 +12,7 @@ import type { Task } from './store.ts';
 
 /** The ledger entries of one task, oldest first; implemented by quota. */
 export interface LedgerHistory {
-  trail(ref: string): Promise<
+  entriesOf(ref: string): Promise<
     readonly {
       readonly kind: string;
       readonly amount: number;
@@ -55,9 +55,9 @@ export function addTaskAdminRoutes(
   routes.add(endpoints.getTask, async ({ params }) => {
     const task = await store.find(params.id);
     if (task === undefined) throw notExistError('task');
-    const [attempts, trail, channel] = await Promise.all([
+    const [attempts, entries, channel] = await Promise.all([
       store.failedAttempts(task.id),
-      ledgerHistory.trail(task.id),
+      ledgerHistory.entriesOf(task.id),
       task.channel_id === null ? undefined : channels.byId(task.channel_id),
     ]);
     return ok({
@@ -70,7 +70,7 @@ export function addTaskAdminRoutes(
       next_poll_time: task.next_poll_at === null ? null : toSeconds(task.next_poll_at),
       poll_failures: task.poll_failures,
       timeline: toTimeline(task, attempts),
-      money: trail.map(({ created_at, kind, amount, plan_amount, charged }) => ({
+      money: entries.map(({ created_at, kind, amount, plan_amount, charged }) => ({
         time: toSeconds(created_at),
         kind,
         amount,

@@ -1,4 +1,4 @@
-/** Named points of the money path of a video; tests stop the process there. */
+/** Named points between the steps of a video at which money moves; tests stop the process there. */
 export type FaultPoint =
   | 'after-reserve'
   | 'before-send'

@@ -111,7 +111,7 @@ export interface VideoDependencies {
   readonly taskTimeoutMs: number;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
-  /** Named points of the money path, for tests that stop the process there. */
+  /** Named points between the steps at which money moves, for tests that stop the process there. */
   readonly faultPoint: OnFaultPoint;
 }
 
@@ -129,7 +129,7 @@ export interface Video {
   /** Downloads under way. */
   readonly openDownloads: number;
   /** Deletes expired idempotency keys and share links, and corrects poll times after a clock change; called every minute. */
-  sweep(): Promise<void>;
+  maintain(): Promise<void>;
 }
 
 /** Assembles the video capability and registers its routes. */
@@ -202,8 +202,8 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
     get openDownloads() {
       return downloadSlots.size;
     },
-    sweep: async () => {
-      await Promise.all([idempotency.sweep(), pollScheduler.sweep(), shares.deleteEnded(clock.now())]);
+    maintain: async () => {
+      await Promise.all([idempotency.removeExpired(), pollScheduler.limitPollTimes(), shares.deleteEnded(clock.now())]);
     },
   };
 }

@@ -12,8 +12,8 @@ export interface EndpointFailuresDependencies {
   readonly clock: Clock;
 }
 
-/** An endpoint that took nothing for so long is disabled. */
-const DEAD_AFTER_MS = 5 * DAY_MS;
+/** An endpoint that accepted no delivery for so long is disabled. */
+const DISABLE_AFTER_MS = 5 * DAY_MS;
 
 const REASONS = {
   gone: {
@@ -26,7 +26,7 @@ const REASONS = {
   },
 } as const;
 
-/** Disables endpoints that are gone or dead, and tells their owners. */
+/** Disables endpoints that are gone or have failed for five days, and notifies their owners. */
 export class EndpointFailures {
   readonly #dependencies: EndpointFailuresDependencies;
   constructor(dependencies: EndpointFailuresDependencies) {
@@ -39,7 +39,7 @@ export class EndpointFailures {
     const now = clock.now();
     const since = await endpoints.markFailing(trx, id, now);
     if (isGone) await this.#disable(trx, id, 'gone');
-    else if (since !== undefined && since <= now - DEAD_AFTER_MS) await this.#disable(trx, id, 'failing');
+    else if (since !== undefined && since <= now - DISABLE_AFTER_MS) await this.#disable(trx, id, 'failing');
   }
 
   async #disable(trx: Trx, id: number, reason: keyof typeof REASONS): Promise<void> {

@@ -13,7 +13,7 @@ export function AdminRequestsPage() {
     <RequestLog
       scope="all"
       filters={filters}
-      lead={t('adminLead')}
+      lead={t('adminIntro')}
       filterFields={
         <>
           <UserFilter filters={filters} />

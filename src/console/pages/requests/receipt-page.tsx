@@ -26,7 +26,7 @@ export function ReceiptPage() {
   const receipt = useQuery(receiptQuery(ref));
   if (receipt.data !== undefined) return <ReceiptDetails receipt={receipt.data} />;
   return (
-    <Page title={t('receipt')} subtitle={<RouteLink to="/account/requests">{t('all')}</RouteLink>}>
+    <Page title={t('receipt')} subtitle={<RouteLink to="/account/requests">{t('allRequests')}</RouteLink>}>
       {receipt.error === null ? (
         <PageLoadingIndicator />
       ) : (
@@ -42,7 +42,7 @@ function ReceiptDetails({ receipt }: { readonly receipt: Receipt }) {
   return (
     <Page
       title={t('receiptOf', { model: receipt.model })}
-      subtitle={<RouteLink to="/account/requests">{t('all')}</RouteLink>}
+      subtitle={<RouteLink to="/account/requests">{t('allRequests')}</RouteLink>}
       actions={
         <>
           <Badge color={COLORS[receipt.outcome]} size="lg">
@@ -102,7 +102,7 @@ function useSummary(receipt: Receipt) {
     ],
     [t('reserved'), price(receipt.reserved)],
     [t('charged'), price(receipt.charged)],
-    [t('returned'), price(receipt.refunded)],
+    [t('refunded'), price(receipt.refunded)],
     [t('paidFrom'), sources === '' ? '–' : sources],
   ] as const;
 }

@@ -13,7 +13,7 @@ export function RequestsPage() {
     <RequestLog
       scope="own"
       filters={filters}
-      lead={t('lead')}
+      lead={t('intro')}
       filterFields={<ApiKeyFilter filters={filters} />}
       columns={useOwnRequestColumns()}
       rows={rows}

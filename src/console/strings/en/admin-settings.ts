@@ -54,7 +54,7 @@ export default {
     NEW_USER_PLAN: 'Code of a plan that everyone who registers gets; leave empty for none.',
     CURRENCY: 'A code such as CNY or USD: amounts are shown in it. Leave empty to show credits.',
     RETENTION_EVENTS_DAYS: 'With their deliveries. 0: indefinitely.',
-    RETENTION_LEDGER_DAYS: 'Older months are folded into one entry per account; sums stay exact. 0: never.',
+    RETENTION_LEDGER_DAYS: 'Older months are combined into one entry per account; sums stay exact. 0: never.',
     QUOTA_PER_UNIT: 'Changed in the environment, with a restart: it is the unit of all prices.',
     RETENTION_TASK_DETAIL_DAYS: '0: indefinitely.',
     RETENTION_REQUESTS_DAYS: '0: indefinitely.',

@@ -2,8 +2,8 @@ import type en from '../en/requests.ts';
 import type { Translated } from '../resources.ts';
 
 export default {
-  lead: '您已结束的模型调用和视频：用量、耗时与费用。不保存提示词和回复。',
-  adminLead: '所有账号已结束的模型调用和视频。不保存提示词和回复。',
+  intro: '您已结束的模型调用和视频：用量、耗时与费用。不保存提示词和回复。',
+  adminIntro: '所有账号已结束的模型调用和视频。不保存提示词和回复。',
   live: '实时',
   liveHint_zero: '调用结束后会立即显示在这里。',
   liveHint_one: '开启后新增 {{count}} 次调用。',
@@ -30,13 +30,13 @@ export default {
   emptyText: '模型调用和视频结束后会显示在这里，无论使用哪个 API 密钥。',
   receipt: '账单',
   receiptOf: '账单：{{model}}',
-  all: '请求记录',
+  allRequests: '请求记录',
   downloadJson: '下载',
   summary: '概要',
   began: '开始时间',
   reserved: '预留',
   charged: '扣费',
-  returned: '退还',
+  refunded: '退还',
   paidFrom: '支付来源',
   linesTitle: '费用构成',
   lineLabel: '项目',

@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { asObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -93,7 +93,7 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
   const message = objectAt(value, path);
   dropOthers(message, MESSAGE_MEMBERS, notes, path);
   const { role, content } = message;
-  if (role !== 'user' && role !== 'assistant' && role !== 'system') throw cannotSay(`${path}.role`);
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') throw notExpressibleError(`${path}.role`);
   if (typeof content === 'string')
     return { role, path, parts: content === '' ? [] : [{ type: 'text', text: content }] };
   const parts = listAt(content, `${path}.content`).map((part, index) =>
@@ -151,7 +151,7 @@ function readPart(value: unknown, path: string, notes: DroppedFields): Part {
     case 'redacted_thinking':
       return { type: 'thinking', text: '', signature: readSignature(block.data, 'anthropic'), isRedacted: true, path };
     default:
-      throw cannotSay(`${path}.type`);
+      throw notExpressibleError(`${path}.type`);
   }
 }
 
@@ -161,7 +161,7 @@ function readResult(content: unknown, path: string, notes: DroppedFields): (Text
   return listAt(content, path).map((value, index) => {
     const part = readPart(value, `${path}.${index}`, notes);
     if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
-      throw cannotSay(`${path}.${index}.type`);
+      throw notExpressibleError(`${path}.${index}.type`);
     return part;
   });
 }
@@ -175,14 +175,15 @@ function readMedia(block: UntrustedObject, path: string, notes: DroppedFields): 
   const name = typeof block.title === 'string' ? block.title : undefined;
   const media = { type: block.type === 'image' ? 'image' : 'document', name, cache, path } as const;
   if (source.type === 'url') return { ...media, source: { url: textAt(source.url, `${path}.source.url`) } };
-  if (source.type !== 'base64') throw cannotSay(`${path}.source.type`);
+  if (source.type !== 'base64') throw notExpressibleError(`${path}.source.type`);
   const mediaType = textAt(source.media_type, `${path}.source.media_type`);
   return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
 }
 
 function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
   const tool = objectAt(value, path);
-  if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom') throw cannotSay(`${path}.type`);
+  if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom')
+    throw notExpressibleError(`${path}.type`);
   checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
   return {
     name: textAt(tool.name, `${path}.name`),
@@ -205,7 +206,7 @@ function readFormat(value: unknown): OutputFormat | undefined {
   const format = asObject(value);
   if (format === undefined) return undefined;
   const path = 'output_config.format';
-  if (format.type !== 'json_schema') throw cannotSay(`${path}.type`);
+  if (format.type !== 'json_schema') throw notExpressibleError(`${path}.type`);
   return { type: 'schema', schema: format.schema, path };
 }
 

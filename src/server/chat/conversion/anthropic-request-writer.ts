@@ -1,4 +1,4 @@
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './neutral-form.ts';
 import { parseArguments } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
@@ -25,7 +25,7 @@ export function writeAnthropicRequest(
 ): object {
   const { system, tools, format, settings } = conversation;
   const reasoning = writeReasoning(conversation, target, notes);
-  if (format?.type === 'json') throw cannotSay(format.path);
+  if (format?.type === 'json') throw notExpressibleError(format.path);
   const { temperature, topP, topK, stop } = settings;
   const hasOwnTemperature = temperature !== undefined && (temperature.value > 1 || reasoning.thinking !== undefined);
   if (temperature !== undefined && hasOwnTemperature && temperature.value !== 1) notes.drop(temperature.path);
@@ -112,7 +112,7 @@ function writePart(part: Part, notes: DroppedFields): object | undefined {
       };
     }
     case 'audio':
-      throw cannotSay(part.path);
+      throw notExpressibleError(part.path);
     case 'call':
       return {
         type: 'tool_use',

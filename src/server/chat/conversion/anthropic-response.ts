@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { MESSAGES } from '../anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import { listOf, textOf } from '../dialect.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import { mergeFigures } from '../usage-in-text.ts';
@@ -38,13 +38,13 @@ export class AnthropicReader implements ResponseReader {
   readComplete(body: UntrustedObject): ResponseEvent[] {
     const blocks = listOf(body.content).map((block) => asObject(block) ?? {});
     const events = blocks.flatMap((block, index) => this.#readBlock(block, index));
-    this.#figures = MESSAGES.findUsage(body);
+    this.#figures = ANTHROPIC_MESSAGES_DIALECT.findUsage(body);
     this.#stop = body;
     return [{ type: 'start', id: textOf(body.id) }, ...events, this.#end()];
   }
 
   readEvent(event: UntrustedObject): ResponseEvent[] {
-    const figures = MESSAGES.findUsage(event);
+    const figures = ANTHROPIC_MESSAGES_DIALECT.findUsage(event);
     if (figures !== undefined) this.#figures = mergeFigures(this.#figures, figures);
     switch (event.type) {
       case 'message_start':

@@ -3,19 +3,19 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { AppError } from '../../platform/errors.ts';
-import { MESSAGES } from '../anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { GENERATE } from '../gemini-dialect.ts';
-import { CHAT, RESPONSES } from '../openai-dialects.ts';
+import { GEMINI_DIALECT } from '../gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-dialects.ts';
 import { type Codec, findCodec } from './dialect-codecs.ts';
 import { DroppedFields } from './dropped-fields.ts';
 
 /** Whatever a caller or an upstream sends, a conversion refuses it by name or makes something of it; it never breaks. */
 const DIALECTS: Readonly<Record<string, Dialect>> = {
-  chat: CHAT,
-  responses: RESPONSES,
-  messages: MESSAGES,
-  gemini: GENERATE,
+  chat: CHAT_DIALECT,
+  responses: RESPONSES_DIALECT,
+  messages: ANTHROPIC_MESSAGES_DIALECT,
+  gemini: GEMINI_DIALECT,
 };
 const CODECS = Object.entries(DIALECTS).map(([name, dialect]) => ({ name, codec: findCodec(dialect) as Codec }));
 const TARGET = { model: 'gpt-5', maxTokens: 2_000, maxTokensKey: 'max_tokens', stream: true };
@@ -45,7 +45,7 @@ const junk = fc.letrec<{ value: unknown; object: UntrustedObject }>((tie) => ({
   object: fc.dictionary(fc.constantFrom(...KEYS), tie('value'), { maxKeys: 6 }),
 })).object;
 
-describe('junk', () => {
+describe('conversion of random JSON', () => {
   for (const { name, codec } of CODECS) {
     test(`a request in ${name} is refused by name or said in each dialect`, () => {
       fc.assert(

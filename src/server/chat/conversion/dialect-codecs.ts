@@ -1,8 +1,8 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { MESSAGES } from '../anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { GENERATE } from '../gemini-dialect.ts';
-import { CHAT, RESPONSES } from '../openai-dialects.ts';
+import { GEMINI_DIALECT } from '../gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-dialects.ts';
 import { readAnthropicRequest } from './anthropic-request-reader.ts';
 import { writeAnthropicRequest } from './anthropic-request-writer.ts';
 import { AnthropicReader, AnthropicStreamWriter, writeAnthropicResponse } from './anthropic-response.ts';
@@ -34,7 +34,7 @@ export interface Codec {
 
 const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
   [
-    CHAT,
+    CHAT_DIALECT,
     {
       readRequest: readOpenAiChatRequest,
       writeRequest: writeOpenAiChatRequest,
@@ -44,7 +44,7 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
     },
   ],
   [
-    RESPONSES,
+    RESPONSES_DIALECT,
     {
       readRequest: readResponsesRequest,
       writeRequest: writeResponsesRequest,
@@ -54,7 +54,7 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
     },
   ],
   [
-    MESSAGES,
+    ANTHROPIC_MESSAGES_DIALECT,
     {
       readRequest: readAnthropicRequest,
       writeRequest: writeAnthropicRequest,
@@ -64,7 +64,7 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
     },
   ],
   [
-    GENERATE,
+    GEMINI_DIALECT,
     {
       readRequest: readGeminiRequest,
       writeRequest: writeGeminiRequest,

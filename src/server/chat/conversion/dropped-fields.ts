@@ -18,5 +18,7 @@ export class DroppedFields {
 }
 
 /** Refuses what would change the answer. */
-export const cannotSay = (path: string, why = 'cannot be said to the upstream of this model'): AppError =>
-  invalidRequest(`${path} ${why}.`, path);
+export const notExpressibleError = (
+  path: string,
+  why = 'cannot be expressed for the upstream of this model',
+): AppError => invalidRequest(`${path} ${why}.`, path);

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import { fromGeminiSchema } from './gemini-schema.ts';
 import type {
   Conversation,
@@ -49,7 +49,7 @@ export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): 
   const config = asObject(body.generationConfig) ?? {};
   checkMembers(config, CONFIG_MEMBERS, notes, CONFIG);
   const modalities = Array.isArray(config.responseModalities) ? config.responseModalities : [];
-  if (modalities.some((each) => each !== 'TEXT')) throw cannotSay(`${CONFIG}responseModalities`);
+  if (modalities.some((each) => each !== 'TEXT')) throw notExpressibleError(`${CONFIG}responseModalities`);
   const system = asObject(body.systemInstruction) ?? asObject(body.system_instruction);
   const ids = new CallIds();
   const tools = Array.isArray(body.tools) ? body.tools : [];
@@ -111,7 +111,7 @@ interface PartContext {
 
 function readContent(value: unknown, path: string, context: PartContext): Message {
   const { role = 'user', parts } = objectAt(value, path);
-  if (role !== 'user' && role !== 'model' && role !== 'function') throw cannotSay(`${path}.role`);
+  if (role !== 'user' && role !== 'model' && role !== 'function') throw notExpressibleError(`${path}.role`);
   const read = listOfParts(parts).flatMap((part, index) => readPart(part, `${path}.parts.${index}`, context));
   return { role: role === 'model' ? 'assistant' : 'user', parts: read, path };
 }
@@ -123,7 +123,7 @@ function readPart(value: unknown, path: string, { ids, notes }: PartContext): Pa
   const isThought = part.thought === true;
   const text = typeof part.text === 'string' ? part.text : '';
   if (isThought) return [{ type: 'thinking', text, signature, isRedacted: text === '', path }];
-  // The proof of a thought without its text stands beside what came of it.
+  // The signature of a thought without its text is in the part that follows the thought.
   const thought: Part[] =
     signature === undefined ? [] : [{ type: 'thinking', text: '', signature, isRedacted: true, path }];
   if (part.functionCall !== undefined) {
@@ -137,7 +137,7 @@ function readPart(value: unknown, path: string, { ids, notes }: PartContext): Pa
   if (part.functionResponse !== undefined) return [readResult(part.functionResponse, `${path}.functionResponse`, ids)];
   if (part.inlineData !== undefined) return [...thought, readInline(part.inlineData, `${path}.inlineData`)];
   if (part.text !== undefined) return text === '' ? thought : [...thought, { type: 'text', text }];
-  throw cannotSay(path);
+  throw notExpressibleError(path);
 }
 
 function readInline(value: unknown, path: string): MediaPart {
@@ -150,7 +150,7 @@ function readInline(value: unknown, path: string): MediaPart {
 function readResult(value: unknown, path: string, ids: CallIds): Part {
   const { id, name, response, parts } = objectAt(value, path);
   const known = ids.end(textAt(name, `${path}.name`), id);
-  if (known === undefined) throw cannotSay(path, 'has no call it belongs to');
+  if (known === undefined) throw notExpressibleError(path, 'has no call it belongs to');
   const said = asObject(response) ?? {};
   const [only] = Object.keys(said);
   // What other dialects say as bare text is an object of one member here.
@@ -190,7 +190,7 @@ function readChoice(config: UntrustedObject | undefined, notes: DroppedFields): 
   const names = textsAt({ allowed }, 'allowed')?.value ?? [];
   if (mode === 'NONE') return { mode: 'none', path };
   if (mode !== 'ANY') return { mode: 'auto', path };
-  if (names.length > 1) throw cannotSay(`${path}.allowedFunctionNames`);
+  if (names.length > 1) throw notExpressibleError(`${path}.allowedFunctionNames`);
   return { mode: 'required', name: names[0], path };
 }
 
@@ -200,7 +200,7 @@ function readFormat({
   responseJsonSchema,
 }: UntrustedObject): OutputFormat | undefined {
   if (type === undefined || type === null || type === 'text/plain') return undefined;
-  if (type !== 'application/json') throw cannotSay(`${CONFIG}responseMimeType`);
+  if (type !== 'application/json') throw notExpressibleError(`${CONFIG}responseMimeType`);
   const schema = responseJsonSchema ?? fromGeminiSchema(responseSchema);
   if (schema === undefined || schema === null) return { type: 'json', path: `${CONFIG}responseMimeType` };
   return { type: 'schema', schema, strict: false, path: `${CONFIG}responseSchema` };

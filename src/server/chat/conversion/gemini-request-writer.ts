@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type {
   CallPart,
   Conversation,
@@ -14,10 +14,10 @@ import type {
 import { parseArguments } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
 
-/** Models that take a level in place of a budget, and refuse calls of functions without the proof of a thought. */
+/** Models that take a level in place of a budget, and refuse calls of functions without a thought signature. */
 const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
-/** Takes the place of a proof that another model's call cannot have (ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
-const NO_PROOF = 'skip_thought_signature_validator';
+/** Takes the place of a signature that another model's call cannot have (ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+const NO_SIGNATURE = 'skip_thought_signature_validator';
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 512,
   low: 2_048,
@@ -34,7 +34,7 @@ export function writeGeminiRequest(
   notes: DroppedFields,
 ): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
-  if (parallelCalls?.value === false) throw cannotSay(parallelCalls.path);
+  if (parallelCalls?.value === false) throw notExpressibleError(parallelCalls.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
   for (const { strict } of tools) if (strict?.value === true) notes.drop(strict.path);
   const names = new Map(
@@ -100,25 +100,32 @@ function writeMessage({ role, parts, path }: Message, context: MessageContext): 
   // There is no such turn here: it is said by the user, in its place.
   if (role === 'system') context.notes.drop(`${path}.role`);
   const written: object[] = [];
-  let proof: string | undefined;
+  let signature: string | undefined;
   for (const part of parts) {
-    if (part.type === 'thinking') proof = readProof(part, context.notes) ?? proof;
+    if (part.type === 'thinking') signature = readSignatureOf(part, context.notes) ?? signature;
     else {
-      written.push({ ...writePart(part, context), thoughtSignature: proof ?? proofOf(part, written, context.target) });
-      proof = undefined;
+      written.push({
+        ...writePart(part, context),
+        thoughtSignature: signature ?? missingSignatureOf(part, written, context.target),
+      });
+      signature = undefined;
     }
   }
-  if (proof !== undefined) written.push({ text: '', thoughtSignature: proof });
+  if (signature !== undefined) written.push({ text: '', thoughtSignature: signature });
   return { role: role === 'assistant' ? 'model' : 'user', parts: written };
 }
 
-/** Only the first call of a turn carries a proof. */
-const proofOf = (part: Part, before: readonly object[], { model }: UpstreamRequestParameters): string | undefined =>
+/** Only the first call of a turn carries a signature. */
+const missingSignatureOf = (
+  part: Part,
+  before: readonly object[],
+  { model }: UpstreamRequestParameters,
+): string | undefined =>
   part.type === 'call' && LEVEL_MODEL.test(model) && !before.some((each) => 'functionCall' in each)
-    ? NO_PROOF
+    ? NO_SIGNATURE
     : undefined;
 
-function readProof(part: Extract<Part, { type: 'thinking' }>, notes: DroppedFields): string | undefined {
+function readSignatureOf(part: Extract<Part, { type: 'thinking' }>, notes: DroppedFields): string | undefined {
   if (part.signature?.vendor === 'gemini') return part.signature.value;
   notes.drop(part.path);
   return undefined;
@@ -135,7 +142,7 @@ function writePart(part: Exclude<Part, { type: 'thinking' }>, { names, notes }: 
 
 function writeInline({ source, path }: MediaPart): object {
   // Only files of its own store have addresses here.
-  if ('url' in source) throw cannotSay(path);
+  if ('url' in source) throw notExpressibleError(path);
   return { mimeType: source.mediaType, data: source.data };
 }
 
@@ -145,7 +152,7 @@ const writeCall = ({ id, name, args, path }: CallPart): object => ({
 
 function writeResult({ id, parts, isError, path }: ResultPart, names: MessageContext['names']): object {
   const name = names.get(id);
-  if (name === undefined) throw cannotSay(path, 'has no call it belongs to');
+  if (name === undefined) throw notExpressibleError(path, 'has no call it belongs to');
   const text = parts
     .filter((part): part is TextPart => part.type === 'text')
     .map((part) => part.text)

@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { GENERATE } from '../gemini-dialect.ts';
+import { GEMINI_DIALECT } from '../gemini-dialect.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import { tryParse } from '../usage-in-text.ts';
 import type { ResponseEvent, Signature, StopReason } from './neutral-form.ts';
@@ -30,7 +30,7 @@ export class GeminiReader implements ResponseReader {
   }
 
   readEvent(event: UntrustedObject): ResponseEvent[] {
-    this.#usage = parseUsage(GENERATE.findUsage(event)) ?? this.#usage;
+    this.#usage = parseUsage(GEMINI_DIALECT.findUsage(event)) ?? this.#usage;
     const events: ResponseEvent[] = this.#hasStarted ? [] : [{ type: 'start', id: textOf(event.responseId) }];
     this.#hasStarted = true;
     const [candidate] = listOf(event.candidates).map(asObject);
@@ -52,17 +52,17 @@ export class GeminiReader implements ResponseReader {
 
   #readPart({ text, thought, thoughtSignature, functionCall }: UntrustedObject): ResponseEvent[] {
     const signature = readSignature(thoughtSignature, 'gemini');
-    const proof: ResponseEvent[] =
+    const signatures: ResponseEvent[] =
       signature === undefined ? [] : [{ type: 'signature', signature, isRedacted: thought !== true }];
     const said = textOf(text);
-    if (thought === true) return [...(said === '' ? [] : [{ type: 'thinking' as const, text: said }]), ...proof];
+    if (thought === true) return [...(said === '' ? [] : [{ type: 'thinking' as const, text: said }]), ...signatures];
     const call = asObject(functionCall);
-    if (call === undefined) return said === '' ? proof : [...proof, { type: 'text', text: said }];
+    if (call === undefined) return said === '' ? signatures : [...signatures, { type: 'text', text: said }];
     const index = this.#calls++;
     const name = textOf(call.name);
     const id = textOf(call.id) || `call_${crypto.randomUUID().replaceAll('-', '')}`;
     return [
-      ...proof,
+      ...signatures,
       { type: 'call', index, id, name },
       { type: 'args', index, text: JSON.stringify(call.args ?? {}) },
     ];
@@ -83,7 +83,7 @@ function toFigures(usage: Usage | undefined): object {
 const toOwn = (signature: Signature): string =>
   signature.vendor === 'gemini' ? signature.value : tagSignature(signature);
 
-/** A thought of another maker's model has no other place for its proof than a thought of its own. */
+/** A thought of another maker's model has no other place for its signature than a thought part of its own. */
 const toThought = (text: string, signature: Signature | undefined): object => ({
   text,
   thought: true,

@@ -93,7 +93,7 @@ export interface ThinkingPart {
   readonly path: string;
 }
 
-/** Proof of a thought, which only upstreams of one vendor can read. */
+/** The signature of a thought, which only upstreams of one vendor can read. */
 export interface Signature {
   readonly vendor: ChatVendor;
   readonly value: string;

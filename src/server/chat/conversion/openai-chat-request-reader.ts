@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -48,11 +48,12 @@ const FORMAT_MEMBERS = fieldSet('name schema strict');
 /** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
 export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
-  if (typeof body.n === 'number' && body.n > 1) throw cannotSay('n');
-  if (body.logprobs === true) throw cannotSay('logprobs');
-  if (body.store === true) throw cannotSay('store');
+  if (typeof body.n === 'number' && body.n > 1) throw notExpressibleError('n');
+  if (body.logprobs === true) throw notExpressibleError('logprobs');
+  if (body.store === true) throw notExpressibleError('store');
   if (body.store === false) notes.drop('store');
-  if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text')) throw cannotSay('modalities');
+  if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text'))
+    throw notExpressibleError('modalities');
   const all = listAt(body.messages, 'messages').map((message, index) =>
     readMessage(message, `messages.${index}`, notes),
   );
@@ -91,7 +92,7 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
     return { role: 'system', path, parts: readContent(content, `${path}.content`, notes) };
   if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`, notes) };
   if (role !== 'assistant' || message.audio || message.function_call)
-    throw cannotSay(role === 'assistant' ? path : `${path}.role`);
+    throw notExpressibleError(role === 'assistant' ? path : `${path}.role`);
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   return {
     role,
@@ -168,7 +169,7 @@ function readContentPart(value: unknown, path: string, notes: DroppedFields): Te
     };
     return { type: 'audio', source, path };
   }
-  throw cannotSay(`${path}.type`);
+  throw notExpressibleError(`${path}.type`);
 }
 
 /** Not OpenAI's own, but what gateways in its dialect take for Anthropic's models. */
@@ -191,7 +192,7 @@ function readCall(value: unknown, path: string): Part {
 
 function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
   const tool = objectAt(value, path);
-  if (tool.type !== 'function') throw cannotSay(`${path}.type`);
+  if (tool.type !== 'function') throw notExpressibleError(`${path}.type`);
   dropOthers(tool, TOOL_MEMBERS, notes, path);
   const declared = objectAt(tool.function, `${path}.function`);
   dropOthers(declared, FUNCTION_MEMBERS, notes, `${path}.function`);
@@ -210,7 +211,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   if (choice === undefined || choice === null) return undefined;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
   const { type, function: named } = objectAt(choice, path);
-  if (type !== 'function') throw cannotSay(`${path}.type`);
+  if (type !== 'function') throw notExpressibleError(`${path}.type`);
   return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
 }
 
@@ -218,7 +219,7 @@ function readFormat(format: UntrustedObject | undefined, notes: DroppedFields): 
   const path = 'response_format';
   if (format === undefined || format.type === 'text') return undefined;
   if (format.type === 'json_object') return { type: 'json', path };
-  if (format.type !== 'json_schema') throw cannotSay(`${path}.type`);
+  if (format.type !== 'json_schema') throw notExpressibleError(`${path}.type`);
   const described = objectAt(format.json_schema, `${path}.json_schema`);
   dropOthers(described, FORMAT_MEMBERS, notes, `${path}.json_schema`);
   const { schema, name, strict } = described;

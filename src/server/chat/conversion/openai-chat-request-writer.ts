@@ -1,4 +1,4 @@
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type {
   CallPart,
   Conversation,
@@ -28,7 +28,7 @@ export function writeOpenAiChatRequest(
   const { stop, topK } = settings;
   if (topK !== undefined) notes.drop(topK.path);
   if (stop !== undefined && stop.value.length > MAX_STOPS)
-    throw cannotSay(stop.path, `has more than ${MAX_STOPS} texts`);
+    throw notExpressibleError(stop.path, `has more than ${MAX_STOPS} texts`);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
   return {
     model: target.model,
@@ -71,7 +71,7 @@ function writeMessage({ role, parts, path }: Message, notes: DroppedFields): obj
   const results = parts.filter((part) => part.type === 'result');
   const pictures = results.flatMap((result) => result.parts.filter((part) => part.type !== 'text'));
   const rest = [...pictures, ...said];
-  if (parts.some(({ type }) => type === 'call')) throw cannotSay(path);
+  if (parts.some(({ type }) => type === 'call')) throw notExpressibleError(path);
   return [
     ...results.map((result) => writeResult(result, notes)),
     ...(rest.length === 0 ? [] : [{ role: 'user', content: writeContent(rest) }]),
@@ -93,7 +93,7 @@ function writePart(part: TextPart | MediaPart): object {
       type: 'image_url',
       image_url: { url: 'url' in source ? source.url : toDataUrl(source), detail: part.detail?.value },
     };
-  if ('url' in source) throw cannotSay(part.path);
+  if ('url' in source) throw notExpressibleError(part.path);
   if (part.type === 'document')
     return { type: 'file', file: { filename: part.name ?? 'document', file_data: toDataUrl(source) } };
   return { type: 'input_audio', input_audio: { data: source.data, format: source.mediaType.replace(/^audio\//, '') } };
@@ -128,7 +128,7 @@ function writeAssistant(parts: Message['parts'], notes: DroppedFields): object |
   };
 }
 
-/** What an upstream of this dialect has thought in the open, which some want back within a turn. */
+/** What an upstream of this dialect has sent as plain reasoning text, which some want back within a turn. */
 const isOwnThought = ({ signature, text, isRedacted }: ThinkingPart): boolean =>
   signature?.vendor === 'openai' && signature.value === '' && !isRedacted && text !== '';
 

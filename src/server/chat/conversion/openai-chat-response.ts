@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { CHAT } from '../openai-dialects.ts';
+import { CHAT_DIALECT } from '../openai-dialects.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import type { ResponseEvent, Signature, StopReason } from './neutral-form.ts';
 import { collectResponse } from './response-collector.ts';
@@ -21,8 +21,8 @@ const WORDS: Readonly<Record<StopReason, string>> = {
   stop_sequence: 'stop',
   refused: 'content_filter',
 };
-/** A thought in the open has no proof; the mark says that it may go back to upstreams of this dialect. */
-const OPEN_THOUGHT: Signature = { vendor: 'openai', value: '' };
+/** Reasoning that is sent as plain text has no signature; an empty one says that it may go back to upstreams of this dialect. */
+const UNSIGNED_REASONING: Signature = { vendor: 'openai', value: '' };
 
 /** Reads a completion, complete or as a stream (platform.openai.com/docs/api-reference/chat-streaming). */
 export class OpenAiChatReader implements ResponseReader {
@@ -36,7 +36,7 @@ export class OpenAiChatReader implements ResponseReader {
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
     const [choice] = listOf(body.choices).map(asObject);
-    this.#usage = parseUsage(CHAT.findUsage(body));
+    this.#usage = parseUsage(CHAT_DIALECT.findUsage(body));
     return [
       { type: 'start', id: textOf(body.id) },
       ...this.#readMessage(asObject(choice?.message) ?? {}),
@@ -46,7 +46,7 @@ export class OpenAiChatReader implements ResponseReader {
   }
 
   readEvent(event: UntrustedObject): ResponseEvent[] {
-    this.#usage = parseUsage(CHAT.findUsage(event)) ?? this.#usage;
+    this.#usage = parseUsage(CHAT_DIALECT.findUsage(event)) ?? this.#usage;
     const [choice] = listOf(event.choices).map(asObject);
     const events: ResponseEvent[] = this.#hasStarted ? [] : [{ type: 'start', id: textOf(event.id) }];
     this.#hasStarted = true;
@@ -99,7 +99,7 @@ export class OpenAiChatReader implements ResponseReader {
   #endThought(): ResponseEvent[] {
     if (!this.#isThinking) return [];
     this.#isThinking = false;
-    return [{ type: 'signature', signature: OPEN_THOUGHT, isRedacted: false }];
+    return [{ type: 'signature', signature: UNSIGNED_REASONING, isRedacted: false }];
   }
 }
 
@@ -117,7 +117,7 @@ function toFigures(usage: Usage | undefined): object {
   };
 }
 
-/** A thought with its proof, in the form OpenRouter has for it. */
+/** A thought with its signature, in the form OpenRouter has for it. */
 const toDetail = (text: string, signature: Signature, isRedacted: boolean, index: number): object =>
   isRedacted
     ? { type: 'reasoning.encrypted', data: tagSignature(signature), index }

@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './neutral-form.ts';
 import { namespacedName, toFreeformArguments } from './openai-responses-tools.ts';
 import { detailAt, dropOthers, fieldSet, listAt, objectAt, sourceOf, textAt } from './read-request-fields.ts';
@@ -72,14 +72,14 @@ function readItem(
     case 'custom_tool_call_output':
       return { role: 'user', parts: [readResult(item, path, notes)] };
     default:
-      throw cannotSay(`${path}.type`);
+      throw notExpressibleError(`${path}.type`);
   }
 }
 
 function readRole(role: unknown, path: string): Role {
   if (role === 'user' || role === 'assistant' || role === 'system') return role;
   if (role === 'developer') return 'system';
-  throw cannotSay(`${path}.role`);
+  throw notExpressibleError(`${path}.role`);
 }
 
 function readContent(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
@@ -92,7 +92,7 @@ function readPart(value: unknown, path: string, notes: DroppedFields): TextPart 
   const part = objectAt(value, path);
   const { type } = part;
   const known = typeof type === 'string' && Object.hasOwn(PART_MEMBERS, type) ? PART_MEMBERS[type] : undefined;
-  if (known === undefined) throw cannotSay(`${path}.type`);
+  if (known === undefined) throw notExpressibleError(`${path}.type`);
   dropOthers(part, known, notes, path);
   if (type === 'input_image')
     return {

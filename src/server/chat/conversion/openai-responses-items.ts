@@ -25,8 +25,8 @@ export const toMessageItem = (context: ResponseContext, index: number, text: str
 
 export const toSummaryPart = (text: string): object => ({ type: 'summary_text', text });
 
-/** The proof is the vendor's own, or says whose it is; an empty one of OpenAI's marks a thought in the open. */
-const toProof = (signature: Signature): string =>
+/** The signature is the vendor's own, or tagged with its vendor; an empty one of OpenAI's says that the reasoning was sent as plain text. */
+const toEncryptedContent = (signature: Signature): string =>
   signature.vendor === 'openai' && signature.value !== '' ? signature.value : tagSignature(signature);
 
 export const toReasoningItem = (
@@ -38,7 +38,7 @@ export const toReasoningItem = (
   id: toItemId('rs', context, index),
   type: 'reasoning',
   summary: text === '' ? [] : [toSummaryPart(text)],
-  encrypted_content: signature === undefined ? undefined : toProof(signature),
+  encrypted_content: signature === undefined ? undefined : toEncryptedContent(signature),
 });
 
 /** @param args undefined: they are still to come */

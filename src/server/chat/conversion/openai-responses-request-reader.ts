@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type { Conversation, OutputFormat, Reasoning } from './neutral-form.ts';
 import { readInput } from './openai-responses-input-reader.ts';
 import { readToolChoice, readTools } from './openai-responses-tools.ts';
@@ -19,9 +19,9 @@ const REASONING_MEMBERS = fieldTable('effort', 'summary generate_summary context
 export function readResponsesRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   // Nothing is stored here, so nothing could be found again.
-  if (body.store === true) throw cannotSay('store');
+  if (body.store === true) throw notExpressibleError('store');
   if (body.store === false) notes.drop('store');
-  if (typeof body.top_logprobs === 'number' && body.top_logprobs > 0) throw cannotSay('top_logprobs');
+  if (typeof body.top_logprobs === 'number' && body.top_logprobs > 0) throw notExpressibleError('top_logprobs');
   if (body.truncation === 'auto') notes.drop('truncation');
   const text = asObject(body.text) ?? {};
   checkMembers(text, TEXT_MEMBERS, notes, 'text.');
@@ -46,7 +46,7 @@ function readFormat(value: unknown): OutputFormat | undefined {
   const { type, schema, name, strict } = objectAt(value, path);
   if (type === 'text') return undefined;
   if (type === 'json_object') return { type: 'json', path };
-  if (type !== 'json_schema') throw cannotSay(`${path}.type`);
+  if (type !== 'json_schema') throw notExpressibleError(`${path}.type`);
   return {
     type: 'schema',
     schema,

@@ -1,5 +1,5 @@
 import { isReasoningModel } from '../output-limit.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type {
   Conversation,
   MediaPart,
@@ -23,7 +23,7 @@ export function writeResponsesRequest(
 ): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format, reasoning } = conversation;
   const { topK, seed, presencePenalty, frequencyPenalty, stop } = settings;
-  if (stop !== undefined) throw cannotSay(stop.path);
+  if (stop !== undefined) throw notExpressibleError(stop.path);
   for (const unknown of [topK, seed, presencePenalty, frequencyPenalty])
     if (unknown !== undefined) notes.drop(unknown.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
@@ -81,7 +81,7 @@ function writeMessage({ role, parts, path }: Message, notes: DroppedFields): obj
       items.push({ type: 'function_call', call_id: part.id, name: part.name, arguments: part.args });
     else if (part.type === 'result') items.push(writeResult(part, notes));
     else if (part.type === 'thinking') items.push(...writeThought(part, notes));
-    else throw cannotSay(path);
+    else throw notExpressibleError(path);
   }
   flush();
   return items;
@@ -100,14 +100,14 @@ function writeSaid(role: Message['role'], parts: readonly (TextPart | MediaPart)
 }
 
 function writeOutputPart(part: TextPart | MediaPart): object {
-  if (part.type !== 'text') throw cannotSay(part.path);
+  if (part.type !== 'text') throw notExpressibleError(part.path);
   return { type: 'output_text', text: part.text, annotations: [] };
 }
 
 function writeInputPart(part: TextPart | MediaPart): object {
   if (part.type === 'text') return toInputText(part);
   const { source, type, name } = part;
-  if (type === 'audio') throw cannotSay(part.path);
+  if (type === 'audio') throw notExpressibleError(part.path);
   const url = 'url' in source ? source.url : toDataUrl(source);
   if (type === 'image') return { type: 'input_image', image_url: url, detail: part.detail?.value ?? 'auto' };
   return 'url' in source

@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { RESPONSES } from '../openai-dialects.ts';
+import { RESPONSES_DIALECT } from '../openai-dialects.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import type { ResponseEvent, StopReason } from './neutral-form.ts';
 import { toFreeformArguments } from './openai-responses-tools.ts';
@@ -65,7 +65,7 @@ export class ResponsesReader implements ResponseReader {
   }
 
   #readEnd(response: UntrustedObject): void {
-    this.#usage = parseUsage(RESPONSES.findUsage(response));
+    this.#usage = parseUsage(RESPONSES_DIALECT.findUsage(response));
     this.#reason = REASONS[textOf(asObject(response.incomplete_details)?.reason)] ?? 'end';
   }
 

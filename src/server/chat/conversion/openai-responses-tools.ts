@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { tryParse } from '../usage-in-text.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type { FunctionTool, ToolChoice, ToolOrigin } from './neutral-form.ts';
 import { dropOthers, fieldSet, listAt, objectAt, strictAt, textAt } from './read-request-fields.ts';
 
@@ -54,7 +54,7 @@ function readTool(
     notes.drop(path);
     return [];
   }
-  if (tool.type !== 'function' && tool.type !== 'custom') throw cannotSay(`${path}.type`);
+  if (tool.type !== 'function' && tool.type !== 'custom') throw notExpressibleError(`${path}.type`);
   const isFreeform = tool.type === 'custom';
   dropOthers(tool, isFreeform ? CUSTOM_MEMBERS : FUNCTION_MEMBERS, notes, path);
   const name = textAt(tool.name, `${path}.name`);
@@ -101,7 +101,7 @@ export function readToolChoice(choice: unknown): ToolChoice | undefined {
   if (choice === undefined || choice === null) return undefined;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
   const { type, name, namespace } = objectAt(choice, path);
-  if (type !== 'function' && type !== 'custom') throw cannotSay(`${path}.type`);
+  if (type !== 'function' && type !== 'custom') throw notExpressibleError(`${path}.type`);
   const space = typeof namespace === 'string' ? namespace : undefined;
   return { mode: 'required', name: namespacedName(space, textAt(name, `${path}.name`)), path };
 }

@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import { cannotSay, type DroppedFields } from './dropped-fields.ts';
+import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
 import type { Setting } from './neutral-form.ts';
 
 /** Members of a request by what a conversion does with them: those it reads, and those it leaves out. All others are refused. */
@@ -26,7 +26,7 @@ export function checkMembers(
 ): void {
   for (const key of Object.keys(object)) {
     if (read.has(key) || isNothing(object[key])) continue;
-    if (!dropped.has(key)) throw cannotSay(prefix + key);
+    if (!dropped.has(key)) throw notExpressibleError(prefix + key);
     notes.drop(prefix + key);
   }
 }

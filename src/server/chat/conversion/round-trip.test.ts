@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { asObject } from '../../../contract/is-object.ts';
-import { MESSAGES } from '../anthropic-dialect.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import { GENERATE } from '../gemini-dialect.ts';
-import { CHAT, RESPONSES } from '../openai-dialects.ts';
+import { GEMINI_DIALECT } from '../gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-dialects.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
 import { type Codec, findCodec } from './dialect-codecs.ts';
 import { DroppedFields } from './dropped-fields.ts';
@@ -13,10 +13,10 @@ import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from '.
 
 /** What all dialects can say goes through any of them and back unchanged. */
 const DIALECTS: Readonly<Record<string, Dialect>> = {
-  chat: CHAT,
-  responses: RESPONSES,
-  messages: MESSAGES,
-  gemini: GENERATE,
+  chat: CHAT_DIALECT,
+  responses: RESPONSES_DIALECT,
+  messages: ANTHROPIC_MESSAGES_DIALECT,
+  gemini: GEMINI_DIALECT,
 };
 const PAIRS = Object.entries(DIALECTS).flatMap(([from, a]) =>
   Object.entries(DIALECTS)
@@ -143,12 +143,12 @@ describe('round trips', () => {
 
     test(`a request: ${name}`, () => {
       fc.assert(
-        fc.property(conversationOf(a !== RESPONSES && b !== RESPONSES), (said) => {
+        fc.property(conversationOf(a !== RESPONSES_DIALECT && b !== RESPONSES_DIALECT), (said) => {
           const original = plain(from.writeRequest(said, targetOf(a), new DroppedFields()));
           const notes = new DroppedFields();
           const there = to.writeRequest(from.readRequest(original, notes), targetOf(b), notes);
           // Written with every request, as it must not be stored.
-          assert.deepEqual(notes.dropped, a === RESPONSES ? ['store'] : []);
+          assert.deepEqual(notes.dropped, a === RESPONSES_DIALECT ? ['store'] : []);
           assert.deepEqual(plain(from.writeRequest(read(to, there), targetOf(a), new DroppedFields())), original);
         }),
         { numRuns: 200 },

@@ -18,7 +18,7 @@ export interface ImportedUser {
   readonly passwordHash: string | undefined;
   /** Base32 secret of its second step; undefined: it has none. */
   readonly totpSecret?: string | undefined;
-  /** What was left in both pots of the source, negative where it was overdrawn. */
+  /** What was left in both balances of the source, negative where it was overdrawn. */
   readonly balance: bigint;
   /** Goes into the wallet: the balance, or 0 where that was negative. */
   readonly grant: number;

@@ -12,7 +12,7 @@ export interface TablePart {
 }
 
 /**
- * The database of the program that is left, as one state of it, read only.
+ * The database of the program to migrate from, as one state of it, read only.
  *
  * Engines differ in what their clients make of values, so that everything arrives as text and the mapping is the same for all.
  */

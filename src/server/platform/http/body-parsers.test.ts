@@ -95,7 +95,7 @@ describe('bodies', () => {
     }
   });
 
-  it('are taken uncoded only', async () => {
+  it('are refused with a Content-Encoding', async () => {
     const coded = (coding: string) => send('/v1/json', '{"a":1}', { ...JSON_TYPE, 'content-encoding': coding });
     assert.equal((await coded('gzip')).status, 415);
     assert.match((await coded('gzip')).message, /without Content-Encoding/);
@@ -103,7 +103,7 @@ describe('bodies', () => {
     assert.equal((await coded('IDENTITY')).status, 200);
   });
 
-  it('stay whole for a handler whose client has disconnected', async () => {
+  it('stay complete for a handler whose client has disconnected', async () => {
     const { port } = http.fastify.server.address() as AddressInfo;
     const socket = connect(port, '127.0.0.1');
     const body = JSON.stringify('x'.repeat(LARGE_BODY_BYTES));
@@ -126,14 +126,14 @@ describe('bodies', () => {
     assert.deepEqual((await send('/v1/form', '__proto__=x&a=1', FORM)).status, 200);
   });
 
-  it('of several parts hold fields, nested ones and files', async () => {
+  it('of multipart/form-data hold fields, nested ones and files', async () => {
     const body = multipart(part('model', 'm'), part('o[a]', '1'), part('o[b]', '2'), file('image', 'bytes'));
     const { got, files } = await send('/v1/both', body, MULTIPART);
     assert.deepEqual(got, { model: 'm', o: { a: '1', b: '2' } });
     assert.deepEqual(files, [['image', 'f.bin', 'image/png', 'bytes']]);
   });
 
-  it('of several parts are refused with a reason', async () => {
+  it('of multipart/form-data are refused with a reason', async () => {
     const many = Array.from({ length: 51 }, (_, index) => part(`f${index}`, ''));
     const deep = `${'['.repeat(65)}${']'.repeat(65)}`;
     const jsonPart = (value: string) =>
@@ -143,18 +143,18 @@ describe('bodies', () => {
       ['a member twice', [part('a[b]', '1'), part('a[b]', '2')], 400, /a is given twice/],
       ['a value and then a member', [part('a', '1'), part('a[b]', '2')], 400, /a is given twice/],
       ['a member and then a value', [part('a[b]', '1'), part('a', '2')], 400, /a is given twice/],
-      ['a name that is none', [part('a b', '1')], 400, /part name/],
+      ['an invalid name', [part('a b', '1')], 400, /part name/],
       ['a name of the prototype', [part('__proto__', '1')], 400, /part name|could not be read/],
       ['a constructor', [part('constructor', '1')], 400, /part name|could not be read/],
       ['a member of the prototype', [part('a[__proto__]', '1')], 400, /part name/],
       ['a long name', [part('a'.repeat(65), '1')], 400, /part name/],
       ['a very long name', [part('a'.repeat(5_000), '1')], 400, /part name/],
       ['a large field', [part('a', 'x'.repeat(1024 * 1024 + 1))], 413, /1 MiB per field/],
-      ['text that is none', [part('a', '\0')], 400, /./],
+      ['invalid text', [part('a', '\0')], 400, /./],
       ['too many fields', many, 400, /too many/],
       ['too many files', Array.from({ length: 5 }, () => file('f', 'x')), 400, /too many/],
       ['deep JSON', [jsonPart(deep)], 400, /./],
-      ['JSON that is none', [jsonPart('{')], 400, /./],
+      ['invalid JSON', [jsonPart('{')], 400, /./],
     ] as const) {
       const { status: given, message } = await send('/v1/both', multipart(...parts), MULTIPART);
       assert.equal(given, status, `${name}: ${message}`);
@@ -163,7 +163,7 @@ describe('bodies', () => {
     assert.deepEqual((await send('/v1/both', multipart(jsonPart('{"x":[1]}')), MULTIPART)).got, { a: { x: [1] } });
   });
 
-  it('of several parts that end too early are refused', async () => {
+  it('of multipart/form-data that end too early are refused', async () => {
     for (const body of [part('a', '1'), '--B\r\nContent-Disp', 'nothing of the kind', file('image', 'by')]) {
       const { status, message } = await send('/v1/both', body, MULTIPART);
       assert.equal(status, 400, body);

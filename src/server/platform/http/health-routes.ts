@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { NotReadyReason } from '../../../contract/health-and-status.ts';
-import * as lines from '../../../contract/health-and-status.ts';
+import * as healthEndpoints from '../../../contract/health-and-status.ts';
 import { ok } from '../../../contract/schemas.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
@@ -23,20 +23,20 @@ export function addHealthRoutes(
   routes: RouteRegistry,
   { config, version, metrics, obstacle }: HealthRouteDependencies,
 ): void {
-  routes.add(lines.getStatus, async () =>
+  routes.add(healthEndpoints.getStatus, async () =>
     ok({
       ...readPublicStatus(config, version),
       ready: (await obstacle()) === undefined,
     }),
   );
-  routes.add(lines.livez, async ({ reply }) => reply.type('text/plain').send('ok\n'));
-  routes.add(lines.readyz, async ({ reply }) => {
+  routes.add(healthEndpoints.livez, async ({ reply }) => reply.type('text/plain').send('ok\n'));
+  routes.add(healthEndpoints.readyz, async ({ reply }) => {
     const reason = await obstacle();
     if (reason === undefined) return { ready: true };
     reply.status(503);
     return { ready: false, reason };
   });
-  routes.add(lines.metricsPage, async ({ request, reply }) => {
+  routes.add(healthEndpoints.metricsPage, async ({ request, reply }) => {
     if (config.metricsToken === undefined) throw new AppError('not_found');
     if (!hasToken(request.headers.authorization, config.metricsToken)) throw new AppError('unauthorized');
     const { contentType, body } = await metrics.render();

@@ -92,7 +92,7 @@ describe('JSON bodies', () => {
     });
   });
 
-  it('that are not JSON, or hold text that is none, are refused, and the rest is received', async () => {
+  it('that are not JSON, or hold invalid text, are refused, and the rest is received', async () => {
     const source = sourceOf(['{"a":x', ...Array.from({ length: 50 }, () => 'y'.repeat(1_000))]);
     assert.equal(await read(source), 'invalid_json');
     if (!source.readableEnded) await once(source, 'end');

@@ -55,7 +55,7 @@ describe('requests of other sites', () => {
     ['of our origin', { origin: OWN }, false],
     ['of another origin', { origin: 'https://evil.example' }, true],
     ['of an opaque origin', { origin: 'null' }, true],
-    ['of an origin that is none', { origin: 'x' }, true],
+    ['of an invalid origin', { origin: 'x' }, true],
     ['of a program with a key', { 'sec-fetch-site': 'cross-site', authorization: 'Bearer x' }, false],
     ['with a key and a cookie', { 'sec-fetch-site': 'cross-site', authorization: 'Bearer x', cookie: 'a=b' }, true],
     ['with a cookie alone', { origin: OWN, cookie: 'a=b' }, false],

@@ -16,10 +16,10 @@ export interface SessionCookies {
   setLogin(reply: FastifyReply, login: { readonly session: string; readonly knownDevice: string }): void;
   /** Value of the mark. */
   knownDeviceOf(reply: FastifyReply): string | undefined;
-  /** The half login between password and second step; finished or given up, it is cleared. */
+  /** The pending login between password and second step; finished or given up, it is cleared. */
   setPending(reply: FastifyReply, pending: string): void;
   clearPending(reply: FastifyReply): void;
-  /** Value of the half login's cookie. */
+  /** Value of the pending login's cookie. */
   pendingOf(reply: FastifyReply): string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { OutboundResponse } from '../outbound/outbound-types.ts';
 
 /**
  * A part of another host's file (RFC 9110 section 15.3.7) as it may be passed on: its length is that of its Content-Range, or
- * the download breaks off.
+ * the download is aborted.
  *
  * @returns undefined for a response that names no part, or whose length is not the part's; its body is destroyed then
  */
@@ -11,13 +11,13 @@ export function verifyPartialContent(response: OutboundResponse): OutboundRespon
   const { headers, body } = response;
   const length = partLength(headers['content-range']);
   const announced = headers['content-length'];
-  // The outbound client breaks off what does not have its Content-Length.
+  // The outbound client aborts what does not have its Content-Length.
   if (length !== undefined && announced === String(length)) return response;
   if (length === undefined || announced !== undefined) {
     body.destroy();
     return undefined;
   }
-  const counted = Readable.from(ofLength(body, length), { objectMode: false });
+  const counted = Readable.from(enforceLength(body, length), { objectMode: false });
   return {
     ...response,
     headers: { ...headers, 'content-length': String(length) },
@@ -32,7 +32,7 @@ function partLength(contentRange: string | undefined): number | undefined {
   return Number(last) - Number(first) + 1;
 }
 
-async function* ofLength(body: Readable, length: number): AsyncGenerator<Buffer> {
+async function* enforceLength(body: Readable, length: number): AsyncGenerator<Buffer> {
   let left = length;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     left -= chunk.length;

@@ -10,7 +10,7 @@ export interface PlayLink {
   readonly taskId: string;
   /** Unix milliseconds. */
   readonly expires: number;
-  /** Names the credential that asked for the link; see AccessWatch. */
+  /** Names the credential that asked for the link; see CredentialRevocationWatch. */
   readonly credential: string;
 }
 

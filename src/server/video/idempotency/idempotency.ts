@@ -91,7 +91,7 @@ export class Idempotency {
   }
 
   /** Deletes expired keys; called every minute. */
-  async sweep(): Promise<void> {
+  async removeExpired(): Promise<void> {
     await this.#keys.deleteBefore(this.#clock.now() - KEY_TTL_MS);
   }
 }

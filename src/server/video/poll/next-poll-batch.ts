@@ -1,5 +1,5 @@
 import type { PollStore } from './poll-store.ts';
-import type { PollGrid } from './spread-polls.ts';
+import type { PollSpread } from './spread-polls.ts';
 
 /** What becomes of a claimed task: polled again a period later, or at a time of its own. */
 export type NextPoll =
@@ -36,17 +36,17 @@ export class NextPollBatch {
 
   /** Writes when they are polled next, and begins anew. */
   async writeTo(
-    store: Pick<PollStore, 'scheduleOnGrid' | 'scheduleAt'>,
-    { now, grid }: { readonly now: number; readonly grid: PollGrid },
+    store: Pick<PollStore, 'scheduleSpread' | 'scheduleAt'>,
+    { now, spread }: { readonly now: number; readonly spread: PollSpread },
   ): Promise<void> {
     const groups = this.#groups;
     this.#groups = new Map();
     for (const { claim, next, seqs } of groups.values()) {
       if (next.kind === 'at') await store.scheduleAt(seqs, claim.lease, next.at, next.backedOff);
       else {
-        // Between half a period and one and a half from the claim: a task polled late keeps its phase, one in no phase yet gets into its own.
-        const earliest = Math.max(now, claim.claimedAt + Math.ceil(grid.periodMs / 2));
-        await store.scheduleOnGrid(seqs, claim.lease, earliest, grid);
+        // Between half a period and one and a half from the claim: a task polled late keeps its time within the period, one without gets its own.
+        const earliest = Math.max(now, claim.claimedAt + Math.ceil(spread.periodMs / 2));
+        await store.scheduleSpread(seqs, claim.lease, earliest, spread);
       }
     }
   }

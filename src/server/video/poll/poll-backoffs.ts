@@ -16,7 +16,7 @@ interface Backoff {
 }
 
 /** What one process tells the others of an account: a channel with one of its credentials. */
-interface BackoffNews extends Backoff {
+interface BackoffMessage extends Backoff {
   readonly sender: string;
   readonly account: string;
 }
@@ -68,11 +68,11 @@ export class PollBackoffs {
   }
 
   #tell(account: string, backoff: Backoff): void {
-    const news: BackoffNews = { sender: this.#name, account, ...backoff };
-    this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, JSON.stringify(news));
+    const message: BackoffMessage = { sender: this.#name, account, ...backoff };
+    this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, JSON.stringify(message));
   }
 
-  #learn({ sender, account, failures, until }: BackoffNews): void {
+  #learn({ sender, account, failures, until }: BackoffMessage): void {
     if (sender === this.#name) return;
     const known = this.#accounts.get(account);
     if (failures === 0) this.#accounts.delete(account);

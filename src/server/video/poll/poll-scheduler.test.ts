@@ -10,7 +10,7 @@ import type { PollResult } from './task-poller.ts';
 const SECOND = 1_000;
 const TTL = 60 * SECOND;
 
-describe('a channel that rests', () => {
+describe('a channel whose circuit is open', () => {
   it('never postpones a deadline', async () => {
     const clock = manualClock(1_000_000);
     const pubSub = { publish: () => {}, subscribe: () => () => {} };
@@ -28,11 +28,11 @@ describe('a channel that rests', () => {
           for (const task of due) task.next = now + leaseMs;
           return due.map((task) => ({ ...task, next_poll_at: task.next })) as unknown as Task[];
         },
-        async pullForward() {},
+        async limitNextPoll() {},
         async scheduleAt(seqs, _lease, at) {
           for (const task of tasks) if (seqs.includes(task.seq)) task.next = at;
         },
-        async scheduleOnGrid(seqs, _lease, earliest) {
+        async scheduleSpread(seqs, _lease, earliest) {
           for (const task of tasks) if (seqs.includes(task.seq)) task.next = earliest;
         },
         oldestDue: async () => undefined,

@@ -6,13 +6,13 @@ import { type Claim, type NextPoll, NextPollBatch } from './next-poll-batch.ts';
 import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
 import type { PollStore } from './poll-store.ts';
 import type { PollingProcesses } from './polling-processes.ts';
-import { type PollGrid, pollGrid } from './spread-polls.ts';
+import { type PollSpread, pollSpread } from './spread-polls.ts';
 import type { TaskPoller } from './task-poller.ts';
 
 export interface PollSchedulerDependencies {
   readonly store: Pick<
     PollStore,
-    'claimDue' | 'scheduleOnGrid' | 'scheduleAt' | 'oldestDue' | 'spreadDue' | 'pullForward'
+    'claimDue' | 'scheduleSpread' | 'scheduleAt' | 'oldestDue' | 'spreadDue' | 'limitNextPoll'
   >;
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
   readonly backoffs: Pick<PollBackoffs, 'until' | 'failed' | 'succeeded' | 'close'>;
@@ -53,7 +53,7 @@ const LEFT_MS = 2_000;
  */
 export class PollScheduler {
   readonly #dependencies: PollSchedulerDependencies;
-  readonly #grid: PollGrid;
+  readonly #spread: PollSpread;
   readonly #queues = new Map<string, AccountQueue>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -67,7 +67,7 @@ export class PollScheduler {
 
   constructor(dependencies: PollSchedulerDependencies) {
     this.#dependencies = dependencies;
-    this.#grid = pollGrid(dependencies.periodMs);
+    this.#spread = pollSpread(dependencies.periodMs);
   }
 
   start(): void {
@@ -97,10 +97,10 @@ export class PollScheduler {
   }
 
   /** Makes tasks due that are scheduled impossibly far ahead, as after a clock was set back; called every minute. */
-  async sweep(): Promise<void> {
+  async limitPollTimes(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     const now = clock.now();
-    await store.pullForward(now, now + MAX_DELAY_MS + 4 * periodMs);
+    await store.limitNextPoll(now, now + MAX_DELAY_MS + 4 * periodMs);
   }
 
   /** Resolves when no poll is waiting or running; for tests and an orderly stop. */
@@ -129,7 +129,7 @@ export class PollScheduler {
     const now = clock.now();
     const leftMs = now - ((await store.oldestDue()) ?? now);
     if (leftMs <= LEFT_MS) return;
-    while (!this.#stopping.signal.aborted && (await store.spreadDue(now, Math.min(leftMs, periodMs), this.#grid)));
+    while (!this.#stopping.signal.aborted && (await store.spreadDue(now, Math.min(leftMs, periodMs), this.#spread)));
   }
 
   async #claimDue(): Promise<void> {
@@ -215,6 +215,6 @@ export class PollScheduler {
 
   async #writeBack(): Promise<void> {
     const { store, clock } = this.#dependencies;
-    await this.#finished.writeTo(store, { now: clock.now(), grid: this.#grid });
+    await this.#finished.writeTo(store, { now: clock.now(), spread: this.#spread });
   }
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
 import type { Task } from '../store.ts';
-import type { PollGrid } from './spread-polls.ts';
+import type { PollSpread } from './spread-polls.ts';
 
 /** Rows of one statement: some milliseconds on SQLite, during which nothing else is written. */
 const ROWS_PER_WRITE = 500;
@@ -38,11 +38,11 @@ export class PollStore {
   }
 
   /**
-   * Schedules tasks claimed until `lease` on the grid, at or after `earliest`. A task whose claim has ended meanwhile may be claimed by
+   * Schedules tasks claimed until `lease`, each for its own time within the period, at or after `earliest`. A task whose claim has ended meanwhile may be claimed by
    * another process: its next poll is not changed.
    */
-  async scheduleOnGrid(seqs: readonly number[], lease: number, earliest: number, grid: PollGrid): Promise<void> {
-    await this.#schedule(seqs, lease, { next_poll_at: onGrid(earliest, grid) });
+  async scheduleSpread(seqs: readonly number[], lease: number, earliest: number, spread: PollSpread): Promise<void> {
+    await this.#schedule(seqs, lease, { next_poll_at: nextSpreadTime(earliest, spread) });
   }
 
   /** The same at one time for all; `backedOff`: they were not polled, because their channel is backing off. */
@@ -78,7 +78,7 @@ export class PollStore {
   }
 
   /** Spreads some of what is due over the time from `now` on. @returns whether there may be more of it */
-  async spreadDue(now: number, overMs: number, { periodMs, step }: PollGrid): Promise<boolean> {
+  async spreadDue(now: number, overMs: number, { periodMs, step }: PollSpread): Promise<boolean> {
     const due = this.#database.kysely
       .selectFrom('tasks')
       .select('seq')
@@ -99,7 +99,7 @@ export class PollStore {
   }
 
   /** Makes tasks due whose next poll is after `latest`, later than any is scheduled: the clock was set back. */
-  async pullForward(now: number, latest: number): Promise<void> {
+  async limitNextPoll(now: number, latest: number): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
       .set({ next_poll_at: now })
@@ -108,6 +108,6 @@ export class PollStore {
   }
 }
 
-/** `nextOnGrid` in SQL. */
-const onGrid = (earliest: number, { periodMs, step }: PollGrid): RawBuilder<number> => sql<number>`
+/** The next poll of a task at its own time within the period, at or after `earliest`; in SQL. */
+const nextSpreadTime = (earliest: number, { periodMs, step }: PollSpread): RawBuilder<number> => sql<number>`
   ${earliest} + ((seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} + ${sql.lit(periodMs - (earliest % periodMs))}) % ${sql.lit(periodMs)}`;

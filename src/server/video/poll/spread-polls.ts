@@ -1,18 +1,18 @@
-/** When tasks are polled within a period: each at a phase of its own, which spreads any number of them evenly over it. */
-export interface PollGrid {
+/** When tasks are polled within a period: each at an offset of its own, which spreads any number of them evenly over it. */
+export interface PollSpread {
   readonly periodMs: number;
-  /** The phase of a task is its number times this, modulo the period. */
+  /** The offset of a task is its number times this, modulo the period. */
   readonly step: number;
 }
 
 const GOLDEN_SECTION = 0.618;
 
 /**
- * The grid of a period. Multiples of the golden section modulo 1 leave gaps of at most three sizes between them (three-gap theorem), so
+ * The offsets of a period. Multiples of the golden section modulo 1 leave gaps of at most three sizes between them (three-gap theorem), so
  * that tasks with consecutive numbers, submitted at once, spread over the whole period; a step without a common divisor with the
  * period reaches every millisecond of it.
  */
-export function pollGrid(periodMs: number): PollGrid {
+export function pollSpread(periodMs: number): PollSpread {
   let step = Math.max(1, Math.round(periodMs * GOLDEN_SECTION));
   while (greatestCommonDivisor(step, periodMs) > 1) step += 1;
   return { periodMs, step };

@@ -32,7 +32,7 @@ export function TaskListPage() {
   const users = useUserNames(tasks.data?.data.map(({ user_id: id }) => id));
   const channels = useChannelNames();
   return (
-    <Page title={t('app:pages.tasks')} subtitle={t('tasks.lead')} size="xl">
+    <Page title={t('app:pages.allVideos')} subtitle={t('tasks.lead')} size="xl">
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="task_id" label={t('tasks.id')} />
         <ChoiceFilter
@@ -54,7 +54,7 @@ export function TaskListPage() {
         <DayFilter filters={filters} name="to" label={t('tasks.to')} end />
       </FilterBar>
       <PagedTable
-        label={t('app:pages.tasks')}
+        label={t('app:pages.allVideos')}
         query={tasks}
         filters={filters}
         rowKey={({ task_id: id }) => id}
