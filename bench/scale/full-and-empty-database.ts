@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import type { Process, Service } from '../support/child-processes.ts';
-import { cpuSeconds } from '../support/http-load.ts';
+import { exactCpuSeconds } from '../support/http-load.ts';
 import { reportFigure } from '../support/report-figure.ts';
 
 /** A service with a database of some size. */
@@ -37,8 +37,13 @@ export async function compareWithEmptyDatabase(
 ): Promise<void> {
   const measured: Record<Step, { full: number; empty: number }[]> = { submit: [], query: [], poll: [], settle: [] };
   for (let round = 0; round <= rounds; round++) {
-    const [one, other] = [await runSteps(empty, databaseCpu, videos), await runSteps(full, databaseCpu, videos)];
-    if (round > 0) for (const step of STEPS) measured[step].push({ empty: one[step], full: other[step] });
+    // Each of them is first in every other round, as the machine is faster or slower by the minute.
+    const sides = round % 2 === 0 ? [empty, full] : [full, empty];
+    const costs = new Map<Side, Record<Step, number>>();
+    for (const side of sides) costs.set(side, await runSteps(side, databaseCpu, videos));
+    if (round === 0) continue;
+    for (const step of STEPS)
+      measured[step].push({ empty: costs.get(empty)?.[step] ?? 0, full: costs.get(full)?.[step] ?? 0 });
   }
   for (const step of STEPS) {
     const ratios = measured[step].map((each) => each.full / each.empty).toSorted((a, b) => a - b);
@@ -66,9 +71,9 @@ export async function runSteps(side: Side, databaseCpu: () => number, videos: nu
   const ids: string[] = [];
   /** @param work resolves to how many operations it did */
   const timed = async (work: () => Promise<number>): Promise<number> => {
-    const before = cpuSeconds(service.pid) + databaseCpu();
+    const before = exactCpuSeconds(service.pid) + databaseCpu();
     const count = await work();
-    return (cpuSeconds(service.pid) + databaseCpu() - before) / count;
+    return (exactCpuSeconds(service.pid) + databaseCpu() - before) / count;
   };
   const submit = await timed(() =>
     atOnce(videos, async () => {
