@@ -102,7 +102,7 @@ const WORDS = [
   'operations/drain',
   'upgrades/',
   'import/kill-during-import',
-  'races',
+  '/races',
   'client-disconnects',
   'crash-and-stop',
   'out-of-order-updates',
