@@ -8,6 +8,9 @@ interface GrowingTextareaProps extends Omit<TextareaProps, 'autosize'> {
 /** CSS Basic User Interface 4, section 5.2. */
 const CAN_SIZE_BY_CSS = CSS.supports('field-sizing', 'content');
 
+/** Of so many lines, with padding and border. */
+const heightOf = (rows: number): string => `calc(${rows} * 1lh + 2 * var(--input-padding-y) + 2px)`;
+
 /**
  * Grows with its text. Where the browser can do that by style sheet, it does: measuring a second field, as the component library
  * does, makes it lay the page out twice before it is first shown.
@@ -17,7 +20,7 @@ export function GrowingTextarea({ minRows, maxRows, ...others }: GrowingTextarea
     <Textarea
       {...others}
       classNames={{ input: 'growing' }}
-      __vars={{ '--rows-min': String(minRows), '--rows-max': String(maxRows) }}
+      styles={{ input: { minHeight: heightOf(minRows), maxHeight: heightOf(maxRows) } }}
     />
   ) : (
     <Textarea {...others} autosize minRows={minRows} maxRows={maxRows} />
