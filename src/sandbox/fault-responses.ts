@@ -87,6 +87,8 @@ export const RESPONSE_FAULTS: Readonly<Partial<Record<FaultKind, ResponseFault>>
     response.write(randomPart(answer.body), () => response.socket?.destroy());
   },
   stall(response, answer) {
+    // A head that promises no byte is a whole response: the next request on the connection, a submit even, would wait behind it.
+    if (answer.body.length < 2) return;
     writeHead(response, answer, answer.body.length);
     response.write(randomPart(answer.body));
   },
