@@ -58,6 +58,8 @@ describe(`videos of vendors whose files expire, lie about their length, break of
         overrides: { outbound: openWithShortFileTimeouts(), clock },
         sandbox: { clock, keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: uniqueClip },
       });
+      // More than the dearest video of each vendor costs.
+      await service.operator.grantQuota(TASKS * 3_000_000);
       database = openReadOnly(url);
     });
     after(async () => {
