@@ -1,7 +1,13 @@
-import { type Operation, type Outcome, type Plant, seededRandom, simulateQueues } from './scale/queueing-simulation.ts';
+import {
+  type Deployment,
+  type Operation,
+  type SimulationResult,
+  seededRandom,
+  simulateQueues,
+} from './scale/queueing-simulation.ts';
 
 /**
- * What 1, 10 and 100 million videos a day need, from the costs `bench/costs-per-step.ts` measures: the plant that stays below
+ * What 1, 10 and 100 million videos a day need, from the costs `bench/costs-per-step.ts` measures: the smallest deployment that stays below
  * two thirds of every capacity at the peak, and a simulation of it. `node bench/capacity-model.ts`; takes a minute.
  *
  * A video is submitted, polled by the synchronizer every 15 s for 90 s, asked for by its caller every 10 s, and ended once.
@@ -27,7 +33,7 @@ export const perVideo = (operations: readonly Operation[], of: 'processUs' | 'da
   operations.reduce((sum, operation) => sum + operation.perVideo * operation[of], 0) * 1e-6;
 
 /** The least processes and databases whose cores and logs stay below two thirds. */
-export function dimension(videosPerSecond: number, operations: readonly Operation[]): Plant {
+export function chooseSmallestDeployment(videosPerSecond: number, operations: readonly Operation[]): Deployment {
   const bytes = operations.reduce((sum, { perVideo: count, walBytes }) => sum + count * walBytes, 0);
   const ofCores = (perVideo(operations, 'databaseUs') * videosPerSecond) / (DATABASE.coresPerDatabase * TARGET);
   const ofLog = (bytes * videosPerSecond) / (DATABASE.logMbPerSecond * 1e6 * TARGET);
@@ -41,7 +47,7 @@ export function dimension(videosPerSecond: number, operations: readonly Operatio
 /** One line of the table. @param millions videos a day */
 export function calculate(millions: number, operations = OPERATIONS, count = OPERATIONS_SIMULATED) {
   const videosPerSecond = (millions * 1e6 * PEAK) / DAY_SECONDS;
-  const plant = dimension(videosPerSecond, operations);
+  const plant = chooseSmallestDeployment(videosPerSecond, operations);
   const perSecond = videosPerSecond * operations.reduce((sum, operation) => sum + operation.perVideo, 0);
   const outcome = simulateQueues(videosPerSecond, operations, plant, {
     seconds: count / perSecond,
@@ -51,7 +57,7 @@ export function calculate(millions: number, operations = OPERATIONS, count = OPE
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
-const latencyOf = ({ latency }: Outcome, name: string): string => {
+const latencyOf = ({ latency }: SimulationResult, name: string): string => {
   const { p50 = 0, p99 = 0 } = latency.get(name) ?? {};
   return `${p50.toFixed(1)} / ${p99.toFixed(1)}`;
 };

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
 import { cpuSeconds } from './support/http-load.ts';
-import { CpuOfPostgres } from './support/postgres-cpu.ts';
+import { PostgresCpu } from './support/postgres-cpu.ts';
 import { median } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
@@ -23,7 +23,7 @@ const CONNECTIONS = 64;
 const postgres = await startPostgres();
 const client = new Client({ connectionString: postgres.url });
 await client.connect();
-const databaseCpu = await CpuOfPostgres.find(client);
+const databaseCpu = await PostgresCpu.find(client);
 const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const [onSqlite, onPostgres] = [
   await startChatService(4_397, upstream.origin),

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
 import { startScript } from './support/child-processes.ts';
 import { cpuSeconds, load } from './support/http-load.ts';
-import { CpuOfPostgres } from './support/postgres-cpu.ts';
+import { PostgresCpu } from './support/postgres-cpu.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
@@ -25,7 +25,7 @@ const env = { DATABASE_URL: postgres.url, SYNC_PERIOD_SECONDS: '15', ARTIFACTS: 
 const { service, key } = await startChatService(4_386, chatUpstream.origin, env);
 const client = new Client({ connectionString: postgres.url });
 await client.connect();
-const databaseCpu = await CpuOfPostgres.find(client);
+const databaseCpu = await PostgresCpu.find(client);
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 
 const read = async (sql: string): Promise<number> => Number((await client.query<{ n: string }>(sql)).rows[0]?.n);

@@ -4,7 +4,7 @@ import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { importerOn, requestFor } from '../test/import/import-fixture.ts';
+import { makeTestImporter, requestFor } from '../test/import/import-fixture.ts';
 import { writeManyAccounts } from '../test/import/write-many-accounts.ts';
 
 /**
@@ -28,7 +28,7 @@ if (values.to.startsWith('sqlite:')) rmSync(values.to.slice('sqlite:'.length), {
 const database = openDatabase<Tables>(values.to, { statementTimeoutMs: 600_000 });
 await migrate(database, migrations);
 const since = performance.now();
-const report = await importerOn(database).apply(requestFor(from, 'new-api with task ids'));
+const report = await makeTestImporter(database).apply(requestFor(from, 'new-api with task ids'));
 const took = (performance.now() - since) / 1000;
 await database.close();
 process.stdout.write(

@@ -8,12 +8,12 @@ import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { startPostgres } from '../test/postgres.ts';
-import { compareWithEmptyDatabase, runSteps, type Side } from './scale/full-and-empty-database.ts';
+import { compareWithEmptyDatabase, runSteps, type ServiceUnderComparison } from './scale/full-and-empty-database.ts';
 import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/time-claims-and-audits.ts';
 import { timeLists } from './scale/time-lists.ts';
 import { startScript, startService } from './support/child-processes.ts';
 import { cpuSeconds } from './support/http-load.ts';
-import { CpuOfPostgres } from './support/postgres-cpu.ts';
+import { PostgresCpu } from './support/postgres-cpu.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedAtScale } from './support/seed-at-scale.ts';
 
@@ -62,10 +62,10 @@ const urlOf = (name: SideName): string => {
 const client = postgres && new Client({ connectionString: postgres.url });
 await client?.connect();
 if (client !== undefined) for (const name of Object.keys(PORTS)) await client.query(`create database "${name}"`);
-const cpuOfPostgres = client && (await CpuOfPostgres.find(client));
+const cpuOfPostgres = client && (await PostgresCpu.find(client));
 const stops: (() => Promise<unknown>)[] = [];
 
-async function startSide(name: SideName): Promise<Side> {
+async function startSide(name: SideName): Promise<ServiceUnderComparison> {
   const database = openDatabase<Tables>(urlOf(name), { statementTimeoutMs: 0 });
   stops.push(() => database.close());
   await migrate(database, migrations);
@@ -89,7 +89,7 @@ async function startSide(name: SideName): Promise<Side> {
   return { service, upstream, database, key: await service.operator.makeToken(), userId };
 }
 
-async function seed(database: Side['database']): Promise<void> {
+async function seed(database: ServiceUnderComparison['database']): Promise<void> {
   const startedAt = performance.now();
   await seedAtScale(database, {
     tasks: TASKS,

@@ -42,7 +42,10 @@ function logIn(port: number, ca: string, { email, app_password }: Login): Promis
 }
 
 /** Logs in `LOGINS` times, one after the other; returns how long it took. */
-async function storm(server: { readonly ports: { readonly imap: number }; readonly ca: string }, login: Login) {
+async function logInRepeatedly(
+  server: { readonly ports: { readonly imap: number }; readonly ca: string },
+  login: Login,
+) {
   const startedAt = performance.now();
   for (let count = 0; count < LOGINS; count += 1) await logIn(server.ports.imap, server.ca, login);
   return (performance.now() - startedAt) / 1000;
@@ -71,7 +74,7 @@ database.exec('pragma busy_timeout = 5000');
 database
   .prepare("insert into bindings (user_id, kind, value, created_at) values (?, 'phone', '+15550001', 0)")
   .run(operator.id);
-await operator.requestData('POST', '/api/user/mailbox/apply', { local_part: 'storm' });
+await operator.requestData('POST', '/api/user/mailbox/apply', { local_part: 'logInRepeatedly' });
 const login = await operator.requestData<Login>('POST', '/api/user/mailbox/app-password');
 database.prepare('vacuum into ?').run(copy);
 database.close();
@@ -92,7 +95,7 @@ try {
       }),
     });
   await use(2);
-  await storm(ours, login);
+  await logInRepeatedly(ours, login);
   const rows: string[] = [];
   const report = (name: string, used: LoadResult | undefined, seconds?: number): void => {
     const took = seconds === undefined ? '' : `${seconds.toFixed(1)} s, ${Math.round(LOGINS / seconds)}/s`;
@@ -104,12 +107,12 @@ try {
     if ((used?.failures ?? 0) > 0) rows.push(`| | ${used?.failures} failed: ${used?.firstFailure} | | | |`);
   };
   report('nobody logs in', await use(SECONDS));
-  report('nobody uses the service', undefined, await storm(ours, login));
+  report('nobody uses the service', undefined, await logInRepeatedly(ours, login));
   for (const [name, server] of [
     ['logins at a Dovecot with a copy', theirs],
     ['logins at our Dovecot', ours],
   ] as const) {
-    const [used, seconds] = await Promise.all([use(SECONDS), storm(server, login)]);
+    const [used, seconds] = await Promise.all([use(SECONDS), logInRepeatedly(server, login)]);
     report(name, used, seconds);
   }
   process.stdout.write(

@@ -11,7 +11,7 @@ import { quantile } from './support/quantile.ts';
 import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 
 /**
- * The notification center with a crowd: `node bench/notifications.ts [--database postgres] [--accounts 1000000]
+ * The notification center with a million accounts: `node bench/notifications.ts [--database postgres] [--accounts 1000000]
  * [--notifications 100000] [--streams 10000] [--seconds 3]`. One announcement to every account; list and counts of an
  * account with many notifications, one request after another over one connection; many open streams, each of an account of
  * its own, and how long until all of them have an announcement.

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { TestUser } from '../test/accounts/test-user.ts';
 import { startTestService } from '../test/test-service.ts';
-import { Receiver } from '../test/webhooks/receiver.ts';
+import { WebhookReceiver } from '../test/webhooks/receiver.ts';
 import { quantile } from './support/quantile.ts';
 
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const tarpit = createServer((socket) => {
 });
 await new Promise<void>((resolve) => tarpit.listen(0, '127.0.0.1', resolve));
 const deadHost = `127.0.0.1:${(tarpit.address() as AddressInfo).port}`;
-const receiver = await new Receiver().listen();
+const receiver = await new WebhookReceiver().listen();
 const service = await startTestService(values.database, { WEBHOOK_PRIVATE_HOSTS: `${receiver.host},${deadHost}` });
 const { database, events } = service.app;
 

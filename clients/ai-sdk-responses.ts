@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
 import { weatherTool } from './ai-sdk-weather-tool.ts';
-import { ALL_MODELS, API_KEY, BASE_URL, PLAIN, WEATHER } from './environment.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './environment.ts';
 
 /** Vercel's AI SDK by OpenAI's Responses, over each kind of upstream. */
 const openai = createOpenAI({ apiKey: API_KEY, baseURL: BASE_URL });
 
-for (const id of [...ALL_MODELS, PLAIN]) {
+for (const id of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   const model = openai.responses(id);
   const whole = await generateText({ model, system: 'Be brief.', prompt: '[chunks=3]' });
   assert.deepEqual([whole.text, whole.finishReason, whole.usage.outputTokens], ['the light of', 'stop', 3], id);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ALL_MODELS, BASE_URL, PLAIN } from './environment.ts';
+import { ALL_MODELS, BASE_URL, CHAT_COMPLETIONS_ONLY } from './environment.ts';
 
 /**
  * OpenAI's Codex, one task without a person, over each kind of upstream: a command is run, then the turn ends. It lists tools of the
@@ -14,7 +14,7 @@ import { ALL_MODELS, BASE_URL, PLAIN } from './environment.ts';
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('node_modules/@openai/codex/bin/codex.js', import.meta.url));
 
-for (const model of [...ALL_MODELS, PLAIN]) {
+for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   const home = mkdtempSync(join(tmpdir(), 'codex-'));
   const config = `
 model = "${model}"

@@ -5,11 +5,11 @@ export const API_KEY = String(process.env.SERVICE_KEY);
 
 export const CHAT = 'sandbox-chat';
 /** Models of upstreams that do not speak OpenAI's dialect. */
-export const FOREIGN_MODELS = ['sandbox-claude', 'sandbox-gemini'];
+export const OTHER_DIALECT_MODELS = ['sandbox-claude', 'sandbox-gemini'];
 /** Models of all kinds of upstreams, whatever the caller's dialect. */
 export const ALL_MODELS = ['sandbox-claude', 'sandbox-chat', 'sandbox-gemini'];
 /** A model of an upstream in OpenAI's dialect that has chat completions and no Responses. */
-export const PLAIN = 'sandbox-chat-mini';
+export const CHAT_COMPLETIONS_ONLY = 'sandbox-chat-mini';
 export const EMBEDDING = 'sandbox-embedding';
 export const IMAGE = 'sandbox-image';
 export const VIDEO = 'sora-2';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
-import { ALL_MODELS, API_KEY, BASE_URL, PLAIN, WEATHER } from './environment.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './environment.ts';
 
 /** LangChain by OpenAI's Responses, over each kind of upstream. */
 const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: WEATHER } }];
 
-for (const model of [...ALL_MODELS, PLAIN]) {
+for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   const configuration = { baseURL: BASE_URL };
   const llm = new ChatOpenAI({ model, apiKey: API_KEY, configuration, maxRetries: 0, useResponsesApi: true });
   const whole = await llm.invoke('[chunks=3]');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
-import { API_KEY, BASE_URL, FOREIGN_MODELS, WEATHER } from './environment.ts';
+import { API_KEY, BASE_URL, OTHER_DIALECT_MODELS, WEATHER } from './environment.ts';
 
 /** OpenAI's own client over upstreams that speak other dialects. */
 const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
 
-for (const model of FOREIGN_MODELS) {
+for (const model of OTHER_DIALECT_MODELS) {
   const say = (content: string) => ({
     model,
     messages: [

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
-import { ALL_MODELS, API_KEY, BASE_URL, PLAIN, WEATHER } from './environment.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, CHAT_COMPLETIONS_ONLY, WEATHER } from './environment.ts';
 
 /** OpenAI's own client with its Responses, over upstreams that have them and others that have not. */
 const openai = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL, maxRetries: 0 });
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
 
-for (const model of [...ALL_MODELS, PLAIN]) {
+for (const model of [...ALL_MODELS, CHAT_COMPLETIONS_ONLY]) {
   const instructions = 'Be brief.';
   const whole = await openai.responses.create({ model, instructions, input: '[chunks=3]', temperature: 0.5 });
   assert.deepEqual(
@@ -59,6 +59,6 @@ for (const model of [...ALL_MODELS, PLAIN]) {
 
 // What another upstream has stored cannot be named.
 await assert.rejects(
-  openai.responses.create({ model: PLAIN, input: 'x', previous_response_id: 'resp_1' }),
+  openai.responses.create({ model: CHAT_COMPLETIONS_ONLY, input: 'x', previous_response_id: 'resp_1' }),
   (error) => error instanceof OpenAI.BadRequestError && error.param === 'previous_response_id',
 );

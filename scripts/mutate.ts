@@ -18,12 +18,12 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chooseSample } from './mutation/choose-sample.ts';
-import { hashOf, measureCoverage } from './mutation/coverage.ts';
+import { hashTexts, measureCoverage } from './mutation/coverage.ts';
 import { extraTestPaths } from './mutation/extra-test-paths.ts';
 import { instrument } from './mutation/instrument.ts';
-import { nameMutants, reasons } from './mutation/known-survivors.ts';
+import { nameMutants, survivorReasons } from './mutation/known-survivors.ts';
 import { MutantTrials, type Verdict } from './mutation/mutant-trials.ts';
-import { printScore, type Tried } from './mutation/score.ts';
+import { type MutantResult, printScore } from './mutation/score.ts';
 import { WorkerHandle } from './mutation/worker-handle.ts';
 import { listTestFiles } from './testing/list-test-files.ts';
 
@@ -78,7 +78,7 @@ for (const [index, path] of paths.entries()) {
 const sources = JSON.stringify(instrumentedFiles);
 
 const first = new WorkerHandle(root, sources);
-const covered = await measureCoverage(root, testFiles, hashOf(...texts.values()), first);
+const covered = await measureCoverage(root, testFiles, hashTexts(...texts.values()), first);
 first.stop();
 const tests = covered.flatMap((file) => file.tests);
 const reached = new Set(tests.flatMap((test) => test.reached));
@@ -105,8 +105,8 @@ try {
 } catch {
   // The first run.
 }
-const testsHash = hashOf(...testFiles.map((path) => readFileSync(join(root, path), 'utf8')));
-const sourceHashes = new Map([...texts].map(([path, text]) => [path, hashOf(text)]));
+const testsHash = hashTexts(...testFiles.map((path) => readFileSync(join(root, path), 'utf8')));
+const sourceHashes = new Map([...texts].map(([path, text]) => [path, hashTexts(text)]));
 
 const trials = new MutantTrials({ root, sources, mutants, tests, once, budgetMs: Number(values.budget) * 1000 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -114,7 +114,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     trials.stop();
     process.exit(130);
   });
-const tried: Tried[] = [];
+const tried: MutantResult[] = [];
 const report = (mutant: (typeof mutants)[number], verdict: Verdict): void => {
   tried.push({ mutant, verdict });
   if (verdict.outcome !== 'killed') console.log(`${verdict.outcome}: line ${mutant.line}  ${mutant.name}`);
@@ -129,7 +129,7 @@ for (const mutant of chosen) {
   const verdict = !values.fresh && known?.source === sourceHashes.get(mutant.path) ? known?.verdict : undefined;
   const isFinal =
     verdict?.outcome === 'killed' ||
-    (verdict !== undefined && reasons.has(mutant.name)) ||
+    (verdict !== undefined && survivorReasons.has(mutant.name)) ||
     (verdict?.outcome !== 'cut short' && known?.tests === testsHash);
   if (verdict !== undefined && isFinal) tried.push({ mutant, verdict });
   else if (performance.now() > deadline) notTried += 1;
@@ -139,7 +139,7 @@ await trials.confirm(({ id }, verdict) => report(byId(id), verdict));
 trials.stop();
 
 const names = new Set(mutants.map(({ name }) => name));
-for (const name of reasons.keys())
+for (const name of survivorReasons.keys())
   if (paths.some((path) => name.startsWith(`${relative(root, path)}: `)) && !names.has(name))
     console.log(`listed as a known survivor, but not possible any more: ${name}`);
 const unexplained = printScore(root, tried, {

@@ -40,13 +40,13 @@ function mutate(root: unknown, place: number, how: 'replace' | 'remove' | 'wrap'
   return root;
 }
 
-/** Recorded replies with one to four wounds each; now and then something else altogether. */
+/** Recorded replies with one to four mutations each; now and then something else altogether. */
 export function arbitraryMutatedJson(replies: readonly unknown[]): fc.Arbitrary<unknown> {
-  const wound = fc.tuple(fc.nat(200), fc.constantFrom('replace', 'replace', 'remove', 'wrap', 'add'), junk);
+  const mutation = fc.tuple(fc.nat(200), fc.constantFrom('replace', 'replace', 'remove', 'wrap', 'add'), junk);
   const wounded = fc
-    .tuple(fc.constantFrom(...replies), fc.array(wound, { minLength: 1, maxLength: 4 }))
-    .map(([reply, wounds]) =>
-      wounds.reduce<unknown>(
+    .tuple(fc.constantFrom(...replies), fc.array(mutation, { minLength: 1, maxLength: 4 }))
+    .map(([reply, mutations]) =>
+      mutations.reduce<unknown>(
         (value, [place, how, other]) => mutate(value, place, how, structuredClone(other)),
         structuredClone(reply),
       ),

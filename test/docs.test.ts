@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { renderDocs } from '../scripts/docs/generated-documents.ts';
-import { unknownThreats } from '../scripts/docs/threats.ts';
+import { unknownThreatNumbers } from '../scripts/docs/threats.ts';
 import { EN } from '../src/contract/localized-messages/en.ts';
 import { ZH_CN } from '../src/contract/localized-messages/zh-cn.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
@@ -153,7 +153,7 @@ function unexplainedBlocks(path: string, text: string): string[] {
 }
 
 test('every threat number in a test title is one of docs/security-threats.md', () => {
-  assert.deepEqual(unknownThreats(root), []);
+  assert.deepEqual(unknownThreatNumbers(root), []);
 });
 
 test('every code block of the documents is run by a test or says why not', () => {

@@ -12,7 +12,7 @@ const HOST = 'video.example';
 const SILENCE_MS = 400;
 
 /** The checks before every route: hosts, spellings of paths, input that may confuse a parser, headers of pages. */
-describe('the edge', () => {
+describe('the HTTP layer', () => {
   let service: TestService;
   let user: TestUser;
   let port: number;

@@ -114,7 +114,7 @@ function toOutcome(error: unknown): LoginOutcome {
   throw error;
 }
 
-export const ALL_IN = { imap: 'in', pop3: 'in', smtp: 'in' } as const;
+export const ALL_ACCEPTED = { imap: 'in', pop3: 'in', smtp: 'in' } as const;
 export const ALL_REFUSED = { imap: 'refused', pop3: 'refused', smtp: 'refused' } as const;
 
 /** Sends a message to the account's own mailbox over SMTP and reads it over IMAP and POP3; returns the two texts. */

@@ -7,7 +7,7 @@ import { exactCpuSeconds } from '../support/http-load.ts';
 import { reportFigure } from '../support/report-figure.ts';
 
 /** A service with a database of some size. */
-export interface Side {
+export interface ServiceUnderComparison {
   readonly service: Service;
   readonly upstream: Process;
   readonly database: Database<Tables>;
@@ -30,8 +30,8 @@ const ASKED_RATIO = 1.3;
  * @param databaseCpu seconds that PostgreSQL has used so far; 0 for SQLite, which works in the process
  */
 export async function compareWithEmptyDatabase(
-  full: Side,
-  empty: Side,
+  full: ServiceUnderComparison,
+  empty: ServiceUnderComparison,
   databaseCpu: () => number,
   { videos, rounds }: { readonly videos: number; readonly rounds: number },
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function compareWithEmptyDatabase(
   for (let round = 0; round <= rounds; round++) {
     // Each of them is first in every other round, as the machine is faster or slower by the minute.
     const sides = round % 2 === 0 ? [empty, full] : [full, empty];
-    const costs = new Map<Side, Record<Step, number>>();
+    const costs = new Map<ServiceUnderComparison, Record<Step, number>>();
     for (const side of sides) costs.set(side, await runSteps(side, databaseCpu, videos));
     if (round === 0) continue;
     for (const step of STEPS)
@@ -65,7 +65,11 @@ export async function compareWithEmptyDatabase(
 }
 
 /** CPU seconds of one operation of each kind. */
-export async function runSteps(side: Side, databaseCpu: () => number, videos: number): Promise<Record<Step, number>> {
+export async function runSteps(
+  side: ServiceUnderComparison,
+  databaseCpu: () => number,
+  videos: number,
+): Promise<Record<Step, number>> {
   const { service, upstream } = side;
   const headers = { authorization: `Bearer ${side.key}`, 'content-type': 'application/json' };
   const ids: string[] = [];
@@ -122,13 +126,13 @@ async function atOnce(count: number, work: (index: number) => Promise<void>): Pr
 }
 
 /** Unfinished videos of the bench, those that were seeded left out. */
-const own = ({ userId }: Side) => sql<boolean>`next_poll_at is not null and user_id = ${userId}`;
+const own = ({ userId }: ServiceUnderComparison) => sql<boolean>`next_poll_at is not null and user_id = ${userId}`;
 
-async function makeDue(side: Side): Promise<void> {
+async function makeDue(side: ServiceUnderComparison): Promise<void> {
   await side.database.kysely.updateTable('tasks').set({ next_poll_at: Date.now() }).where(own(side)).execute();
 }
 
-async function countOpen(side: Side): Promise<number> {
+async function countOpen(side: ServiceUnderComparison): Promise<number> {
   const { open } = await side.database.kysely
     .selectFrom('tasks')
     .select(({ fn }) => fn.countAll<number>().as('open'))

@@ -14,7 +14,7 @@ export interface Operation {
 }
 
 /** What there is to do the work with. */
-export interface Plant {
+export interface Deployment {
   /** Processes of the service, a core each. */
   readonly processes: number;
   /** Accounts are spread over so many databases. */
@@ -24,7 +24,7 @@ export interface Plant {
   readonly logMbPerSecond: number;
 }
 
-export interface Outcome {
+export interface SimulationResult {
   readonly completedPerSecond: number;
   /** Latency in milliseconds by operation. */
   readonly latency: ReadonlyMap<string, { readonly p50: number; readonly p99: number }>;
@@ -53,9 +53,9 @@ export function seededRandom(seed: number): () => number {
 export function simulateQueues(
   videosPerSecond: number,
   operations: readonly Operation[],
-  plant: Plant,
+  plant: Deployment,
   { seconds, random }: { readonly seconds: number; readonly random: () => number },
-): Outcome {
+): SimulationResult {
   const events = new SimulatedEventQueue<(time: number) => void>();
   const schedule = (time: number, run: (time: number) => void): void => events.push(time, run);
   const exponential = (mean: number): number => -mean * Math.log(1 - random());

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 const TICKS = 100;
 
 /** CPU time of a PostgreSQL server on this machine: its main process and everything that it started, ended or not. */
-export class CpuOfPostgres {
+export class PostgresCpu {
   readonly #main: number;
 
   private constructor(main: number) {
@@ -13,9 +13,9 @@ export class CpuOfPostgres {
   }
 
   /** @param client connected to the server */
-  static async find(client: Client): Promise<CpuOfPostgres> {
+  static async find(client: Client): Promise<PostgresCpu> {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return new CpuOfPostgres(Number(statOf(rows[0]?.pid ?? 0)?.[1]));
+    return new PostgresCpu(Number(statOf(rows[0]?.pid ?? 0)?.[1]));
   }
 
   seconds(): number {

@@ -4,7 +4,7 @@ import type { DialectName } from '../../src/server/platform/db/sql-dialect.ts';
 import { hashToken, randomToken } from '../../src/server/platform/random-tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
-export interface Crowd {
+export interface NotificationSeed {
   /** Accounts that exist. */
   readonly accounts: number;
   /** So many of them get a token. */
@@ -20,7 +20,7 @@ export interface Listener {
 }
 
 /** Writes accounts and notifications straight into the database, as years of use would have left them. */
-export async function seedNotifications(url: string, crowd: Crowd): Promise<Listener[]> {
+export async function seedNotifications(url: string, crowd: NotificationSeed): Promise<Listener[]> {
   const database = openDatabase<Tables>(url);
   const listeners = await database.transaction(async (kysely) => {
     // A million rows take longer than any request may.
@@ -33,7 +33,7 @@ export async function seedNotifications(url: string, crowd: Crowd): Promise<List
   return listeners;
 }
 
-async function write(kysely: Transaction<Tables>, dialect: DialectName, crowd: Crowd): Promise<Listener[]> {
+async function write(kysely: Transaction<Tables>, dialect: DialectName, crowd: NotificationSeed): Promise<Listener[]> {
   const now = Date.now();
   const numbers = (count: number) =>
     sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})`;

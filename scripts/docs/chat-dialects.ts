@@ -24,7 +24,7 @@ const UPSTREAMS: readonly Upstream[] = [
 ];
 
 /** What becomes of a field. */
-export type Fate = 'same' | 'yes' | 'in part' | 'left out' | 'refused' | 'default';
+export type FieldTreatment = 'same' | 'yes' | 'in part' | 'left out' | 'refused' | 'default';
 
 const TIMES = { firstByteMs: 1, idleMs: 1, totalMs: 1 };
 
@@ -66,7 +66,7 @@ function send(dialect: Dialect, body: object, { vendor, model, options }: Upstre
 }
 
 /** @throws what is no refusal */
-export function fateOf({ body, without }: Probe, dialect: Dialect, upstream: Upstream): Fate {
+export function treatmentOf({ body, without }: Probe, dialect: Dialect, upstream: Upstream): FieldTreatment {
   const isSame = upstreamDialect(dialect, upstream.vendor, upstream.options) === dialect;
   try {
     const base = send(dialect, without, upstream);
@@ -89,7 +89,7 @@ export const probeAll = () =>
     path: asObject(dialect)?.path,
     rows: probes.map((probe) => ({
       field: probe.field,
-      fates: UPSTREAMS.map((upstream) => fateOf(probe, dialect, upstream)),
+      fates: UPSTREAMS.map((upstream) => treatmentOf(probe, dialect, upstream)),
     })),
   }));
 

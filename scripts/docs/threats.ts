@@ -124,7 +124,7 @@ function findTests(root: string): ReadonlyMap<number, readonly ThreatTest[]> {
 }
 
 /** The numbers in titles that no threat has. */
-export const unknownThreats = (root: string): number[] =>
+export const unknownThreatNumbers = (root: string): number[] =>
   [...findTests(root).keys()].filter((number) => number < 1 || number > THREATS.length);
 
 /** The table of docs/security-threats.md. */

@@ -22,7 +22,7 @@ interface FileCoverage {
   readonly reachedOnce: readonly number[];
 }
 
-export const hashOf = (...texts: readonly string[]): string =>
+export const hashTexts = (...texts: readonly string[]): string =>
   createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 16);
 
 function readKept(path: string): Record<string, FileCoverage> {
@@ -49,7 +49,7 @@ export async function measureCoverage(
   const all: FileCoverage[] = [];
   for (const testFile of testFiles) {
     const path = join(root, testFile);
-    const hash = hashOf(readFileSync(path, 'utf8'));
+    const hash = hashTexts(readFileSync(path, 'utf8'));
     const known = kept[testFile];
     if (known?.hash === hash) {
       all.push(known);

@@ -11,7 +11,7 @@ interface KnownSurvivors {
 const survivors = JSON.parse(readFileSync(join(import.meta.dirname, 'survivors.json'), 'utf8')) as KnownSurvivors[];
 
 /** The reason by the name of the mutant. */
-export const reasons: ReadonlyMap<string, string> = new Map(
+export const survivorReasons: ReadonlyMap<string, string> = new Map(
   survivors.flatMap(({ reason, mutants }) => mutants.map((name) => [name, reason] as const)),
 );
 

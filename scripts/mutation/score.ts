@@ -1,14 +1,14 @@
 import { relative } from 'node:path';
-import { type NamedMutant, reasons } from './known-survivors.ts';
+import { type NamedMutant, survivorReasons } from './known-survivors.ts';
 import type { Verdict } from './mutant-trials.ts';
 
-export interface Tried {
+export interface MutantResult {
   readonly mutant: NamedMutant;
   readonly verdict: Verdict;
 }
 
 /** What part of the mutants was tried. */
-export interface Extent {
+export interface TrialCounts {
   readonly all: number;
   readonly chosen: number;
   readonly seed: string;
@@ -19,9 +19,13 @@ export interface Extent {
 const percent = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
 
 /** Prints survivors and the score by file. @returns the number of survivors without a reason */
-export function printScore(root: string, tried: readonly Tried[], { all, chosen, seed, notTried }: Extent): number {
-  const isKilled = ({ verdict }: Tried) => verdict.outcome === 'killed';
-  const isExplained = (each: Tried) => !isKilled(each) && reasons.has(each.mutant.name);
+export function printScore(
+  root: string,
+  tried: readonly MutantResult[],
+  { all, chosen, seed, notTried }: TrialCounts,
+): number {
+  const isKilled = ({ verdict }: MutantResult) => verdict.outcome === 'killed';
+  const isExplained = (each: MutantResult) => !isKilled(each) && survivorReasons.has(each.mutant.name);
   const survivors = tried.filter((each) => !isKilled(each) && !isExplained(each));
   console.log(`\nSurvivors without a reason: ${survivors.length}`);
   for (const { mutant, verdict } of survivors) console.log(`  ${verdict.outcome}: line ${mutant.line}  ${mutant.name}`);
@@ -33,7 +37,7 @@ export function printScore(root: string, tried: readonly Tried[], { all, chosen,
       `  ${path}: ${killed}, ${explained}, ${own.length - killed - explained}, ${percent(killed, own.length)}`,
     );
   }
-  const needless = tried.filter((each) => isKilled(each) && reasons.has(each.mutant.name));
+  const needless = tried.filter((each) => isKilled(each) && survivorReasons.has(each.mutant.name));
   for (const { mutant } of needless) console.log(`killed, though a known survivor: ${mutant.name}`);
   const killed = tried.filter(isKilled).length;
   const explained = tried.filter(isExplained).length;

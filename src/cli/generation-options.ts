@@ -130,7 +130,7 @@ const FLAGS: readonly (readonly [field: RegExp, flag: string])[] = [
 ];
 
 /** An error about a field of the request names the option that sets it too. */
-export function nameFlag(error: unknown): unknown {
+export function addOptionToError(error: unknown): unknown {
   if (!(error instanceof ReelgateError) || error.status !== 400) return error;
   const flag = FLAGS.find(([field]) => field.test(error.message))?.[1];
   if (flag === undefined) return error;

@@ -1,4 +1,4 @@
-import { modelsQuery } from './data/model-queries.ts';
+import { usableModelsQuery } from './data/model-queries.ts';
 import { queryClient } from './data/query-client.ts';
 import { selfQuery } from './data/signed-in-user-and-site-queries.ts';
 import { readUserId } from './data/stored-user-id.ts';
@@ -17,7 +17,7 @@ export function preloadFirstPage(): readonly Namespace[] {
   // Where it fails, the page asks again and shows why.
   import('./pages/studio/studio-page.tsx').catch(() => {});
   void queryClient.prefetchQuery(selfQuery);
-  void queryClient.prefetchQuery(modelsQuery);
+  void queryClient.prefetchQuery(usableModelsQuery);
   void queryClient.prefetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT));
   return ['studio'];
 }

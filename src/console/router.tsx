@@ -208,7 +208,7 @@ const betaRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/beta-applications',
   validateSearch: ({ feature }: Record<string, unknown>): { feature?: string } => parseText('feature', feature, 100),
-  component: lazyPage(async () => (await import('./pages/support/beta-applications-page.tsx')).BetaPage),
+  component: lazyPage(async () => (await import('./pages/support/beta-applications-page.tsx')).BetaApplicationsPage),
 });
 /** `/account` alone, as older links have it. */
 const accountRoute = createRoute({

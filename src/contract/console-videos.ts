@@ -31,7 +31,7 @@ export const quoteVideo = endpoint({
 
 const Seconds = Type.Integer({ minimum: 0 });
 
-export const listVideoDurations = endpoint({
+export const listGenerationTimes = endpoint({
   ...studio,
   method: 'GET',
   path: '/api/video-durations',

@@ -72,7 +72,7 @@ export const listModelRows = endpoint({
   response: ListOf(ModelRow),
 });
 
-export const makeModel = endpoint({
+export const adminCreateModel = endpoint({
   ...admin,
   method: 'POST',
   path: '/api/admin/models',
@@ -93,7 +93,7 @@ export const makeModel = endpoint({
 
 export const getModelRow = endpoint({ ...one, method: 'GET', summary: 'One model', response: Ok(ModelRow) });
 
-export const changeModel = endpoint({
+export const adminUpdateModel = endpoint({
   ...one,
   method: 'PUT',
   summary: 'Change a model; only the named keys change',
@@ -111,7 +111,7 @@ export const changeModel = endpoint({
   response: Done,
 });
 
-export const removeModel = endpoint({
+export const adminDeleteModel = endpoint({
   ...one,
   method: 'DELETE',
   summary: 'Remove a model that no channel and no alias names',

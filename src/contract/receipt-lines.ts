@@ -4,7 +4,7 @@ import type { Price } from './pricing.ts';
 
 /** One line of a receipt: `quantity × unit_quota × multiplier` is `quota`, to a millionth. */
 export interface ReceiptLine {
-  /** The key of the price; `plan_factor`: what the plan of the account changes; `not_charged`: what balance or reservation did not bear. */
+  /** The key of the price; `plan_factor`: what the plan of the account changes; `not_charged`: what balance or reservation did not cover. */
   readonly label: string;
   /** Calls, seconds, pictures or tokens. */
   readonly quantity: number;

@@ -23,13 +23,13 @@ export const Reconciliation = Type.Object({
 /** Rounding, and videos that end while an account is read. */
 const TOLERANCE = 0.01;
 
-/** Whether units a vendor took differ from those expected by more than a unit and more than a hundredth. */
-export const differs = (billed: number, expected: number): boolean =>
+/** Whether units a vendor charged differ from those expected by more than a unit and more than a hundredth. */
+export const exceedsTolerance = (billed: number, expected: number): boolean =>
   Math.abs(billed - expected) > Math.max(1, TOLERANCE * Math.max(billed, expected));
 
 const Units = Type.Number();
 
-/** The account behind a channel whose vendor tells what it took. */
+/** The account behind a channel whose vendor reports what it charged. */
 export const ReconciledAccount = Type.Object({
   channel_id: Type.Integer(),
   channel_name: Type.String(),
@@ -79,7 +79,7 @@ export const listReconciledAccounts = endpoint({
   ...admin,
   method: 'GET',
   path: '/api/admin/reconciliations/accounts',
-  summary: "Channels whose vendor tells what it took: when read, why not, and whether a day's figures agree",
+  summary: "Channels whose vendor reports what it charged: when read, why not, and whether a day's figures agree",
   response: Ok(Type.Array(ReconciledAccount)),
 });
 

@@ -6,7 +6,7 @@ import { SortBy } from './sort.ts';
 /** States of a ticket; the same words in database, API, SDK and console. */
 export const TICKET_STATUS = ['open', 'in_progress', 'resolved', 'closed'] as const;
 export type TicketStatus = (typeof TICKET_STATUS)[number];
-/** Whose turn it is; `nobody`: the ticket is resolved or closed. */
+/** Who has to reply next; `nobody`: the ticket is resolved or closed. */
 export const TICKET_WAITING_FOR = ['staff', 'user', 'nobody'] as const;
 export type TicketWaitingFor = (typeof TICKET_WAITING_FOR)[number];
 

@@ -1,7 +1,7 @@
 import { type AccentName, paletteOf } from './accent-colors.ts';
 
 /**
- * The mark: a gate's post and what plays behind it, in the site's colour. Drawn on a grid of 16, so that both edges of the post lie on
+ * The logo: a bar and a play triangle, in the site's colour. Drawn on a grid of 16, so that both edges of the bar lie on
  * pixels where a browser shows it in a tab.
  */
 export const logoSvg = (accent: AccentName): string =>

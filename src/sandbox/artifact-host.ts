@@ -3,8 +3,8 @@ import { isMediaName, loadMedia } from './media.ts';
 
 /**
  * A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it.
- * @param urlLifetimeMs how long a URL that says when it was issued is valid, in real time: a clock that a test puts forward would have it
- * expire between being given and being used
+ * @param urlLifetimeMs how long a URL that says when it was issued is valid, in real time: a test that advances the clock would expire the
+ * URL before it is fetched
  */
 export const artifactHost = (vendor: string, urlLifetimeMs: number): Simulator =>
   defineSimulator({

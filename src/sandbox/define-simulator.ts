@@ -1,5 +1,5 @@
 import type { Job, JobPhase, JobSnapshot, JobStore, NewJob } from './jobs.ts';
-import type { MediaFile, Shape } from './media.ts';
+import type { AspectRatio, MediaFile } from './media.ts';
 
 /** The purpose of a request, by which faults select it. `other` is affected only by faults that name it. */
 export type Operation = 'submit' | 'query' | 'content' | 'token' | 'other';
@@ -103,7 +103,7 @@ export interface Route {
 export interface Simulator {
   /** Unique among the simulators that run together; a vendor's name, or that with the name of a second route. */
   readonly name: string;
-  /** The vendor, where the name says more than that. */
+  /** The vendor, where `name` is more specific (`veo-vertex`). */
   readonly vendor?: string;
   /** The vendor's models this API serves, where the vendor has two APIs; all of them by default. */
   readonly models?: RegExp;
@@ -142,11 +142,11 @@ export function newDigits(nowMs: number): string {
 }
 
 /** The shape of the nearest stored clip for a ratio (`16:9`), a size (`1280x720`, `1280*720`), or anything else. */
-export function toShape(text: unknown): Shape {
+export function toShape(text: unknown): AspectRatio {
   const match = typeof text === 'string' ? /^(\d+)\s*[:x*]\s*(\d+)$/i.exec(text) : null;
   const ratio = match ? Number(match[1]) / Number(match[2]) : 16 / 9;
   if (ratio > 1.15) return '16:9';
   return ratio < 0.87 ? '9:16' : '1:1';
 }
 
-export type { Job, JobPhase, JobSnapshot, NewJob, Shape };
+export type { AspectRatio, Job, JobPhase, JobSnapshot, NewJob };

@@ -1,5 +1,5 @@
 import type { SandboxClock } from './clock.ts';
-import type { Shape } from './media.ts';
+import type { AspectRatio } from './media.ts';
 
 /** The phase of a job in vendor-independent terms; each simulator translates it into its own. */
 export type JobPhase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';
@@ -44,7 +44,7 @@ export interface NewJob {
   readonly input: unknown;
   /** The client's own id, where the vendor takes one. */
   readonly externalId?: string | undefined;
-  readonly shape?: Shape;
+  readonly shape?: AspectRatio;
   readonly audio?: boolean;
   readonly seconds?: number;
   /** The vendor's format of ids; a running number by default. */

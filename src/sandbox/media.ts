@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-export type Shape = '16:9' | '9:16' | '1:1';
+export type AspectRatio = '16:9' | '9:16' | '1:1';
 
 /** A file of `src/sandbox/media/`, made by `scripts/make-sandbox-media.ts`. */
 export interface MediaFile {
@@ -40,7 +40,7 @@ export function loadMedia(name: MediaName): MediaFile {
 }
 
 /** A playable clip (H.264, moov first). Only the wide one has sound, so `audio` takes precedence over the shape. */
-export function clip(shape: Shape, audio: boolean): MediaFile {
+export function clip(shape: AspectRatio, audio: boolean): MediaFile {
   if (audio) return loadMedia('wide-audio.mp4');
   return loadMedia(({ '16:9': 'wide.mp4', '9:16': 'tall.mp4', '1:1': 'square.mp4' } as const)[shape]);
 }

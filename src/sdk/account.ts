@@ -1,6 +1,6 @@
 import * as endpoints from '../contract/accounts.ts';
 import * as tokenEndpoints from '../contract/api-tokens.ts';
-import { listVideoDurations } from '../contract/console-videos.ts';
+import { listGenerationTimes } from '../contract/console-videos.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
@@ -22,7 +22,7 @@ export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
-export type VideoDuration = EndpointPart<typeof listVideoDurations, 'response'>['data'][number];
+export type VideoDuration = EndpointPart<typeof listGenerationTimes, 'response'>['data'][number];
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 
@@ -106,7 +106,7 @@ export class Account {
 
   /** How long videos take, by model, measured from finished ones; models with few of them are left out. */
   async videoDurations(options: CallOptions = {}): Promise<VideoDuration[]> {
-    return (await this.#transport.call(listVideoDurations, {}, options)).data;
+    return (await this.#transport.call(listGenerationTimes, {}, options)).data;
   }
 
   tokens(options: CallOptions = {}): Promise<ApiToken[]> {

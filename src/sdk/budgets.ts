@@ -5,7 +5,7 @@ import type { Transport } from './transport.ts';
 
 export type BudgetInfo = EndpointPart<typeof listBudgets, 'response'>['data'][number];
 
-/** Monthly budgets of the account and of its keys: they tell, and stop nothing. `tokenId` 0 is the account. */
+/** Monthly budgets of the account and of its keys: they only notify and block nothing. `tokenId` 0 is the account. */
 export class Budgets {
   readonly #transport: Transport;
   constructor(transport: Transport) {

@@ -2,7 +2,7 @@ import { type App, GRACE_MS, makeApp } from './app.ts';
 import { compactMemory } from './platform/collect-garbage.ts';
 import { loadConfig } from './platform/config.ts';
 import { PortLifecycle } from './platform/http/port-lifecycle.ts';
-import { startFailure } from './platform/start-failure.ts';
+import { describeStartFailure } from './platform/start-failure.ts';
 
 /** Whatever does not end by itself after the grace period is ended with the process; the next start goes on with it. */
 const FORCED_EXIT_MS = 5_000;
@@ -53,6 +53,6 @@ function stopOnSignals(app: App, drainMs: number): void {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`reelgate cannot start: ${startFailure(error)}\n`);
+  process.stderr.write(`reelgate cannot start: ${describeStartFailure(error)}\n`);
   process.exit(1);
 });

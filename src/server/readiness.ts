@@ -24,13 +24,13 @@ export class Readiness {
   }
 
   /** Why this process is not ready; undefined when it is. Resolves within two seconds. */
-  async obstacle(): Promise<NotReadyReason | undefined> {
+  async notReadyReason(): Promise<NotReadyReason | undefined> {
     if (this.#draining) return 'draining';
     const answered = new AbortController();
     const late = delay(DEADLINE_MS, 'database' as const, { signal: answered.signal }).catch(() => undefined);
-    const obstacle = await Promise.race([this.#pings.run('', () => this.#ping()), late]);
+    const notReadyReason = await Promise.race([this.#pings.run('', () => this.#ping()), late]);
     answered.abort();
-    return obstacle;
+    return notReadyReason;
   }
 
   #ping(): Promise<NotReadyReason | undefined> {

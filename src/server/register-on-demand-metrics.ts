@@ -7,7 +7,7 @@ import type { Chat } from './chat/make.ts';
 import type { Foundation } from './foundation.ts';
 import type { Modules } from './make-modules.ts';
 import { partitionsOf } from './partition-job.ts';
-import { one, type Sample } from './platform/on-demand-gauge.ts';
+import { type Sample, toSamples } from './platform/on-demand-gauge.ts';
 import type { LedgerAuditService } from './quota/ledger-audit-service.ts';
 import type { Video } from './video/make.ts';
 
@@ -40,27 +40,27 @@ export function registerOnDemandMetrics(
   metrics.register({
     name: 'mail_backlog',
     help: 'E-mails that wait to be sent, of all processes.',
-    read: async () => one(await mail.countWaiting()),
+    read: async () => toSamples(await mail.countWaiting()),
   });
   metrics.register({
     name: 'webhook_backlog',
     help: 'Deliveries of webhooks not made a minute after they were queued, of all processes.',
-    read: async () => one(await webhooks.countOverdue()),
+    read: async () => toSamples(await webhooks.countOverdue()),
   });
   metrics.register({
     name: 'artifact_bytes',
     help: 'Stored copies of videos, of all processes.',
-    read: async () => one((await artifacts.usage()).bytes),
+    read: async () => toSamples((await artifacts.usage()).bytes),
   });
   metrics.register({
     name: 'artifact_sums_wrong',
     help: 'Sums of stored space that differed from the stored copies when this process last compared them, every six hours.',
-    read: async () => one(artifacts.countWrongSums()),
+    read: async () => toSamples(artifacts.countWrongSums()),
   });
   metrics.register({
     name: 'artifact_backlog',
     help: 'Videos that wait to be copied or are being copied, of all processes.',
-    read: async () => one(await artifacts.countPending()),
+    read: async () => toSamples(await artifacts.countPending()),
   });
   metrics.register({
     name: 'streams_open',
@@ -115,7 +115,7 @@ function registerAuditMetrics({ metrics, clock }: Foundation, audit: LedgerAudit
     help: '1 when the last audit of the ledger found nothing, 0 when it found a mismatch.',
     read: async () => {
       const last = await audit.refresh();
-      return one(last && Number(last.ok));
+      return toSamples(last && Number(last.ok));
     },
   });
   metrics.register({
@@ -123,7 +123,7 @@ function registerAuditMetrics({ metrics, clock }: Foundation, audit: LedgerAudit
     help: 'Time since the last audit of the ledger, by whichever process.',
     read: async () => {
       const last = await audit.refresh();
-      return one(last && (clock.now() - last.finishedAt) / 1_000);
+      return toSamples(last && (clock.now() - last.finishedAt) / 1_000);
     },
   });
 }
@@ -141,12 +141,12 @@ function registerTaskMetrics({ metrics }: Foundation, { figures }: Video): void 
   metrics.register({
     name: 'task_oldest_due_seconds',
     help: 'How long the unfinished video that waits longest has been due for its next poll.',
-    read: async () => one((await figures.read()).oldestDueMs / 1_000),
+    read: async () => toSamples((await figures.read()).oldestDueMs / 1_000),
   });
   metrics.register({
     name: 'tasks_ambiguous',
     help: 'Videos whose submit may or may not have reached the vendor.',
-    read: async () => one((await figures.read()).ambiguous),
+    read: async () => toSamples((await figures.read()).ambiguous),
   });
 }
 
@@ -160,13 +160,13 @@ function registerDatabaseMetrics({ metrics, database, pubSub, config, clock }: F
   metrics.register({
     name: 'database_up',
     help: 'Whether the database answers this process.',
-    read: () => database.ping().then(() => one(1)),
-    otherwise: one(0),
+    read: () => database.ping().then(() => toSamples(1)),
+    otherwise: toSamples(0),
   });
   metrics.register({
     name: 'listen_connected',
     help: 'Whether messages of other processes arrive (LISTEN of PostgreSQL); always 1 with SQLite.',
-    read: () => one(Number(pubSub.isConnected)),
+    read: () => toSamples(Number(pubSub.isConnected)),
   });
   const partitions = partitionsOf({ database });
   metrics.register({

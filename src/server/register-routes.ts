@@ -142,7 +142,7 @@ function createSupport({ database, clock, rateLimits }: Foundation, modules: Mod
 /** Health checks, and what people see: the reference, the design of all pages, the settings of the site and the console. */
 async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
   const { config, metrics, readiness } = foundation;
-  addHealthRoutes(routes, { config, version: VERSION, metrics, obstacle: () => readiness.obstacle() });
+  addHealthRoutes(routes, { config, version: VERSION, metrics, notReadyReason: () => readiness.notReadyReason() });
   const { baseUrl, apiUserHeader: userHeader } = config;
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
   addStylesheetRoutes(routes, config);

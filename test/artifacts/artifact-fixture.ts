@@ -16,8 +16,8 @@ import type { Tables } from '../../src/server/tables.ts';
 
 export const CLIP = loadMedia('wide.mp4').bytes;
 
-/** The whole clip with its length, as an honest vendor sends it. */
-export const honest: OpenSource = async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length });
+/** The whole clip with its correct length. */
+export const openWholeClip: OpenSource = async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length });
 
 export interface ArtifactFixture {
   readonly artifacts: Artifacts;

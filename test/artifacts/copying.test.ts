@@ -10,7 +10,7 @@ import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
 import { countCopies } from '../../src/server/artifacts/storage-usage-store.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
+import { type ArtifactFixture, CLIP, makeArtifactFixture, openWholeClip } from './artifact-fixture.ts';
 
 const GB = 1024 ** 3;
 
@@ -32,7 +32,7 @@ describe('copies of finished videos', () => {
       const { artifacts } = fixture;
       await fixture.enqueue('task_1');
       assert.equal(await read('task_1'), undefined);
-      artifacts.start({ openVideo: honest });
+      artifacts.start({ openVideo: openWholeClip });
       await fixture.waitFor('stored', 'task_1');
       const file = await read('task_1');
       assert.equal(file?.status, 200);
@@ -49,7 +49,7 @@ describe('copies of finished videos', () => {
       const { artifacts, clock, plans, events, notices } = fixture;
       plans.set(2, { days: 2, gb: null });
       artifacts.start({
-        openVideo: honest,
+        openVideo: openWholeClip,
         describe: async (taskId) =>
           taskId === 'task_gone' ? undefined : { subject: `video:${taskId}`, data: { id: taskId } },
       });
@@ -88,7 +88,7 @@ describe('copies of finished videos', () => {
         async () => Promise.reject(new AppError('content_not_found')),
       ];
       let tries = 0;
-      fixture.artifacts.start({ openVideo: (...call) => (bad[tries++] ?? honest)(...call) });
+      fixture.artifacts.start({ openVideo: (...call) => (bad[tries++] ?? openWholeClip)(...call) });
       await fixture.enqueue('task_1');
       for (let made = 1; made <= bad.length; made++) {
         while (((await fixture.row('task_1'))?.last_error ?? '') === '' || tries < made) await pause(10);
@@ -103,7 +103,7 @@ describe('copies of finished videos', () => {
 
     it('end when their time is up, with their video, and with their account', async () => {
       fixture.plans.set(2, { days: 0, gb: null }).set(3, { days: 1, gb: null });
-      fixture.artifacts.start({ openVideo: honest });
+      fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('forever', 2);
       await fixture.enqueue('day', 3);
       await fixture.enqueue('month', 1);
@@ -137,7 +137,7 @@ describe('copies of finished videos', () => {
           await trx.updateTable('artifacts').set({ bytes }).where('task_id', 'in', tasks).execute();
           await countCopies(trx, await stored.execute(), 1);
         });
-      fixture.artifacts.start({ openVideo: honest });
+      fixture.artifacts.start({ openVideo: openWholeClip });
       for (const [task, user] of [
         ['a1', 1],
         ['b1', 2],
@@ -163,7 +163,7 @@ describe('copies of finished videos', () => {
 
     it('a file that vanished is copied again, files of no row are removed', async () => {
       const { artifacts, directory, clock } = fixture;
-      artifacts.start({ openVideo: honest });
+      artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       const files = join(directory, 'files');
@@ -184,7 +184,7 @@ describe('copies of finished videos', () => {
 
     it('a process that died before it confirmed a file leaves it to the next', async () => {
       const { artifacts } = fixture;
-      artifacts.start({ openVideo: honest });
+      artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       await database.kysely.updateTable('artifacts').set({ state: 'pending', bytes: 0, next_try_at: 0 }).execute();

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { loadMedia } from '../../src/sandbox/media.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
+import { CLIP, makeArtifactFixture, openWholeClip } from './artifact-fixture.ts';
 
 const COVER = loadMedia('thumbnail.webp').bytes;
 const FRAME = loadMedia('spritesheet.jpg').bytes;
@@ -99,7 +99,7 @@ describe('posters', () => {
       await chmod(ffmpeg, 0o755);
       const fixture = await makeArtifactFixture(await open(), { FFMPEG: ffmpeg });
       t.after(() => fixture.stop());
-      fixture.artifacts.start({ openVideo: honest });
+      fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       const poster = await fixture.artifacts.storedFiles.openPoster('task_1', {});

@@ -10,7 +10,7 @@ import { openFileStorage } from '../../src/server/artifacts/open-file-storage.ts
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { type ArtifactFixture, CLIP, honest, makeArtifactFixture } from './artifact-fixture.ts';
+import { type ArtifactFixture, CLIP, makeArtifactFixture, openWholeClip } from './artifact-fixture.ts';
 import { startS3Server } from './s3-server.ts';
 
 describe('copies in S3', () => {
@@ -44,7 +44,7 @@ describe('copies in S3', () => {
       t.after(() => fixture.stop());
       const { s3 } = opened(fixture.directory);
       for (const left of await idsIn(s3)) await s3.remove(left);
-      fixture.artifacts.start({ openVideo: honest });
+      fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
       await fixture.enqueue('task_2');
       await fixture.waitFor('stored', 'task_1', 'task_2');
@@ -73,7 +73,7 @@ describe('copies in S3', () => {
     it('a wrong key is an error that is tried again, not a copy', async (t) => {
       const fixture = await makeArtifactFixture(await open(), { ...server.env, ARTIFACTS_S3_SECRET_KEY: 'wrong' });
       t.after(() => fixture.stop());
-      fixture.artifacts.start({ openVideo: honest });
+      fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
       while (((await fixture.row('task_1'))?.last_error ?? '') === '') await pause(10);
       const row = await fixture.row('task_1');
@@ -85,7 +85,7 @@ describe('copies in S3', () => {
       const database = await open();
       const disk = await makeArtifactFixture(database);
       t.after(() => disk.stop());
-      disk.artifacts.start({ openVideo: honest });
+      disk.artifacts.start({ openVideo: openWholeClip });
       const tasks = ['task_1', 'task_2', 'task_3'];
       for (const task of tasks) await disk.enqueue(task);
       await disk.waitFor('stored', ...tasks);

@@ -90,7 +90,7 @@ async function recordProblems(context: BrowserContext, url: string, offences: Pa
     window.reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile, event.sample].join(' ')))`);
 }
 
-/** Waits until a page has its content: the live stream of the console never lets a network fall idle. */
+/** Waits until a page has its content: the live stream of the console keeps the network busy, so `networkidle` never happens. */
 export async function waitForContent(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
   const waiting = page.locator('.mantine-Skeleton-root, .mantine-Loader-root, [data-loading]');

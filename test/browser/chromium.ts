@@ -6,7 +6,7 @@ const INSTALL_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/b
 /** Where Chromium is installed; undefined: tests that need it are skipped, except under CI. */
 export const chromiumPath = INSTALL_PATHS.find((path) => existsSync(path));
 
-/** Debian's Chromium, without its own trips to the network. Close it when done. */
+/** Debian's Chromium, without requests of its own. Close it when done. */
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({
     ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),

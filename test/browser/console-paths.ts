@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Every page of a signed-in person by the name its picture has, as `fillWithStories` leaves them filled. */
+/** Every page of a signed-in person by the name its picture has, as `fillWithDemoData` leaves them filled. */
 export const CONSOLE_PATHS: Readonly<Record<string, string>> = {
   studio: '/studio',
   playground: '/playground',

@@ -8,7 +8,7 @@ import { ROOT } from './demo-data.ts';
 
 const PHONE_WIDTH = 390;
 
-/** What a walk through the console found wrong, each in the language where it can be seen. */
+/** Each was found wrong in a review of the console, in the language where it can be seen. */
 describe('the console where things go wrong, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {

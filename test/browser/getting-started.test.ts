@@ -15,7 +15,7 @@ const PROMPT = 'A paper boat drifts down a rainy street';
 
 describe('from nothing to a file', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   for (const language of ['en', 'zh-cn'] as const)
-    it(`leads the first administrator by the hand: channel, credits, video, download (${language})`, async () => {
+    it(`guides the first administrator: channel, credits, video, download (${language})`, async () => {
       const { admin, adminChannels, studio } = STRINGS[language];
       const vendor = await startSandbox({ simulators: [kling], timing: JOB_TIMINGS.interactive });
       const fixture = await openBrowserFixture({ SANDBOX: '' });

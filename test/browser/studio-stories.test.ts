@@ -101,7 +101,7 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
       await page.context().close();
     });
 
-    it(`tells what is missing instead of pressing into a refusal (${language})`, async () => {
+    it(`says what is missing before the button is pressed (${language})`, async () => {
       await fixture.running.signUp(`poor-${language}`);
       const page = await fixture.open({ language });
       await signIn(page, `poor-${language}`, PASSWORD);

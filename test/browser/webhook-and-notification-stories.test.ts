@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
-import { Receiver } from '../webhooks/receiver.ts';
+import { WebhookReceiver } from '../webhooks/receiver.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForExpression } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
@@ -13,9 +13,9 @@ describe('webhooks and notifications by mail, in Chromium', {
   skip: chromiumPath === undefined && !process.env.CI,
 }, () => {
   let fixture: BrowserFixture;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   before(async () => {
-    receiver = await new Receiver().listen();
+    receiver = await new WebhookReceiver().listen();
     fixture = await openBrowserFixture({
       WEBHOOK_PRIVATE_HOSTS: receiver.host,
       // Nothing listens there: only that mail can be sent matters to these pages.

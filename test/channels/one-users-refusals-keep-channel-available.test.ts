@@ -22,7 +22,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     ['openai', '/v1/chat/completions', (text: string) => chatBody(text)],
     ['kling', '/v1/videos', (text: string) => ({ model: 'kling-v1-6', prompt: text })],
   ] as const)
-    it(`does not rest a channel of ${vendor} for others`, async () => {
+    it(`does not disable a channel of ${vendor} temporarily for other users`, async () => {
       const { operator, baseUrl, sandbox } = service;
       const id = vendor === 'kling' ? await service.addChannel('kling', ['kling-v1-6']) : 1;
       const conditionOf = async () =>

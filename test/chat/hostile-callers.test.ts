@@ -125,7 +125,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await send(`{"model":"sandbox-chat",${members},${rest}}`)).status, 200, members);
   });
 
-  test(`${name}: no address inside is handed on as a medium, and words may speak of any`, async () => {
+  test(`${name}: no private address is passed on as the URL of a medium, and text may contain any`, async () => {
     const said = (content: unknown) => JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content }] });
     for (const url of [
       'http://127.0.0.1:9/',

@@ -39,7 +39,7 @@ describe('options of model calls', { concurrency: false }, () => {
     });
   const paramOf = ({ body }: Awaited<ReturnType<typeof call>>) => (body.error as { param?: string } | undefined)?.param;
 
-  test('T51: what reaches out, costs apart or belongs to others is refused by name, in whatever letters', async () => {
+  test('T51: what makes the upstream fetch something, is billed separately or belongs to others is refused by name, in any case of letters', async () => {
     for (const [option, path] of [
       [{ models: ['other'] }, CHAT],
       [{ Models: ['other'] }, CHAT],
@@ -136,7 +136,7 @@ describe('options of model calls', { concurrency: false }, () => {
     await setRules({});
   });
 
-  test('T50: no address inside is handed on, in whatever member and spelling', async () => {
+  test('T50: no private address is passed on, in whatever field and spelling', async () => {
     const inside = 'http://169.254.169.254/';
     for (const part of [
       { type: 'image', source: { type: 'url', url: inside } },

@@ -32,7 +32,7 @@ forEachDatabase((name, _open, freshUrl) => {
   const own = () =>
     service.operator.requestData<{ allowance_left: number; wallet: number }>('GET', '/api/user/package');
 
-  test(`${name}: a package pays for model calls, and what was set aside too much comes back to it`, async () => {
+  test(`${name}: a plan pays for model calls, and what was set aside too much comes back to it`, async () => {
     const before = await own();
     assert.equal((await service.ask('[chunks=5] hello')).status, 200);
     const [end] = await service.waitUntilSettled();

@@ -62,7 +62,7 @@ describe('prompt caches over three channels', { concurrency: false }, () => {
   };
   const CONVERSATIONS = Array.from({ length: 15 }, (_, index) => index);
 
-  test('all turns of a conversation meet the channel that has its prefix; a dead one moves its own to one other', async () => {
+  test('a conversation stays on the channel that has its prefix cached; when the channel fails, its conversations move to one other', async () => {
     for (const turn of [0, 1, 2]) for (const conversation of CONVERSATIONS) await ask(conversation, turn);
     const before = hearers();
     assert.ok([...before.values()].every(({ size }) => size === 1));

@@ -22,7 +22,7 @@ const EACH = 3;
 const END_SECONDS = 120;
 
 /** Everything that can notice the end of a task, at once: queries, lists, files, deletes, the synchronizers of all processes. */
-describe('everything at once', () => {
+describe('concurrent operations on the same tasks', () => {
   forEachDatabase((name, _open, freshUrl) => {
     let service: VideoService;
     let second: App | undefined;

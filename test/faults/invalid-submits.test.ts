@@ -7,7 +7,7 @@ import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { untilServed } from './submit-scenario.ts';
+import { retryWhileUnavailable } from './submit-scenario.ts';
 
 /** Bodies that callers get wrong, for both formats and both official ones: never our fault, and nothing reserved by a refusal. */
 const RUNS = Number(process.env.INVALID_SUBMIT_RUNS ?? '40');
@@ -174,7 +174,7 @@ describe('invalid submits', () => {
       const worker = async () => {
         for (let payload = queue.pop(); payload !== undefined; payload = queue.pop()) {
           // Where the machine is too busy for a connection or the database, the body is not to blame and is judged again.
-          const { status, text } = await untilServed(() => send(path, payload));
+          const { status, text } = await retryWhileUnavailable(() => send(path, payload));
           const shown = `${payload.slice(0, 400)} → ${status} ${text.slice(0, 300)}`;
           assert.ok(status === 200 || (status >= 400 && status < 500), shown);
           const body = JSON.parse(text) as { code?: unknown; message?: unknown; data?: unknown };

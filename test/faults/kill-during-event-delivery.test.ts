@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
-import { Receiver } from '../webhooks/receiver.ts';
+import { WebhookReceiver } from '../webhooks/receiver.ts';
 import type { EventProcessOrder } from './event-delivery-process.fixture.ts';
 import { FACT_NAMES, factNumber } from './fact-name.ts';
 import { ProcessesInTurn } from './processes-in-turn.ts';
@@ -21,7 +21,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   it(`loses and invents no event over ${KILLS} kills, and repeats them with the same id, in order`, async () => {
     const databaseUrl = await freshUrl();
     const processes = await ProcessesInTurn.of<EventProcessOrder>(FIXTURE);
-    const receiver = await new Receiver().listen();
+    const receiver = await new WebhookReceiver().listen();
     const service = await startTestService(databaseUrl, { WEBHOOK_PRIVATE_HOSTS: receiver.host });
     const { masterKey } = service;
     const ada = await service.signUp('ada');

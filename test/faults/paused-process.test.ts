@@ -13,10 +13,10 @@ import {
   assertTasksExist,
   FAULT_POINTS,
   prepare,
+  retryWhileUnavailable,
   submitAll,
   trySubmits,
   untilAllEnded,
-  untilServed,
   VIDEO_MODELS,
 } from './submit-scenario.ts';
 
@@ -139,7 +139,7 @@ forEachDatabase((name, _open, freshUrl) => {
         process.kill(sleeper.pid, 'SIGSTOP');
         const body = { model: VIDEO_MODELS.kling, prompt: '[stuck]' };
         const submits = Array.from({ length: CROWD }, () =>
-          untilServed(() => callModelApi(other.baseUrl, key, 'POST', '/v1/videos', body)),
+          retryWhileUnavailable(() => callModelApi(other.baseUrl, key, 'POST', '/v1/videos', body)),
         );
         assert.ok((await Promise.all(submits)).every(({ status }) => status === 200));
         process.kill(other.pid, 'SIGSTOP');

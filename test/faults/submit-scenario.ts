@@ -39,7 +39,7 @@ export async function prepare(baseUrl: string, sandbox: Sandbox): Promise<string
  * What the client of an overloaded service does: it sends a request that was answered 503 again after a second, ten times at most. A
  * machine may be too busy for the short limits of these tests, such as two seconds until a submit counts as too old to be sent.
  */
-export async function untilServed<A extends { readonly status: number }>(send: () => Promise<A>): Promise<A> {
+export async function retryWhileUnavailable<A extends { readonly status: number }>(send: () => Promise<A>): Promise<A> {
   let answer = await send();
   for (let tries = 1; tries < 10 && answer.status === 503; tries += 1) {
     await pause(1_000);
@@ -50,7 +50,7 @@ export async function untilServed<A extends { readonly status: number }>(send: (
 
 /** Sends six submits, of which two will fail; returns their ids, undefined if the process died before it responded. */
 export async function submitAll(baseUrl: string, key: string, label: string): Promise<(string | undefined)[]> {
-  const answers = await sendSubmits(label, (body) => untilServed(() => post(baseUrl, key, body)));
+  const answers = await sendSubmits(label, (body) => retryWhileUnavailable(() => post(baseUrl, key, body)));
   return answers.map((answer) => {
     if (answer !== undefined) assert.equal(answer.status, 200, answer.text);
     return answer?.id;

@@ -19,7 +19,7 @@ interface Own {
   readonly wallet: number;
 }
 
-describe('a package pays for videos', () => {
+describe('a plan pays for videos', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let url: string;

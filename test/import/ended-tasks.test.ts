@@ -11,7 +11,7 @@ import { callModelApi } from '../admin-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
-import { importerOn, newSqliteUrl, requestFor } from './import-fixture.ts';
+import { makeTestImporter, newSqliteUrl, requestFor } from './import-fixture.ts';
 import { NOW_SECONDS, OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { writeSource } from './write-source.ts';
 
@@ -48,7 +48,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const url = await freshUrl();
     // Started once, so that its own first administrator is there.
     const first = await startSandboxService(url);
-    await importerOn(first.app.database).apply(requestFor(from, GENERATION));
+    await makeTestImporter(first.app.database).apply(requestFor(from, GENERATION));
     await first.stop();
     service = await startSandboxService(url);
   });
@@ -151,9 +151,9 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
 
   it('an undo removes what its owners have not touched, and keeps the rest with its account', async () => {
-    const report = await importerOn(service.app.database).verify(requestFor(from, GENERATION));
+    const report = await makeTestImporter(service.app.database).verify(requestFor(from, GENERATION));
     assert.deepEqual(report.proof?.discrepancies, []);
-    const undone = await importerOn(service.app.database).undoAll(requestFor(from, GENERATION));
+    const undone = await makeTestImporter(service.app.database).undoAll(requestFor(from, GENERATION));
     // 小明 has logged in; the others have not been here.
     assert.equal(undone.removed['ended-task'], 3);
     const left = await service.app.database.kysely

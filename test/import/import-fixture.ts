@@ -12,7 +12,7 @@ export const VAULT = createVault(Buffer.alloc(32, 7));
 type Hooks = Pick<ImporterDependencies, 'onPage'>;
 
 /** The importer on a database of a test. */
-export const importerOn = (database: Database<Tables>, hooks: Hooks = {}): Importer =>
+export const makeTestImporter = (database: Database<Tables>, hooks: Hooks = {}): Importer =>
   buildImporter(database, VAULT, 500_000, { onProgress: () => {}, ...hooks });
 
 /** How an import is asked for in tests, without watching the source. */

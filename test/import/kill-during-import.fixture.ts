@@ -1,6 +1,6 @@
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { importerOn, requestFor } from './import-fixture.ts';
+import { makeTestImporter, requestFor } from './import-fixture.ts';
 
 /** Imports in a process of its own, which kills itself at the end of a page, before or after its commit, as its arguments say. */
 const [url = '', from = '', generation = '', page = '0', moment = 'before'] = process.argv.slice(2);
@@ -9,7 +9,7 @@ const die = (): void => {
   process.kill(process.pid, 'SIGKILL');
 };
 const database = openDatabase<Tables>(url);
-await importerOn(database, {
+await makeTestImporter(database, {
   onPage() {
     if (++pages < Number(page)) return;
     if (moment === 'before') die();

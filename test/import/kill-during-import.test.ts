@@ -11,7 +11,7 @@ import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { importerOn, newSqliteUrl, requestFor, stateOf } from './import-fixture.ts';
+import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './import-fixture.ts';
 import { writeManyAccounts } from './write-many-accounts.ts';
 
 /** Release strength comes from `npm run hammer`. */
@@ -37,7 +37,7 @@ forEachDatabase((_name, _open, freshUrl) => {
 
   it(`ends in the same state, killed ${KILLS} times on the way`, async () => {
     const whole = await openFresh(await freshUrl());
-    await importerOn(whole).apply(requestFor(from, GENERATION));
+    await makeTestImporter(whole).apply(requestFor(from, GENERATION));
     const expected = await stateOf(whole);
     await whole.close();
     for (let killed = 0; killed < KILLS; ) {
@@ -57,7 +57,7 @@ forEachDatabase((_name, _open, freshUrl) => {
         if (signal === 'SIGKILL') killed++;
       }
       const database = await openFresh(url);
-      const report = await importerOn(database).apply(requestFor(from, GENERATION));
+      const report = await makeTestImporter(database).apply(requestFor(from, GENERATION));
       assert.deepEqual(report.proof, { discrepancies: [], changes: [] });
       assert.equal(await stateOf(database), expected, `killed at ${kills.join(', ')}`);
       await database.close();

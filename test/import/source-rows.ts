@@ -23,7 +23,7 @@ const PRICES: Row[] = [
   { key: 'SMTPToken', value: 'a-secret-that-must-not-show' },
 ];
 
-/** Rows with every oddity known; columns that a generation lacks are left out when they are written. */
+/** Rows with every irregular value known from real databases; columns that a generation lacks are left out when they are written. */
 export function rowsOf(generation: Generation): Readonly<Record<string, readonly Row[]>> {
   const isOneApi = generation.startsWith('one-api');
   return {

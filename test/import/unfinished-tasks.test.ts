@@ -10,7 +10,7 @@ import { callModelApi } from '../admin-client.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
-import { importerOn, newSqliteUrl, requestFor } from './import-fixture.ts';
+import { makeTestImporter, newSqliteUrl, requestFor } from './import-fixture.ts';
 import { oldKey } from './source-rows.ts';
 import { writeSource } from './write-source.ts';
 
@@ -54,7 +54,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const url = await freshUrl();
     // Started once, so that its own first administrator is there.
     const first = await startSandboxService(url);
-    await importerOn(first.app.database).apply(requestFor(from, GENERATION));
+    await makeTestImporter(first.app.database).apply(requestFor(from, GENERATION));
     await first.stop();
 
     const service = await startSandboxService(url);
@@ -84,9 +84,9 @@ forEachDatabase((_name, _open, freshUrl) => {
       [...new Set(vendor.requests.map(({ path, headers }) => `${path} ${headers.authorization}`))].sort(),
       ['/ent/v2/tasks/task_open/creations Token key-of-before', '/ent/v2/tasks/vendor-3/creations Token key-of-before'],
     );
-    const report = await importerOn(service.app.database).verify(requestFor(from, GENERATION));
+    const report = await makeTestImporter(service.app.database).verify(requestFor(from, GENERATION));
     assert.deepEqual(report.proof?.discrepancies, []);
-    const undone = await importerOn(service.app.database).undoAll(requestFor(from, GENERATION));
+    const undone = await makeTestImporter(service.app.database).undoAll(requestFor(from, GENERATION));
     const kept = undone.kept.map(({ kind, source: id }) => `${kind} ${id}`);
     assert.ok(kept.includes('task 2') && kept.includes('task 3') && kept.includes('user 2'), kept.join());
     assert.deepEqual(await auditLedger(service.app.database), []);

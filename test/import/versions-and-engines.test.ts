@@ -14,7 +14,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../mariadb.ts';
 import { assertEndedTasks, assertUnfinishedTasks } from './assert-imported-tasks.ts';
-import { importerOn, newPostgresUrl, newSqliteUrl, requestFor, stateOf, VAULT } from './import-fixture.ts';
+import { makeTestImporter, newPostgresUrl, newSqliteUrl, requestFor, stateOf, VAULT } from './import-fixture.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { GENERATIONS } from './source-schemas.ts';
 import { writeSource } from './write-source.ts';
@@ -62,10 +62,10 @@ forEachDatabase((name, open, freshUrl) => {
 
         it('a dry run writes nothing and says what an import then does', async () => {
           const before = await stateOf(database);
-          const dry = await importerOn(database).dryRun(request());
+          const dry = await makeTestImporter(database).dryRun(request());
           assert.equal(await stateOf(database), before);
           assert.equal(dry.generation, generation);
-          applied = await importerOn(database).apply(request());
+          applied = await makeTestImporter(database).apply(request());
           assert.deepEqual([dry.counts, dry.sums], [applied.counts, applied.sums]);
           assert.deepEqual(
             dry.findings.map(({ kind, source, text }) => `${kind} ${source} ${text}`).sort(),
@@ -265,7 +265,7 @@ forEachDatabase((name, open, freshUrl) => {
 
         it('a verification sees changed channels, models, prices, limits and plans', async () => {
           const { kysely } = database;
-          const changes = async () => (await importerOn(database).verify(request())).proof?.changes ?? [];
+          const changes = async () => (await makeTestImporter(database).verify(request())).proof?.changes ?? [];
           assert.deepEqual(await changes(), []);
           const [channel] = await kysely.selectFrom('channels').selectAll().orderBy('id').execute();
           const model = await kysely
@@ -311,7 +311,7 @@ forEachDatabase((name, open, freshUrl) => {
 
         it('a second import changes nothing, a tampered target is found, and an undo leaves no trace of unused accounts', async () => {
           const before = await stateOf(database);
-          await importerOn(database).apply(request());
+          await makeTestImporter(database).apply(request());
           assert.equal(await stateOf(database), before);
           const { kysely } = database;
           const alice = await account('alice');
@@ -320,7 +320,10 @@ forEachDatabase((name, open, freshUrl) => {
             .set({ balance: 1_999 })
             .where('user_id', '=', alice?.id ?? 0)
             .execute();
-          assert.match(JSON.stringify((await importerOn(database).verify(request())).proof?.discrepancies), /ledger/);
+          assert.match(
+            JSON.stringify((await makeTestImporter(database).verify(request())).proof?.discrepancies),
+            /ledger/,
+          );
           await kysely
             .updateTable('wallets')
             .set({ balance: 2_000 })
@@ -334,7 +337,7 @@ forEachDatabase((name, open, freshUrl) => {
             .where('hash', '=', hash)
             .execute();
           assert.match(
-            JSON.stringify((await importerOn(database).verify(request())).proof?.discrepancies),
+            JSON.stringify((await makeTestImporter(database).verify(request())).proof?.discrepancies),
             /belongs to account/,
           );
           await kysely
@@ -342,7 +345,7 @@ forEachDatabase((name, open, freshUrl) => {
             .set({ user_id: alice?.id ?? 0 })
             .where('hash', '=', hash)
             .execute();
-          assert.deepEqual((await importerOn(database).verify(request())).proof?.discrepancies, []);
+          assert.deepEqual((await makeTestImporter(database).verify(request())).proof?.discrepancies, []);
           const ended = () =>
             kysely.selectFrom('tasks').select(['id', 'price']).where('seq', '<', 0).orderBy('seq').execute();
           const [paid] = await ended();
@@ -350,7 +353,7 @@ forEachDatabase((name, open, freshUrl) => {
             const setPrice = (price: number) =>
               kysely.updateTable('tasks').set({ price }).where('id', '=', paid.id).execute();
             await setPrice(69);
-            assert.deepEqual((await importerOn(database).verify(request())).proof?.discrepancies, [
+            assert.deepEqual((await makeTestImporter(database).verify(request())).proof?.discrepancies, [
               { kind: 'ended-task', source: '1', text: '70 was paid for it and 69 is shown' },
             ]);
             await setPrice(70);
@@ -374,7 +377,7 @@ forEachDatabase((name, open, freshUrl) => {
             .set({ balance: (boss?.balance ?? 0) + 1 })
             .where('user_id', '=', boss?.id ?? 0)
             .execute();
-          const undone = await importerOn(database).undoAll(request());
+          const undone = await makeTestImporter(database).undoAll(request());
           assert.deepEqual(
             undone.kept.map(({ kind, name }) => [kind, name]),
             [['user', 'boss']],
@@ -397,7 +400,7 @@ forEachDatabase((name, open, freshUrl) => {
             .select(({ fn }) => fn.sum('amount').as('sum'))
             .executeTakeFirstOrThrow();
           assert.equal(Number(sum), (boss?.balance ?? 0) + 1);
-          const again = await importerOn(database).apply(request());
+          const again = await makeTestImporter(database).apply(request());
           assert.deepEqual(again.proof?.discrepancies, []);
           assert.equal((await account('boss'))?.balance, (boss?.balance ?? 0) + 1);
           assert.equal((await account('alice'))?.balance, 2_000);

@@ -91,11 +91,11 @@ forEachDatabase((_name, _open, freshUrl) => {
     };
 
     for (const point of APPLY_POINTS) {
-      for (const healer of ['the next call', 'the reconciler'] as const) {
-        it(`${point}: ${healer} leaves one mailbox, open with the password we show`, async () => {
-          const person = await begin(`${healer.slice(4, 8)}-${point.slice(6)}`);
+      for (const recoveryStep of ['the next call', 'the reconciler'] as const) {
+        it(`${point}: ${recoveryStep} leaves one mailbox, open with the password we show`, async () => {
+          const person = await begin(`${recoveryStep.slice(4, 8)}-${point.slice(6)}`);
           await dieAt(point, person.id);
-          if (healer === 'the reconciler') {
+          if (recoveryStep === 'the reconciler') {
             service.clock.advance(60_000);
             await service.mailbox.reconciler?.finishPendingMailboxes();
           } else await person.ok('POST', APPLY, { local_part: 'ada' });
@@ -110,14 +110,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
 
     for (const point of REGENERATE_POINTS) {
-      for (const healer of ['reading', 'regenerating', 'the reconciler'] as const) {
-        it(`${point}: ${healer} leaves one application password, the one we show`, async () => {
-          const person = await begin(`${healer.slice(0, 5).replace(' ', '_')}-${point.slice(11)}`);
+      for (const recoveryStep of ['reading', 'regenerating', 'the reconciler'] as const) {
+        it(`${point}: ${recoveryStep} leaves one application password, the one we show`, async () => {
+          const person = await begin(`${recoveryStep.slice(0, 5).replace(' ', '_')}-${point.slice(11)}`);
           await person.ok('POST', APPLY, { local_part: 'ada' });
           const first = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);
           await dieAt(point, person.id);
-          if (healer === 'regenerating') await person.ok('POST', APP_PASSWORD);
-          if (healer === 'the reconciler') {
+          if (recoveryStep === 'regenerating') await person.ok('POST', APP_PASSWORD);
+          if (recoveryStep === 'the reconciler') {
             service.clock.advance(60_000);
             await service.mailbox.reconciler?.finishPendingMailboxes();
             await service.mailbox.reconciler?.removeUnknownAppPasswords();

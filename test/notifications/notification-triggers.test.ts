@@ -65,7 +65,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await service.operator.quota()).quota, before);
   });
 
-  it('a wallet that falls below the mark, once a day', async () => {
+  it('a wallet that falls below the threshold, once a day', async () => {
     const { quota } = await service.operator.quota();
     await service.operator.grantQuota(600_000 - quota);
     for (let calls = 0; calls < 2; calls += 1) await start(`costly ${calls}`);

@@ -9,7 +9,7 @@ import { addChatModel, untilAllEnded } from '../faults/submit-scenario.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
-import { type Pooler, startPgBouncer } from './pgbouncer.ts';
+import { type RunningPgBouncer, startPgBouncer } from './pgbouncer.ts';
 
 const CALLERS = 12;
 const ROUNDS = 8;
@@ -22,7 +22,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
   describe('behind PgBouncer in transaction mode', () => {
     let direct: string;
-    let pooler: Pooler;
+    let pooler: RunningPgBouncer;
     let service: VideoService | undefined;
     before(async () => {
       direct = await freshUrl();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { unprivilegedUser, untilReady } from '../postgres.ts';
 import { freePort } from './server-process.ts';
 
-export interface Pooler {
+export interface RunningPgBouncer {
   /** The url of the same database by the pooler. */
   readonly url: string;
   stop(): Promise<void>;
@@ -17,7 +17,7 @@ export interface Pooler {
  *
  * @param directUrl a database by a unix socket (`?host=/folder`), where every user is trusted
  */
-export async function startPgBouncer(directUrl: string, poolSize: number): Promise<Pooler> {
+export async function startPgBouncer(directUrl: string, poolSize: number): Promise<RunningPgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), 'rg-pgbouncer-'));
   const user = unprivilegedUser();
   if (user) chownSync(folder, user.uid, user.gid);

@@ -9,7 +9,7 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { AlreadyServedError } from '../../src/server/platform/db/database-errors.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { ConfigError } from '../../src/server/platform/setting-readers.ts';
-import { startFailure } from '../../src/server/platform/start-failure.ts';
+import { describeStartFailure } from '../../src/server/platform/start-failure.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { freePort } from './server-process.ts';
@@ -64,7 +64,7 @@ describe('a start that cannot reach its database', () => {
       () => undefined,
       (reason: unknown) => reason,
     );
-    const line = startFailure(error);
+    const line = describeStartFailure(error);
     assert.match(line, /^cannot connect to PostgreSQL at 127\.0\.0\.1:\d+\/films: .*ECONNREFUSED.*is it running/);
     assert.doesNotMatch(line, /secret-word|\n/);
   });
@@ -98,7 +98,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
       () => undefined,
       (reason: unknown) => reason,
     );
-    assert.match(startFailure(error), /^the database was changed by a newer release: .*tasks\.fail_reason/);
+    assert.match(describeStartFailure(error), /^the database was changed by a newer release: .*tasks\.fail_reason/);
   });
 
   if (name === 'sqlite') return;

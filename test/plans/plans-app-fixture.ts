@@ -10,7 +10,7 @@ export const DAY = 24 * HOUR;
 /** A Saturday noon, UTC. */
 const NOON = Date.UTC(2026, 10, 21, 12);
 
-export interface OwnPackage {
+export interface CurrentPlanResponse {
   readonly package_code: string;
   readonly expires_at: number;
   readonly allowance_left: number;
@@ -57,7 +57,7 @@ export async function openPlansApp(databaseUrl: string) {
         duration_days: 30,
         ...change,
       }),
-    own: (person: TestUser) => person.ok<OwnPackage>('GET', '/api/user/package'),
+    own: (person: TestUser) => person.ok<CurrentPlanResponse>('GET', '/api/user/package'),
     activate: (person: TestUser, package_code: string) =>
       root.ok<GrantResponse>('POST', '/api/user/package/activate', { user_id: person.id, package_code }),
     codesFor: async (request: Record<string, unknown>): Promise<string[]> =>

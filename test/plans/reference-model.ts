@@ -26,7 +26,7 @@ interface ReferenceReservation {
   readonly keys: readonly string[];
 }
 
-/** Packages of one account in plain arithmetic over UTC days: what the real ones must do, without tables, SQL or zones. */
+/** Plans of one account in plain arithmetic over UTC days: what the real ones must do, without tables, SQL or zones. */
 export class ReferenceModel {
   readonly #none: ReferencePlan;
   #now: number;

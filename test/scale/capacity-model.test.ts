@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { calculate, dimension, OPERATIONS, perVideo } from '../../bench/capacity-model.ts';
-import { type Operation, type Plant, seededRandom, simulateQueues } from '../../bench/scale/queueing-simulation.ts';
+import { calculate, chooseSmallestDeployment, OPERATIONS, perVideo } from '../../bench/capacity-model.ts';
+import {
+  type Deployment,
+  type Operation,
+  seededRandom,
+  simulateQueues,
+} from '../../bench/scale/queueing-simulation.ts';
 import { SimulatedEventQueue } from '../../bench/scale/simulated-event-queue.ts';
 
 const QUERY: Operation = { name: 'query', perVideo: 1, processUs: 0, databaseUs: 1_000, walBytes: 0 };
-const PLANT: Plant = { processes: 1, databases: 1, coresPerDatabase: 1, flushMs: 2, logMbPerSecond: 100 };
+const PLANT: Deployment = { processes: 1, databases: 1, coresPerDatabase: 1, flushMs: 2, logMbPerSecond: 100 };
 const run = (perSecond: number, operation: Operation, plant = PLANT, seconds = 400) =>
   simulateQueues(perSecond, [operation], plant, { seconds, random: seededRandom(7) });
 
@@ -53,7 +58,7 @@ describe('the model of scale', () => {
       const perSecond = videosPerSecond * OPERATIONS.reduce((sum, each) => sum + each.perVideo, 0);
       assert.ok(Math.abs(outcome.completedPerSecond / perSecond - 1) < 0.05, `${millions} million`);
       assert.ok((outcome.utilization[0]?.share ?? 1) < 0.9, JSON.stringify(outcome.utilization));
-      assert.deepEqual(plant, dimension(videosPerSecond, OPERATIONS));
+      assert.deepEqual(plant, chooseSmallestDeployment(videosPerSecond, OPERATIONS));
     }
     assert.ok(perVideo(OPERATIONS, 'processUs') > 0 && perVideo(OPERATIONS, 'databaseUs') > 0);
   });

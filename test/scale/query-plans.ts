@@ -29,7 +29,7 @@ class Recorder implements KyselyPlugin {
 /**
  * Runs some work and returns the plans of its queries.
  *
- * @param work gets the database to do it with
+ * @param work is called with the database
  */
 export async function planQueries<T>(
   database: Database<T>,

@@ -27,7 +27,7 @@ export const keptReleases = (): string[] =>
 
 const CHANGELOG = join(import.meta.dirname, '../../CHANGELOG.md');
 
-/** Once a version is released its migrations stand still, and the schema goes on. */
+/** Once a version is released its migrations never change again; later versions add new ones. */
 export const isReleased = (version: string): boolean =>
   existsSync(CHANGELOG) && readFileSync(CHANGELOG, 'utf8').includes(`## ${version} (`);
 

@@ -20,7 +20,7 @@ const picture: MediaInput = {
  * request has to be refused here: sent, it would take the model on that channel from everybody.
  */
 for (const { vendor, simulator } of CONTRACT_CASES) {
-  test(`no number of pictures rests a model of ${vendor.title} by ${simulator.name}`, async () => {
+  test(`an unsupported number of pictures does not disable a model of ${vendor.title} for others by ${simulator.name}`, async () => {
     const sandbox: Sandbox = await startSandbox({ simulators: [simulator] });
     after(() => sandbox.stop());
     const context = sandboxContext(sandbox, simulator.name, { timeoutMs: 30_000 });

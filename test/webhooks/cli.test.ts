@@ -7,16 +7,16 @@ import { Webhook } from 'standardwebhooks';
 import { AdminClient } from '../admin-client.ts';
 import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
-import { Receiver } from './receiver.ts';
+import { WebhookReceiver } from './receiver.ts';
 import { walletEvent } from './webhook-fixture.ts';
 
 describe('reelgate webhooks and listen', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-webhooks-'));
   let service: TestService;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   let owner: CliMachine;
   before(async () => {
-    receiver = await new Receiver().listen();
+    receiver = await new WebhookReceiver().listen();
     service = await startTestService(`sqlite:${join(folder, 'reelgate.db')}`, { WEBHOOK_PRIVATE_HOSTS: receiver.host });
     const { access_token } = await service.root.ok<{ access_token: string }>('POST', '/api/user/token');
     owner = new CliMachine(service.url, {

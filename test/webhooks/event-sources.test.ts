@@ -8,19 +8,19 @@ import { TestUser } from '../accounts/test-user.ts';
 import { callModelApi } from '../admin-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
-import { Receiver } from './receiver.ts';
+import { WebhookReceiver } from './receiver.ts';
 
 type EventItem = { readonly type: string; readonly data: Readonly<Record<string, unknown>> };
 
 forEachDatabase((_name, _open, freshUrl) => {
   let service: SandboxService;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   let ada: TestUser;
   let root: TestUser;
   let key: string;
   let clockOffsetMs = 0;
   before(async () => {
-    receiver = await new Receiver().listen();
+    receiver = await new WebhookReceiver().listen();
     service = await startSandboxService(await freshUrl(), {
       env: { WEBHOOK_PRIVATE_HOSTS: receiver.host, LOW_QUOTA: '1000000' },
       overrides: { clock: { now: () => Date.now() + clockOffsetMs } },

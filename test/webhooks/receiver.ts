@@ -18,7 +18,7 @@ export interface ReceiverAnswer {
 }
 
 /** A program that receives webhooks: keeps what arrives and answers as a test wants. */
-export class Receiver {
+export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
   answer: (webhook: ReceivedWebhook) => ReceiverAnswer | undefined = () => ({ status: 204 });
   readonly #server: Server;

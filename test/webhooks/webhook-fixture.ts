@@ -3,7 +3,7 @@ import type { NewEvent } from '../../src/server/events/event-log.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user.ts';
 import { startTestService, type TestService } from '../test-service.ts';
-import { Receiver } from './receiver.ts';
+import { WebhookReceiver } from './receiver.ts';
 
 export interface Delivery {
   readonly id: number;
@@ -23,7 +23,7 @@ export interface Delivery {
 
 export interface WebhookFixture extends TestService {
   readonly clock: ManualClock;
-  readonly receiver: Receiver;
+  readonly receiver: WebhookReceiver;
   /** Reports an event in a transaction of its own. */
   report(event: NewEvent): Promise<void>;
   /** An endpoint at a path of the receiver. */
@@ -42,7 +42,7 @@ export async function startWebhookService(
   databaseUrl: string,
   { env = {}, hosts = [] }: { env?: Readonly<Record<string, string>>; hosts?: readonly string[] } = {},
 ): Promise<WebhookFixture> {
-  const receiver = await new Receiver().listen();
+  const receiver = await new WebhookReceiver().listen();
   const clock = manualClock();
   const service = await startTestService(
     databaseUrl,

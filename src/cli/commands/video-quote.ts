@@ -2,7 +2,7 @@ import type { CreateVideoRequest, VideoDuration, VideoQuote } from '../../sdk/in
 import type { CommandContext } from '../command-context.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { formatDateTime, formatDuration } from '../format.ts';
-import { nameFlag } from '../generation-options.ts';
+import { addOptionToError } from '../generation-options.ts';
 import { formatKeyValues, type Rendering } from '../rendering.ts';
 import { findTypicalGenerationTime } from '../typical-generation-time.ts';
 
@@ -12,7 +12,7 @@ const count = (howMany: number | null): string => (howMany === null ? 'any numbe
 export async function showQuote(context: CommandContext, request: CreateVideoRequest): Promise<void> {
   const { reelgate, output } = context;
   const quote = await reelgate.videos.quote(request).catch((error: unknown) => {
-    throw nameFlag(error);
+    throw addOptionToError(error);
   });
   const [credits, typical] = await Promise.all([
     loadCreditFormat(reelgate),

@@ -1,7 +1,12 @@
 import { type Command, Option } from 'commander';
 import { addWaitOptions, type WaitOptions } from '../argument-parsers.ts';
 import { formatBytes } from '../format.ts';
-import { addGenerationOptions, type GenerationOptions, nameFlag, toCreateRequest } from '../generation-options.ts';
+import {
+  addGenerationOptions,
+  addOptionToError,
+  type GenerationOptions,
+  toCreateRequest,
+} from '../generation-options.ts';
 import type { RunCommand } from '../run-command.ts';
 import { addOwnVideoCommands } from './own-videos.ts';
 import { showQuote } from './video-quote.ts';
@@ -49,7 +54,7 @@ Examples:
         if (options.dryRun === true) return showQuote(context, request);
         await assertWritable(options);
         const { id } = await reelgate.videos.create(request, { signal }).catch((error: unknown) => {
-          throw nameFlag(error);
+          throw addOptionToError(error);
         });
         if (!options.wait) return output.result({ id }, id);
         output.info(`Task ${id}`);

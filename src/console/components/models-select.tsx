@@ -1,7 +1,7 @@
 import { MultiSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { modelsQuery } from '../data/model-queries.ts';
+import { usableModelsQuery } from '../data/model-queries.ts';
 
 interface ModelsSelectProps {
   readonly label: string;
@@ -13,7 +13,7 @@ interface ModelsSelectProps {
 /** Several of the models there are; one that is no longer available stays selected until it is removed. */
 export function ModelsSelect({ label, description, value, onChange }: ModelsSelectProps) {
   const { t } = useTranslation();
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   return (
     <MultiSelect
       label={label}

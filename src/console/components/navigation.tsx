@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../data/signed-in-user-and-site-queries.ts';
 import { ADMIN_SECTIONS, type NavigationSection, USER_SECTIONS } from './navigation-sections.ts';
 
-/** The menu; for administrators in two modes, their own account and the administration, by the page that is open. */
+/** The menu; for administrators with a switch between their own account and the administration, by the page that is open. */
 export function Navigation() {
   const { t } = useTranslation();
   const { data: self } = useSelf();

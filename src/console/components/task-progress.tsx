@@ -8,7 +8,7 @@ import { estimateGenerationTimeLeft } from '../../sdk/generation-time-left.ts';
 import { formatElapsed, formatSeconds } from '../data/format-time.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';
 
-/** What stands in a video's place until there is one: its stage and the time; or that it failed. */
+/** Shown in place of a video that is not finished: its stage and elapsed time, or that it failed. */
 export function TaskProgress({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   return (

@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { currentLanguage } from '../strings/language.ts';
 import { useFormatAmountNumber } from './credit-amount.tsx';
-import { evenTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-series.ts';
+import { evenlySpacedTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-series.ts';
 
 const COLORS = ['accent.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
 
@@ -44,7 +44,7 @@ export function UsageChart({ rows, measure, days, nowMs, height }: UsageChartPro
           valueFormatter={formatValue}
           tickLine="none"
           barProps={{ isAnimationActive: false, maxBarSize: 36 }}
-          xAxisProps={{ ticks: evenTicks(labels), interval: 'equidistantPreserveStart' }}
+          xAxisProps={{ ticks: evenlySpacedTicks(labels), interval: 'equidistantPreserveStart' }}
           yAxisProps={{ width: 56 }}
           barChartProps={{ accessibilityLayer: false }}
           tooltipAnimationDuration={0}

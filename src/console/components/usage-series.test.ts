@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { evenTicks, toChartSeries } from './usage-series.ts';
+import { evenlySpacedTicks, toChartSeries } from './usage-series.ts';
 
 const nowMs = Date.UTC(2026, 10, 21, 13);
 
@@ -34,7 +34,7 @@ test('small models beyond the most are one', () => {
 
 test('ticks of an axis are evenly spaced and end at the last day', () => {
   const days = Array.from({ length: 30 }, (_, index) => String(index));
-  assert.deepEqual(evenTicks(days), ['4', '9', '14', '19', '24', '29']);
-  assert.deepEqual(evenTicks(days.slice(0, 7)), ['0', '1', '2', '3', '4', '5', '6']);
-  assert.deepEqual(evenTicks([]), []);
+  assert.deepEqual(evenlySpacedTicks(days), ['4', '9', '14', '19', '24', '29']);
+  assert.deepEqual(evenlySpacedTicks(days.slice(0, 7)), ['0', '1', '2', '3', '4', '5', '6']);
+  assert.deepEqual(evenlySpacedTicks([]), []);
 });

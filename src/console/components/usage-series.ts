@@ -42,7 +42,7 @@ export function toChartSeries(
 }
 
 /** Some of the labels of an axis, at equal distances and the last one among them. @param most How many there is room for */
-export function evenTicks(labels: readonly string[], most = 7): string[] {
+export function evenlySpacedTicks(labels: readonly string[], most = 7): string[] {
   const step = Math.max(1, Math.ceil(labels.length / most));
   return labels.filter((_, index) => (labels.length - 1 - index) % step === 0);
 }

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Video } from '../data/video-queries.ts';
 import { useFormatCredits } from './credit-amount.tsx';
 
-/** Why a video failed and what to do about it, what became of its price, and the vendor's own words folded below. */
+/** Why a video failed and what to do about it, what became of its price, and the vendor's own words collapsed below. */
 export function VideoFailure({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
   const failure = useTranslation('video-failures');
@@ -25,7 +25,7 @@ export function VideoFailure({ video }: { readonly video: Video }) {
   );
 }
 
-/** What the vendor said, folded; nothing where it said nothing. */
+/** What the vendor said, collapsed; nothing where it said nothing. */
 export function VendorDetails({ code, message }: { readonly code: string; readonly message: string }) {
   const { t } = useTranslation('studio');
   if (code === '' && message === '') return null;

@@ -2,7 +2,7 @@ import { canManage, type Role } from '../../contract/roles.ts';
 import { useSelf } from './signed-in-user-and-site-queries.ts';
 import { useUsersById } from './user-and-channel-names.ts';
 
-/** Whether the administrator may change what has a role. The service decides; this only spares the way to a refusal. */
+/** Whether the administrator may change what has a role. The service decides; this only avoids offering what would be refused. */
 export function useCanManageRole(): (role: Role) => boolean {
   const role = useSelf().data?.role;
   return (other) => role === undefined || canManage(role, other);

@@ -12,7 +12,7 @@ const favouritesQuery = queryOptions({
 /** Task ids of the own favourites; undefined until they are known. */
 export const useFavouriteVideos = (): readonly string[] | undefined => useQuery(favouritesQuery).data;
 
-/** Gives a video its star or takes it away; it shows at once and goes back where the service refuses. */
+/** Marks a video as a favourite or removes the mark; it shows at once and goes back where the service refuses. */
 export function useSetFavouriteVideo(onError: (error: unknown) => void) {
   const queries = useQueryClient();
   const setCached = (id: string, starred: boolean): void =>

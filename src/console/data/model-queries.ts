@@ -6,7 +6,7 @@ import { callApi } from './api-client.ts';
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
 
 /** Models this account can call now, with what they can do and cost. */
-export const modelsQuery = queryOptions({
+export const usableModelsQuery = queryOptions({
   queryKey: ['models'],
   queryFn: async ({ signal }) => (await callApi(listUsableModels, { query: {} }, { signal })).data,
   staleTime: 60_000,

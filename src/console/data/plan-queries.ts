@@ -7,12 +7,12 @@ export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data']
 export type PurchasablePlan = EndpointPart<typeof listPackageCards, 'response'>['data'][number];
 
 export const currentPlanQuery = queryOptions({
-  queryKey: ['package', 'own'],
+  queryKey: ['plan', 'own'],
   queryFn: async ({ signal }) => (await callApi(getOwnPackage, {}, { signal })).data,
 });
 
 export const purchasablePlansQuery = queryOptions({
-  queryKey: ['package', 'cards'],
+  queryKey: ['plan', 'purchasable'],
   queryFn: async ({ signal }) => (await callApi(listPackageCards, {}, { signal })).data,
   staleTime: 60_000,
 });

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { deleteOwnVideo, listVideoDurations, quoteVideo, submitOwnVideo } from '../../contract/console-videos.ts';
+import { deleteOwnVideo, listGenerationTimes, quoteVideo, submitOwnVideo } from '../../contract/console-videos.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
@@ -50,7 +50,7 @@ export const videoQuery = (id: string) =>
 /** How long the videos of each model take; models that have few finished ones are missing. */
 export const durationsQuery = queryOptions({
   queryKey: ['video-durations'],
-  queryFn: async ({ signal }) => (await callApi(listVideoDurations, {}, { signal })).data,
+  queryFn: async ({ signal }) => (await callApi(listGenerationTimes, {}, { signal })).data,
   staleTime: 60_000,
 });
 

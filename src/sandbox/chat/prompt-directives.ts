@@ -33,7 +33,7 @@ const DEFAULT_WORDS = 12;
 const JSON_FRAGMENT_LENGTH = 8;
 
 /**
- * The parts of text to send, and whether `limit` (`max_tokens` and its kin) cut them short. `json` replaces the words where
+ * The parts of text to send, and whether `limit` (`max_tokens` and the parameters like it) cut them short. `json` replaces the words where
  * the caller asked for structured output; it is never cut, since half an object helps no test.
  */
 export function planText(

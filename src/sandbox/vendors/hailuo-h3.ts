@@ -40,7 +40,7 @@ function findInvalidField(body: Readonly<Record<string, unknown>>): string | und
   return undefined;
 }
 
-/** The words of this vendor; that they are Seedance's too is chance. */
+/** The words of this vendor, by coincidence the same as Seedance's. */
 const STATUS_WORDS: Readonly<Record<JobPhase, string>> = {
   queued: 'queued',
   running: 'running',

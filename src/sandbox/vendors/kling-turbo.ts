@@ -13,7 +13,7 @@ import { klingUnits } from './billed-units.ts';
 
 /** Kling's newer API, for 3.0 Turbo: the model is part of the path, and tasks are queried by their ids in the query. */
 
-interface Answers {
+interface ResponseBuilders {
   envelope(status: number, code: number, message: string, data?: unknown): SimulatorResponse;
   refusal(problem: ProblemKind, message?: string): SimulatorResponse;
 }
@@ -81,7 +81,7 @@ function toTask(job: Job, phase: JobPhase, hasArtifact: boolean, context: Simula
   };
 }
 
-export function klingTurboRoutes({ envelope, refusal }: Answers): readonly Route[] {
+export function klingTurboRoutes({ envelope, refusal }: ResponseBuilders): readonly Route[] {
   const create = (request: SimulatorRequest, context: SimulatorContext): SimulatorResponse => {
     const body = request.json();
     if (!body) return refusal('invalid', 'Request body is not valid JSON');

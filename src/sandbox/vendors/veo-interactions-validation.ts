@@ -1,6 +1,6 @@
 import { asObject } from '../../contract/is-object.ts';
 
-/** The objection of Interactions to a new interaction of an Omni model; undefined when it is valid. */
+/** The error Interactions returns for an invalid new interaction of an Omni model; undefined when it is valid. */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;

@@ -1,6 +1,6 @@
 import { asObject } from '../../contract/is-object.ts';
 
-/** The objection of Google's two Veo APIs to a submit; undefined when it is valid. Both return INVALID_ARGUMENT. */
+/** The error both of Google's Veo APIs return for an invalid submit, INVALID_ARGUMENT; undefined when it is valid. */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;

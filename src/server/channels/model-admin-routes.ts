@@ -25,7 +25,7 @@ export function addModelAdminRoutes(
     );
   });
 
-  routes.add(endpoints.makeModel, async ({ body, caller, request }) =>
+  routes.add(endpoints.adminCreateModel, async ({ body, caller, request }) =>
     ok({ id: await models.create(toActor(caller, request), body) }),
   );
 
@@ -33,12 +33,12 @@ export function addModelAdminRoutes(
     ok(toRow(await models.get(decodeModelId(params)), await channels.catalog())),
   );
 
-  routes.add(endpoints.changeModel, async ({ params, body, caller, request }) => {
+  routes.add(endpoints.adminUpdateModel, async ({ params, body, caller, request }) => {
     await models.update(toActor(caller, request), decodeModelId(params), body);
     return done();
   });
 
-  routes.add(endpoints.removeModel, async ({ params, caller, request }) => {
+  routes.add(endpoints.adminDeleteModel, async ({ params, caller, request }) => {
     await models.remove(toActor(caller, request), decodeModelId(params));
     return done();
   });

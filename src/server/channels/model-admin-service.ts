@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { changeModel, MODEL_SORTS, makeModel } from '../../contract/model-catalog.ts';
+import type { adminCreateModel, adminUpdateModel, MODEL_SORTS } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Page } from '../../contract/schemas.ts';
 import { type Sort, sortRowsBy } from '../../contract/sort.ts';
@@ -13,8 +13,8 @@ import { assertMediaSchema } from './media-schema-rules.ts';
 import { parsePrice } from './price-parser.ts';
 import type { ChannelStore, ModelRow } from './store.ts';
 
-type NewModel = Static<(typeof makeModel)['body']>;
-type ModelChange = Static<(typeof changeModel)['body']>;
+type NewModel = Static<(typeof adminCreateModel)['body']>;
+type ModelChange = Static<(typeof adminUpdateModel)['body']>;
 
 export interface ModelAdminDependencies {
   readonly store: ChannelStore;

@@ -2,7 +2,7 @@ import * as endpoints from '../../contract/notifications.ts';
 import { done, ok, toPage } from '../../contract/schemas.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
-import { answeredHead, beginEventStream } from '../platform/http/server-sent-events.ts';
+import { answerHeadRequest, beginEventStream } from '../platform/http/server-sent-events.ts';
 import { toReader } from './inbox-service.ts';
 import type { Notifications } from './make.ts';
 import { parseCursor } from './notification-streams.ts';
@@ -77,7 +77,7 @@ function addStreamRoute(
     const reader = toReader(caller, query.audience);
     const lastEventId = request.headers['last-event-id'] ?? query.last_event_id;
     const from = parseCursor(typeof lastEventId === 'string' ? lastEventId : undefined);
-    if (answeredHead(reply)) return reply;
+    if (answerHeadRequest(reply)) return reply;
     streams.assertCapacity(caller.userId);
     const ended = beginEventStream(reply, {
       disconnected: request.disconnected,

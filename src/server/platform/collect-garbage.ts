@@ -22,8 +22,8 @@ function collect(options: CollectOptions): void {
  * would otherwise keep for hours. Takes a few dozen milliseconds, so it is done once, before there is work.
  */
 export function compactMemory(): void {
-  // Shapes nothing has just now are forgotten too. Of all there are, that of a waiting tick must live on: the code that makes
-  // them would not learn it again, and every tick would cost six times as much from then on.
+  // Hidden classes without instances are collected too. That of an entry of process.nextTick must be kept: the code that makes
+  // them would not be optimized for it again, and every tick would cost six times as much from then on.
   process.nextTick(() => {});
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

@@ -56,4 +56,4 @@ async function readInTime(read: OnDemandGauge['read'], otherwise: readonly Sampl
 }
 
 /** The value of a figure that may not be known. */
-export const one = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
+export const toSamples = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);

@@ -1,7 +1,7 @@
 /**
  * Parsing JSON from outside, of upstreams here and of callers in `parse-request-json.ts`, and the rules for text inside it.
  *
- * `JSON.parse` alone accepts what hurts later: nesting that overflows recursive walkers, and the keys `__proto__` and
+ * `JSON.parse` alone accepts input that is dangerous later: nesting that overflows recursive walkers, and the keys `__proto__` and
  * `constructor.prototype`, which turn a later merge into prototype pollution.
  */
 

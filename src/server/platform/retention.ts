@@ -21,7 +21,7 @@ const MIN_PAUSE_MS = 10;
 /** Two megabytes: some milliseconds. */
 const PAGES_AT_ONCE = 512;
 
-/** The job that removes what has passed its time, in small steps, so that nobody waits for it. */
+/** The job that removes rows older than their retention period, in small steps, so that no request waits for it. */
 export const retentionJob = (
   rules: readonly RetentionRule[],
   clock: Clock,

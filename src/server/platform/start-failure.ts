@@ -10,7 +10,7 @@ const PORT_ERRORS: Readonly<Record<string, string>> = {
 };
 
 /** What is printed where the service cannot start: one line where the cause is known, else the stack. */
-export function startFailure(error: unknown): string {
+export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (PLAIN.some((kind) => error instanceof kind)) return error.message;
   const { code, syscall, address, port }: NodeJS.ErrnoException & { address?: string; port?: number } = error;

@@ -5,7 +5,7 @@ const TIME_LENGTH = 7;
 
 /**
  * A public task id: `task_` and 32 letters and digits, the last 25 of them random (148 bits), not to be guessed or counted.
- * The first seven rise with time, so that new rows of every index by it meet on the same few pages: wholly random ones cost a
+ * The first seven rise with time, so that new rows of every index by it are stored on the same few index pages: wholly random ones cost a
  * page of the disk each, which was a quarter of the price of a submit.
  */
 export function newTaskId(now = Date.now()): string {

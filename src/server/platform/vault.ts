@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { isSameSecret } from './random-tokens.ts';
 
-/** Where a sealed value lives. It opens nowhere else, so that swapping two cells of the database is found out. */
+/** The table, row and column of an encrypted value. It cannot be decrypted for another one, so that swapping two cells is detected. */
 export interface SealContext {
   readonly table: string;
   readonly row: string | number;

@@ -5,7 +5,7 @@ import type { CredentialRevocationWatch } from '../accounts/credential-revocatio
 import type { AccountCaller } from '../platform/http/caller.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { answeredHead, beginEventStream } from '../platform/http/server-sent-events.ts';
+import { answerHeadRequest, beginEventStream } from '../platform/http/server-sent-events.ts';
 import type { LiveRequestViews } from './live-request-views.ts';
 import type { Present } from './presenter.ts';
 import { ownFilter, toFilter } from './request-filter.ts';
@@ -37,7 +37,7 @@ export function addLiveRoutes(
     { caller, request, reply }: StreamInput,
     present: Present<object>,
   ): Promise<FastifyReply> => {
-    if (answeredHead(reply)) return reply;
+    if (answerHeadRequest(reply)) return reply;
     const ended = beginEventStream(reply, {
       disconnected: request.disconnected,
       watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),

@@ -2,7 +2,7 @@ import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kys
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
-import { MonthlyPartitions, restOf } from '../platform/db/monthly-partitions.ts';
+import { defaultPartitionOf, MonthlyPartitions } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import type { KeyRange } from '../platform/db/time-to-key-range.ts';
@@ -150,7 +150,7 @@ export class RequestStore {
     const isPartitioned = hasConcurrentWriters(kysely);
     if (!isPartitioned) return deleteOldRows(kysely, { ...REQUEST_ROWS, keysAscendWithTime: true }, before, limit);
     await new MonthlyPartitions(this.#database, 'requests').dropBefore(before);
-    return deleteOldRows(kysely, { ...REQUEST_ROWS, table: restOf('requests') }, before, limit);
+    return deleteOldRows(kysely, { ...REQUEST_ROWS, table: defaultPartitionOf('requests') }, before, limit);
   }
 
   #rows(filter: RequestFilter, range: KeyRange) {

@@ -2,7 +2,7 @@ import { type Generated, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
-import { restOf } from '../platform/db/monthly-partitions.ts';
+import { defaultPartitionOf } from '../platform/db/monthly-partitions.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 
 export interface RequestTables {
@@ -89,7 +89,7 @@ export const requestMigrations: readonly Migration[] = [
         )
         .execute();
       if (isPartitioned)
-        await sql`create table ${sql.table(restOf('requests'))} partition of requests default`.execute(trx);
+        await sql`create table ${sql.table(defaultPartitionOf('requests'))} partition of requests default`.execute(trx);
       const index = (name: string, columns: string[]) => trx.schema.createIndex(name).on('requests').columns(columns);
       // A part cannot know the references of the others. They are unique as those of the ledger are, written in the same transaction;
       // on SQLite the index has only those the ledger does not have (`RequestStore.findByRef`).

@@ -6,7 +6,7 @@ export interface BilledFacts {
   readonly seconds?: number;
 }
 
-/** No job is billed as much; a larger figure is a defect and is not believed. */
+/** No job is billed as much; a larger figure is treated as an error and ignored. */
 const MAX_CREDIBLE = 1_000_000_000;
 
 const MICRO = 1_000_000;

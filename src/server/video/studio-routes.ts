@@ -39,7 +39,7 @@ export function addStudioRoutes(
     ok(await quotes.quote({ userId: caller.userId, models: [] }, parse(body))),
   );
 
-  routes.add(endpoints.listVideoDurations, async () => {
+  routes.add(endpoints.listGenerationTimes, async () => {
     const models = (await channels.listModels()).filter(({ kind }) => kind === 'video').map(({ id }) => id);
     return ok([...(await durations.read(models))]);
   });

@@ -19,7 +19,7 @@ interface BulkDialogProps {
 
 type Result = 'running' | 'done' | { readonly error: unknown };
 
-/** Asks, does it row after row, and says of each what came of it. */
+/** Asks for confirmation, sends one request for each row, and shows the result of each. */
 export default function BulkDialog({ action, rows: given, leftOut, nameOf, onClose }: BulkDialogProps) {
   const { t } = useTranslation(['list', 'app']);
   const [rows] = useState(given);

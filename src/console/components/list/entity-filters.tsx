@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/admin-accounts.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { listQuery } from '../../data/make-endpoint-query.ts';
-import { modelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/model-queries.ts';
 import { useChannels, useUserNames } from '../../data/user-and-channel-names.ts';
 import { ChoiceFilter } from './filter-bar.tsx';
 import type { ListFilters } from './use-list-filters.ts';
@@ -90,7 +90,7 @@ export function ApiKeyFilter({ filters }: EntityFilterProps) {
 /** A model this account can call; older ones come by links. */
 export function ModelFilter({ filters }: EntityFilterProps) {
   const { t } = useTranslation('list');
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const choices = (models.data ?? []).map(({ id }) => ({ value: id, label: id }));
   return (
     <ChoiceFilter

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { SavedViewsButton } from './saved-views-button.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
-/** What narrows a list; on a phone folded away, as it would fill the first screen. */
+/** What narrows a list; on a phone collapsed, as it would fill the first screen. */
 export function FilterBar({ filters, children }: { readonly filters: ListFilters; readonly children: ReactNode }) {
   const { t } = useTranslation('list');
   const [open, { toggle }] = useDisclosure(filters.active);

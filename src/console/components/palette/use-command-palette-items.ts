@@ -7,7 +7,7 @@ import { listTasks } from '../../../contract/admin-video-tasks.ts';
 import { listChannels } from '../../../contract/channels.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { listQuery } from '../../data/make-endpoint-query.ts';
-import { modelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/model-queries.ts';
 import { isAdmin, useSelf } from '../../data/signed-in-user-and-site-queries.ts';
 import { videosQuery } from '../../data/video-queries.ts';
 import type paletteStrings from '../../strings/en/command-palette.ts';
@@ -54,7 +54,7 @@ function usePaletteData(search: string, admin: boolean) {
   const isSearch = debounced.length >= MIN_SEARCH;
   const isTaskId = TASK_ID.test(debounced);
   const shared = { placeholderData: keepPreviousData, staleTime: 30_000 };
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const keys = useQuery({ ...apiKeysQuery(1), ...shared });
   const videos = useQuery({ ...videosQuery(1, MAX_ITEMS, { q: debounced }), ...shared, enabled: isSearch });
   const size = { page_size: String(MAX_ITEMS) };

@@ -17,7 +17,7 @@ import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/f
 import { requestsQuery } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
-import { lengthOf, toRange } from '../costs/day-range.ts';
+import { dayCountOf, toDayRange } from '../costs/day-range.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';
 
 const RECENT = 10;
@@ -95,7 +95,7 @@ function KeyFigures({ id }: { readonly id: string }) {
   const { t } = useTranslation(['costs', 'account']);
   const credits = useFormatCredits();
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
-  const range = toRange({}, nowMs);
+  const range = toDayRange({}, nowMs);
   const filter = { token_id: id };
   const costs = useQuery(costsQuery('own', range, 'day,model', filter));
   const performance = useQuery(performanceQuery('own', range, 'token', filter));
@@ -127,7 +127,7 @@ function KeyFigures({ id }: { readonly id: string }) {
         <LazyUsageChart
           rows={costs.data?.rows ?? []}
           measure="quota"
-          days={lengthOf(range)}
+          days={dayCountOf(range)}
           nowMs={range.toDay * DAY_MS}
         />
       ) : null}

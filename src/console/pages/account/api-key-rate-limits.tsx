@@ -11,7 +11,7 @@ const LIMITS = [
 
 type LimitName = (typeof LIMITS)[number][0];
 /** Empty: any number. */
-export type RateLimitDraft = Record<LimitName, number | string>;
+export type RateLimitFormValues = Record<LimitName, number | string>;
 
 interface ApiKeyRateLimitsProps {
   readonly value: (name: LimitName) => { value: number | string; onChange: (next: number | string) => void };
@@ -40,8 +40,8 @@ export function ApiKeyRateLimits({ value }: ApiKeyRateLimitsProps) {
   );
 }
 
-export const toRateLimitDraft = (apiKey: ApiKey | undefined): RateLimitDraft =>
-  Object.fromEntries(LIMITS.map(([name, field]) => [name, apiKey?.[field] ?? ''])) as RateLimitDraft;
+export const toRateLimitDraft = (apiKey: ApiKey | undefined): RateLimitFormValues =>
+  Object.fromEntries(LIMITS.map(([name, field]) => [name, apiKey?.[field] ?? ''])) as RateLimitFormValues;
 
-export const toRateLimits = (draft: RateLimitDraft): Pick<ApiKeyBody, (typeof LIMITS)[number][1]> =>
+export const toRateLimits = (draft: RateLimitFormValues): Pick<ApiKeyBody, (typeof LIMITS)[number][1]> =>
   Object.fromEntries(LIMITS.map(([name, field]) => [field, draft[name] === '' ? null : Number(draft[name])]));

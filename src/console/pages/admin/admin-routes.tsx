@@ -52,7 +52,7 @@ export const adminRoutes = adminRoute.addChildren([
   ),
   page(
     'beta-applications/$id',
-    async () => (await import('./beta-applications/beta-application-page.tsx')).ApplicationPage,
+    async () => (await import('./beta-applications/beta-application-page.tsx')).AdminBetaApplicationPage,
   ),
   page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
   page('settings', async () => (await import('./settings/settings-page.tsx')).SettingsPage),

@@ -12,9 +12,9 @@ import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
 import { downloadCsv } from '../../data/download-csv.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/language.ts';
-import { changeOf } from './cost-groups.ts';
+import { relativeChange } from './cost-groups.ts';
 import { CostTable } from './cost-table.tsx';
-import { formatDay, lengthOf, toRange } from './day-range.ts';
+import { dayCountOf, formatDay, toDayRange } from './day-range.ts';
 import { RangePicker } from './range-picker.tsx';
 import { RelativeChange } from './relative-change.tsx';
 import { type ShownGroup, useCosts } from './use-costs.ts';
@@ -33,7 +33,7 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const choices = COST_GROUPS.filter((group) => scope === 'all' || group === 'model' || group === 'token');
   const by: CostGroup = choices.find((group) => group === filters.value.by) ?? 'model';
-  const range = toRange(filters.value, nowMs);
+  const range = toDayRange(filters.value, nowMs);
   const { model, token_id, user_id, channel_id } = filters.value;
   const filter = scope === 'all' ? { model, token_id, user_id, channel_id } : { model, token_id };
   const costs = useCosts({ scope, by, range, filter });
@@ -90,7 +90,7 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
       {costs.groups.length === 0 ? null : (
         <>
           <Paper withBorder p="md">
-            <LazyUsageChart rows={costs.chart} measure="quota" days={lengthOf(range)} nowMs={range.toDay * DAY_MS} />
+            <LazyUsageChart rows={costs.chart} measure="quota" days={dayCountOf(range)} nowMs={range.toDay * DAY_MS} />
           </Paper>
           <CostTable
             scope={scope}
@@ -144,7 +144,7 @@ function Totals({
           <Text size="xs" c="dimmed" mih={19}>
             {now === undefined || before === undefined ? null : (
               <>
-                <RelativeChange value={changeOf(read(now), read(before))} />{' '}
+                <RelativeChange value={relativeChange(read(now), read(before))} />{' '}
                 {t('before', { value: format(read(before)) })}
               </>
             )}

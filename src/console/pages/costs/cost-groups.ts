@@ -19,7 +19,8 @@ const GROUP_COLUMN = { model: 'model', token: 'token_id', user: 'user_id', chann
 export const keyOf = (row: Partial<CostRow>, by: CostGroup): string => String(row[GROUP_COLUMN[by]] ?? '');
 
 /** 0.5: half as much more; null where nothing can be compared. */
-export const changeOf = (now: number, before: number): number | null => (before === 0 ? null : (now - before) / before);
+export const relativeChange = (now: number, before: number): number | null =>
+  before === 0 ? null : (now - before) / before;
 
 /** Sums by group, the dearest first; groups that cost something before only are there too. */
 export function toGroupCosts(rows: readonly CostRow[], before: readonly CostRow[], by: CostGroup): GroupCost[] {
@@ -43,7 +44,7 @@ export function toGroupCosts(rows: readonly CostRow[], before: readonly CostRow[
       key,
       ...group,
       share: total === 0 ? 0 : group.quota / total,
-      change: changeOf(group.quota, group.quotaBefore),
+      change: relativeChange(group.quota, group.quotaBefore),
     }))
     .sort((one, other) => other.quota - one.quota || other.requests - one.requests);
 }

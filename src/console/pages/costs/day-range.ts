@@ -21,7 +21,7 @@ interface RangeText {
 }
 
 /** The range an address names: two days, or so many up to today. */
-export function toRange({ days, from, to }: RangeText, nowMs: number): DayRange {
+export function toDayRange({ days, from, to }: RangeText, nowMs: number): DayRange {
   const today = Math.floor(nowMs / DAY_MS);
   const toDay = Math.min(today, parseDay(to) ?? today);
   const preset = Number(PRESET_DAYS.find((each) => each === days) ?? DEFAULT_DAYS);
@@ -29,10 +29,10 @@ export function toRange({ days, from, to }: RangeText, nowMs: number): DayRange 
   return { fromDay: Math.min(toDay, Math.max(fromDay, toDay - MAX_DAYS + 1)), toDay };
 }
 
-export const lengthOf = ({ fromDay, toDay }: DayRange): number => toDay - fromDay + 1;
+export const dayCountOf = ({ fromDay, toDay }: DayRange): number => toDay - fromDay + 1;
 
 /** The days just before, as many. */
 export const rangeBefore = (range: DayRange): DayRange => ({
-  fromDay: range.fromDay - lengthOf(range),
+  fromDay: range.fromDay - dayCountOf(range),
   toDay: range.fromDay - 1,
 });

@@ -12,12 +12,12 @@ import {
 import type { RequestScope } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
 import { keyOf, toGroupCosts } from './cost-groups.ts';
-import { rangeBefore, type toRange } from './day-range.ts';
+import { rangeBefore, type toDayRange } from './day-range.ts';
 
 interface CostView {
   readonly scope: RequestScope;
   readonly by: CostGroup;
-  readonly range: ReturnType<typeof toRange>;
+  readonly range: ReturnType<typeof toDayRange>;
   readonly filter: CostFilter;
 }
 

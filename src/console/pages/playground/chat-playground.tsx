@@ -18,7 +18,7 @@ import {
   storeConversation,
   type Turn,
 } from './stored-conversations.ts';
-import { toStreamed, useChat } from './use-chat.ts';
+import { toStreamingRequest, useChat } from './use-chat.ts';
 
 const newConversation = (settings = NO_SETTINGS): Conversation => ({
   id: String(Date.now()),
@@ -94,7 +94,7 @@ export function ChatPlayground() {
         <CodeSamplesDialog
           title={t('code')}
           hint={t('codeHint')}
-          samples={chatSamples(toStreamed(toChatRequest(settings, upToLastQuestion(turns))), location.origin)}
+          samples={chatSamples(toStreamingRequest(toChatRequest(settings, upToLastQuestion(turns))), location.origin)}
           onClose={() => setCode(false)}
         />
       ) : null}

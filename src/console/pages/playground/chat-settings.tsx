@@ -1,7 +1,7 @@
 import { JsonInput, NumberInput, Select, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { modelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/model-queries.ts';
 import type { ChatSettings as Settings } from './stored-conversations.ts';
 
 interface ChatSettingsProps {
@@ -12,7 +12,7 @@ interface ChatSettingsProps {
 /** Model, system prompt and parameters of a conversation. */
 export function ChatSettings({ settings, onChange }: ChatSettingsProps) {
   const { t } = useTranslation('playground');
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const chatModels = (models.data ?? []).filter(({ kind, permitted }) => kind === 'chat' && permitted);
   return (
     <Stack gap="sm">

@@ -25,7 +25,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useFormValues } from '../../components/use-form-values.ts';
 import { sendRequest } from '../../data/api-client.ts';
-import { modelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/model-queries.ts';
 import { type ImageRequest, imageSamples } from './image-code-samples.ts';
 
 interface GeneratedImage {
@@ -40,7 +40,7 @@ interface Generated {
 /** Pictures from a text. */
 export function ImagePlayground() {
   const { t } = useTranslation('playground');
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const [code, setCode] = useState(false);
   const { draft, text, value } = useFormValues({
     model: null as string | null,

@@ -9,7 +9,7 @@ import { AnswerBuilder } from './answer-builder.ts';
 import type { Turn } from './stored-conversations.ts';
 
 /** The body of a streamed call, as it is sent. */
-export const toStreamed = (request: ChatRequest) => ({
+export const toStreamingRequest = (request: ChatRequest) => ({
   ...request,
   stream: true,
   stream_options: { include_usage: true },
@@ -49,7 +49,7 @@ export function useChat() {
     });
     setPartial(builder.toTurn());
     try {
-      for await (const event of chat.events(toStreamed(request), { signal: abort.signal })) {
+      for await (const event of chat.events(toStreamingRequest(request), { signal: abort.signal })) {
         builder.add(event);
         setPartial(builder.toTurn());
       }

@@ -7,7 +7,7 @@ import { TaskProgress } from '../../components/task-progress.tsx';
 import { usePlaybackSource } from '../../components/use-playback-source.ts';
 import { VideoFailure } from '../../components/video-failure.tsx';
 import { type Video, videoQuery } from '../../data/video-queries.ts';
-import { posterMaker, VideoFacts } from './current-video.tsx';
+import { firstFrameUpload, VideoFacts } from './current-video.tsx';
 import { type RemixActions, RemixButtons } from './remix-buttons.tsx';
 import { type SynchronousPlay, useSynchronousPlay } from './use-synchronous-play.ts';
 
@@ -92,7 +92,7 @@ function MutedVideo({
   readonly link: string;
   readonly play: SynchronousPlay;
 }) {
-  const { onFrame } = posterMaker(video);
+  const { onFrame } = firstFrameUpload(video);
   const { path, src, renew } = usePlaybackSource(link);
   return (
     <video

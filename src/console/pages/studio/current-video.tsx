@@ -67,11 +67,11 @@ function StagePlayer({ video }: { readonly video: Video }) {
         <Center c="dimmed">{t('noFile')}</Center>
       </AspectRatio>
     );
-  return <VideoPlayer src={detail.data.play_url} title={video.prompt} frameControls {...posterMaker(video)} />;
+  return <VideoPlayer src={detail.data.play_url} title={video.prompt} frameControls {...firstFrameUpload(video)} />;
 }
 
 /** The first frame that is shown becomes the poster of a video that has none. */
-export const posterMaker = (
+export const firstFrameUpload = (
   video: Pick<VideoDetail, 'poster_url' | 'task_id'>,
 ): { readonly onFrame?: (frame: HTMLVideoElement) => void } =>
   video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {};

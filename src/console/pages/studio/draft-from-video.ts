@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query';
-import { modelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/model-queries.ts';
 import { videoQuery } from '../../data/video-queries.ts';
 import { fromBody } from './draft-to-request-body.ts';
 import { requestPathsFor } from './request-field-paths.ts';
@@ -10,7 +10,10 @@ export async function draftFromVideo(
   queries: QueryClient,
   taskId: string,
 ): Promise<{ readonly draft: Draft; readonly lostPictures: number }> {
-  const [video, models] = await Promise.all([queries.fetchQuery(videoQuery(taskId)), queries.fetchQuery(modelsQuery)]);
+  const [video, models] = await Promise.all([
+    queries.fetchQuery(videoQuery(taskId)),
+    queries.fetchQuery(usableModelsQuery),
+  ]);
   const model = models.find(({ id }) => id === video.model);
   const { draft, lostPictures } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
   const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };

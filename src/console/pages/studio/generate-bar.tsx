@@ -19,7 +19,7 @@ interface GenerateBarProps {
   readonly onRun: () => void;
 }
 
-/** The price before pressing, on the button itself, and what is left afterwards. */
+/** The price, on the button itself before it is pressed, and the balance that would be left. */
 export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) {
   const { t } = useTranslation('studio');
   const formatCredits = useFormatCredits();

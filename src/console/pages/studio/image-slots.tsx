@@ -4,13 +4,13 @@ import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { ACCEPTED_TYPES, readImage } from './image-files.ts';
-import type { Controls, ImageInput } from './studio-draft.ts';
+import type { AvailableControls, ImageInput } from './studio-draft.ts';
 import { usePictureDrop } from './use-picture-drop.ts';
 
 const PictureLinkInput = lazy(() => import('./picture-link-input.tsx'));
 
 interface ImageSlotsProps {
-  readonly limits: Controls['pictures'];
+  readonly limits: AvailableControls['pictures'];
   readonly pictures: readonly ImageInput[];
   readonly onChange: (pictures: readonly ImageInput[]) => void;
 }

@@ -27,7 +27,7 @@ interface ParametersProps {
   readonly onChange: (change: Partial<Draft>) => void;
 }
 
-/** The controls of what this model can do, and nothing else; rarer ones are folded away. */
+/** The controls of what this model can do, and nothing else; rarer ones are collapsed. */
 export function ParameterControls({ model, draft, onChange }: ParametersProps) {
   const { t } = useTranslation('studio');
   const can = controlsFor(model);

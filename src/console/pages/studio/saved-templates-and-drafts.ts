@@ -8,15 +8,15 @@ export interface SavedDraft {
 }
 
 /** `templates` are kept until they are deleted; `drafts` are the forms that were replaced last. */
-export type Shelf = 'templates' | 'drafts';
-const CAPACITY: Readonly<Record<Shelf, number>> = { templates: 50, drafts: 8 };
+export type SavedFormList = 'templates' | 'drafts';
+const CAPACITY: Readonly<Record<SavedFormList, number>> = { templates: 50, drafts: 8 };
 const MAX_NAME_LENGTH = 60;
 
-const keyOf = (shelf: Shelf): string => `${DRAFT_KEY_PREFIX}.${shelf}`;
+const keyOf = (list: SavedFormList): string => `${DRAFT_KEY_PREFIX}.${list}`;
 
-export function readSavedForms(shelf: Shelf): readonly SavedDraft[] {
+export function readSavedForms(list: SavedFormList): readonly SavedDraft[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(keyOf(shelf)) ?? '[]');
+    const kept: unknown = JSON.parse(localStorage.getItem(keyOf(list)) ?? '[]');
     return Array.isArray(kept)
       ? kept.map(({ name, draft }: SavedDraft) => ({ name: String(name), draft: { ...EMPTY_DRAFT, ...draft } }))
       : [];
@@ -25,21 +25,21 @@ export function readSavedForms(shelf: Shelf): readonly SavedDraft[] {
   }
 }
 
-/** Puts a form on a shelf, in place of one of the same name. Uploaded pictures are not kept: a browser has little room. */
-export function saveDraft(shelf: Shelf, draft: Draft, name = draft.prompt.trim()): void {
+/** Adds a form to a list, in place of one of the same name. Uploaded pictures are not kept: a browser has little room. */
+export function saveDraft(list: SavedFormList, draft: Draft, name = draft.prompt.trim()): void {
   const label = name.slice(0, MAX_NAME_LENGTH);
   if (label === '') return;
   const links = { ...draft, pictures: draft.pictures.filter(({ src }) => !src.startsWith('data:')) };
-  const others = readSavedForms(shelf).filter((each) => each.name !== label);
-  write(shelf, [{ name: label, draft: links }, ...others].slice(0, CAPACITY[shelf]));
+  const others = readSavedForms(list).filter((each) => each.name !== label);
+  write(list, [{ name: label, draft: links }, ...others].slice(0, CAPACITY[list]));
 }
 
-export function removeSavedForm(shelf: Shelf, name: string): void {
+export function removeSavedForm(list: SavedFormList, name: string): void {
   write(
-    shelf,
-    readSavedForms(shelf).filter((each) => each.name !== name),
+    list,
+    readSavedForms(list).filter((each) => each.name !== name),
   );
 }
 
-const write = (shelf: Shelf, saved: readonly SavedDraft[]): void =>
-  localStorage.setItem(keyOf(shelf), JSON.stringify(saved));
+const write = (list: SavedFormList, saved: readonly SavedDraft[]): void =>
+  localStorage.setItem(keyOf(list), JSON.stringify(saved));

@@ -53,7 +53,7 @@ export type DurationRange =
   | { readonly min: number; readonly max: number; readonly default: number };
 
 /** The controls a model has: what it can do, as far as its vendor's requests have a word for it. */
-export interface Controls {
+export interface AvailableControls {
   readonly seconds: DurationRange | undefined;
   readonly ratios: readonly string[];
   readonly resolutions: readonly string[];
@@ -65,7 +65,7 @@ export interface Controls {
   readonly pictures: { readonly min: number; readonly max: number; readonly roles: readonly string[] };
 }
 
-const DEFAULT_CONTROLS: Controls = {
+const DEFAULT_CONTROLS: AvailableControls = {
   seconds: undefined,
   ratios: [],
   resolutions: [],
@@ -77,7 +77,7 @@ const DEFAULT_CONTROLS: Controls = {
   pictures: { min: 0, max: 2, roles: ['first_frame', 'last_frame'] },
 };
 
-export function controlsFor(model: UsableModel | undefined): Controls {
+export function controlsFor(model: UsableModel | undefined): AvailableControls {
   const capability = model?.capability;
   if (model === undefined || capability == null) return DEFAULT_CONTROLS;
   const fields = requestPathsFor(model);

@@ -10,7 +10,7 @@ import { isTerminal } from '../../../contract/task-states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { modelsQuery, type UsableModel } from '../../data/model-queries.ts';
+import { type UsableModel, usableModelsQuery } from '../../data/model-queries.ts';
 import { selfQuery } from '../../data/signed-in-user-and-site-queries.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
 import { CurrentVideo } from './current-video.tsx';
@@ -28,7 +28,7 @@ const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 export function StudioPage() {
   const { t } = useTranslation('studio');
   const [draft, change, replace] = useStudioDraft();
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const videoModels = (models.data ?? []).filter(({ kind }) => kind === 'video');
   const actions = useRemixActions(draft, videoModels, replace);
   useReuseFromAddress(actions);

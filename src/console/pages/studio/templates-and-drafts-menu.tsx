@@ -7,7 +7,7 @@ import {
   readSavedForms,
   removeSavedForm,
   type SavedDraft,
-  type Shelf,
+  type SavedFormList,
   saveDraft,
 } from './saved-templates-and-drafts.ts';
 import type { Draft } from './studio-draft.ts';
@@ -61,7 +61,7 @@ export default function TemplatesAndDraftsMenu({ target, draft, onUse }: SavedMe
   );
 }
 
-function SavedItems({ shelf, onUse }: { readonly shelf: Shelf; readonly onUse: (draft: Draft) => void }) {
+function SavedItems({ shelf, onUse }: { readonly shelf: SavedFormList; readonly onUse: (draft: Draft) => void }) {
   const { t } = useTranslation('studio');
   const [saved, setSaved] = useState<readonly SavedDraft[]>(() => readSavedForms(shelf));
   if (saved.length === 0) return null;

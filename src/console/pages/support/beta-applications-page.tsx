@@ -21,7 +21,7 @@ const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
 };
 
 /** Applies for beta features, and shows the state of the user's applications. */
-export function BetaPage() {
+export function BetaApplicationsPage() {
   const { t } = useTranslation('support');
   const [page, setPage] = useState(1);
   const list = useQuery({ ...betaApplicationsQuery(page), placeholderData: keepPreviousData });

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
-import { modelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/model-queries.ts';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
 const STATUS_CHOICES = [TASK_STATUS.SUCCESS, TASK_STATUS.IN_PROGRESS, TASK_STATUS.QUEUED, TASK_STATUS.FAILURE] as const;
@@ -19,7 +19,7 @@ interface VideoFiltersProps {
 export function VideoFilters({ search, set }: VideoFiltersProps) {
   const { t } = useTranslation('studio');
   const { status, model, from, to, favourite } = search;
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   return (
     <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
       <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />

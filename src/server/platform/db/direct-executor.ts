@@ -1,6 +1,6 @@
 import type { CompiledQuery, Kysely, QueryResult, Transaction } from 'kysely';
 
-/** Runs a compiled query on the very connection an executor stands for. */
+/** Runs a compiled query on the connection of an executor. */
 export type DirectExecutor = <R>(query: CompiledQuery<R>) => Promise<QueryResult<R>>;
 
 const executors = new WeakMap<object, DirectExecutor>();

@@ -15,7 +15,7 @@ export class DiskFullState {
 
   /**
    * Nothing is written as long as no write has failed. After that one larger value is stored and deleted again: no request
-   * may come that would tell, since a load balancer sends none to a process that is not ready.
+   * may come that would show it, since a load balancer sends none to a process that is not ready.
    *
    * @throws DiskFullError as long as there is no space
    */

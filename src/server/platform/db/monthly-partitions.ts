@@ -10,7 +10,7 @@ const CHANGE_LOCK = 7_264_920_119;
 const LOCK_TIMEOUT = '2s';
 
 /** The partition for what belongs to no month that has one. */
-export const restOf = (table: string): string => `${table}_rest`;
+export const defaultPartitionOf = (table: string): string => `${table}_rest`;
 
 /**
  * The months of a table that PostgreSQL keeps in parts, by `created_at`. A month is made before it begins, and dropped as a whole
@@ -63,7 +63,7 @@ export class MonthlyPartitions<T> {
       if ((await this.#months(run)).includes(month)) return;
       await run(sql`create table ${name} (like ${table} including defaults)`);
       await run(sql`
-        with moved as (delete from ${sql.table(restOf(this.#table))} where created_at >= ${from} and created_at < ${to} returning *)
+        with moved as (delete from ${sql.table(defaultPartitionOf(this.#table))} where created_at >= ${from} and created_at < ${to} returning *)
         insert into ${name} select * from moved`);
       // Unlike `create table … partition of` this lets reads and writes of the table go on.
       await run(sql`alter table ${table} attach partition ${name} for values from (${from}) to (${to})`);

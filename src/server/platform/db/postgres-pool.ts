@@ -4,7 +4,7 @@ import { loadPg } from './load-pg.ts';
 import { isPoolExhausted, isReadOnly, isSilent, toConnectError, toDatabaseError } from './postgres-errors.ts';
 import type { PostgresHosts } from './postgres-hosts.ts';
 
-/** A failed-over or moved server is noticed by then, whatever keeps a connection alive. */
+/** Connections are replaced by then, so that a failover or move of the server is noticed, whatever keeps them alive. */
 const MAX_LIFETIME_SECONDS = 30 * 60;
 
 /**

@@ -2,7 +2,7 @@
 export interface PostgresLocation {
   /** A url with one host each, for `pg`; in the order in which they are tried. */
   readonly hostUrls: readonly [string, ...string[]];
-  /** Only a server that takes writes is used: the others of a replicated pair are passed over. */
+  /** Only a server that takes writes is used: the others of a replicated pair are skipped. */
   readonly mustBeWritable: boolean;
   /** `poolMax` of the url. */
   readonly poolMax: number | undefined;

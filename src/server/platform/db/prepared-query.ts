@@ -9,7 +9,7 @@ export type ParameterValue = string | number | null | Uint8Array;
 /** A query whose SQL is always the same, so that a server may keep its plan under a name. */
 export interface NamedQuery<O = unknown> extends CompiledQuery<O> {
   readonly statement?: string;
-  /** Its parameters are stored as they are and meet no arithmetic: the types of their columns make whole numbers integers. */
+  /** Its parameters are stored as they are and are used in no arithmetic: the types of their columns make whole numbers integers. */
   readonly storesOnly?: true;
 }
 

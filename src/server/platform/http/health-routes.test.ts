@@ -19,7 +19,12 @@ const metrics = { render: async () => ({ contentType: 'text/plain', body: 'up 1\
 
 async function serve(config: object, reason?: NotReadyReason) {
   const http = await startHttp();
-  const dependencies = { config: { ...CONFIG, ...config }, version: '1.2.3', metrics, obstacle: async () => reason };
+  const dependencies = {
+    config: { ...CONFIG, ...config },
+    version: '1.2.3',
+    metrics,
+    notReadyReason: async () => reason,
+  };
   addHealthRoutes(http.routes, dependencies as unknown as HealthRouteDependencies);
   await http.start();
   return http;

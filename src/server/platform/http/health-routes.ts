@@ -15,23 +15,23 @@ export interface HealthRouteDependencies {
   readonly version: string;
   readonly metrics: Metrics;
   /** Resolves with the reason why this process is not ready, undefined when it is; within two seconds. */
-  obstacle(): Promise<NotReadyReason | undefined>;
+  notReadyReason(): Promise<NotReadyReason | undefined>;
 }
 
 /** Health checks for load balancers, and the status that clients read before they log in. */
 export function addHealthRoutes(
   routes: RouteRegistry,
-  { config, version, metrics, obstacle }: HealthRouteDependencies,
+  { config, version, metrics, notReadyReason }: HealthRouteDependencies,
 ): void {
   routes.add(healthEndpoints.getStatus, async () =>
     ok({
       ...readPublicStatus(config, version),
-      ready: (await obstacle()) === undefined,
+      ready: (await notReadyReason()) === undefined,
     }),
   );
   routes.add(healthEndpoints.livez, async ({ reply }) => reply.type('text/plain').send('ok\n'));
   routes.add(healthEndpoints.readyz, async ({ reply }) => {
-    const reason = await obstacle();
+    const reason = await notReadyReason();
     if (reason === undefined) return { ready: true };
     reply.status(503);
     return { ready: false, reason };

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * Whether a request target is spelled plainly. Doubled slashes, dot segments, encoded separators and control characters
- * are how guards get walked around, so no rule behind this ever sees them.
+ * are used to bypass checks, so no rule behind this ever sees them.
  */
 export function isCanonicalRequestTarget(target: string): boolean {
   const query = target.indexOf('?');

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { endpoint } from '../../../contract/endpoint.ts';
 import { plain, startHttp } from './http.fixture.ts';
-import { answeredHead, beginEventStream } from './server-sent-events.ts';
+import { answerHeadRequest, beginEventStream } from './server-sent-events.ts';
 
 const STREAM = endpoint({ ...plain, method: 'GET', path: '/api/stream' });
 
@@ -19,7 +19,7 @@ describe('a stream of events', () => {
     http = await startHttp();
     http.routes.add(STREAM, async ({ request, reply }) => {
       reply.header('x-own', 'kept');
-      if (answeredHead(reply)) return reply;
+      if (answerHeadRequest(reply)) return reply;
       ended = beginEventStream(reply, {
         disconnected: request.disconnected,
         watchAccess(onEnd) {

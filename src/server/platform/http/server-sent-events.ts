@@ -17,7 +17,7 @@ const EVENT_STREAM_HEADERS = {
 } as const;
 
 /** Answers HEAD with the headers alone. @returns whether it did */
-export function answeredHead(reply: FastifyReply): boolean {
+export function answerHeadRequest(reply: FastifyReply): boolean {
   if (reply.request.method !== 'HEAD') return false;
   void reply.headers({ ...reply.getHeaders(), ...EVENT_STREAM_HEADERS }).send();
   return true;

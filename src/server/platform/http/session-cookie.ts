@@ -12,11 +12,11 @@ export interface SessionCookies {
   /** @param session value of the cookie `session` */
   setSession(reply: FastifyReply, session: string): void;
   clearSession(reply: FastifyReply): void;
-  /** A login succeeded: its session, and the mark of a device that has logged in, which outlives the session. */
+  /** A login succeeded: its session, and the cookie that identifies a device that has logged in, which outlives the session. */
   setLogin(reply: FastifyReply, login: { readonly session: string; readonly knownDevice: string }): void;
   /** Value of the mark. */
   knownDeviceOf(reply: FastifyReply): string | undefined;
-  /** The pending login between password and second step; finished or given up, it is cleared. */
+  /** A login that waits for its second step; finished or given up, it is cleared. */
   setPending(reply: FastifyReply, pending: string): void;
   clearPending(reply: FastifyReply): void;
   /** Value of the pending login's cookie. */

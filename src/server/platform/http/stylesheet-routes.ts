@@ -25,7 +25,7 @@ export function addStylesheetRoutes(routes: RouteRegistry, site: SiteDesign): vo
 /** How the pages look, read at each request: an administrator may change it. */
 export interface SiteDesign {
   readonly siteAccent: AccentName;
-  /** A data URL; undefined: the mark. */
+  /** A data URL; undefined: the default logo. */
   readonly siteLogo: string | undefined;
 }
 

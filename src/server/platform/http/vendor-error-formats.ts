@@ -60,7 +60,7 @@ const statusOfJimeng = (code: number): number =>
   code === 50429 || code === 50430 ? 429 : code >= 50500 && code <= 50501 ? 500 : 400;
 
 /**
- * The service's envelope; for a missing or wrong key that of the vendor's front gateway. A task that does not exist is a result
+ * The service's envelope; for a missing or wrong key that of the API gateway in front of it. A task that does not exist is a result
  * there and not an error.
  */
 export function toJimengError({ internalCode, code, message, status, requestId }: VendorErrorFacts): VendorFormatError {

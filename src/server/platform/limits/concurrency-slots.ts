@@ -7,7 +7,7 @@ export interface Slot {
   readonly holder: string;
 }
 
-/** Where slots are kept. A slot lapses on its own, so that a process that is killed blocks none for long. */
+/** Where slots are kept. A slot expires by itself, so that a process that is killed blocks none for long. */
 export interface SlotStore {
   /** Takes one of `max` slots of the key, in one atomic step. @returns false when all are taken */
   acquire(slot: Slot, max: number, ttlMs: number): Promise<boolean>;

@@ -63,7 +63,7 @@ export interface RateLimits {
 export interface RateLimitsOptions {
   /** A Valkey or Redis shared by all processes. */
   readonly valkeyUrl?: string | undefined;
-  /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters live in memory. */
+  /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters are kept in memory. */
   readonly sharedDatabase?: Kysely<RateLimitTables> | undefined;
   /** Where a single process saves its counters, so that a restart lifts no lock-out. */
   readonly snapshots?: CounterSnapshots | undefined;

@@ -18,7 +18,7 @@ redis.call('ZADD', KEYS[1], 'XX', now + tonumber(ARGV[2]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`;
 
-/** Slots as the members of one sorted set for each key, ordered by when they lapse. */
+/** Slots as the members of one sorted set for each key, ordered by expiry. */
 export function valkeySlots(client: Redis, name: string): SlotStore {
   const storedKey = (key: string): string => `reelgate:slots:${name}:${key}`;
   return {

@@ -13,7 +13,7 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const DEFAULT_HEADERS_TIMEOUT_MS = 30_000;
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
 
-/** Slack before our own clock ends a wait that undici's coarse timers should have ended. */
+/** Extra time before our own timer ends a wait that undici's coarse timers should have ended. */
 const BACKSTOP_MS = 1_000;
 
 /** Where a request goes, its URL checked and taken apart. */

@@ -1,6 +1,6 @@
 /**
- * Test data: addresses that must never be dialled for an untrusted URL. `PORT` stands for a canary's port on loopback. Forms come
- * from the URL standard's host parser, the IANA special-purpose registries and published SSRF bypasses.
+ * Test data: addresses that must never be connected to for an untrusted URL. `PORT` stands for the port of a
+ * server on loopback that counts connections. Forms come from the URL standard's host parser, the IANA special-purpose registries and published SSRF bypasses.
  */
 
 /** Every way the URL standard lets one write 127.0.0.1, and hosts near it. */

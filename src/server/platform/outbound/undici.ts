@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as undici from 'undici';
 
-// The front page of the package loads fetch, caches and WebSockets beside it: 6 MB that nothing here calls.
+// The main module of the package loads fetch, caches and WebSockets beside it: 6 MB that nothing here calls.
 const load = createRequire(import.meta.url);
 
 export type Agent = undici.Agent;

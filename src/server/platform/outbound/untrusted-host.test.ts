@@ -56,7 +56,7 @@ async function text(client: ReturnType<typeof openOutbound>, request: Partial<Un
   return { ...response, text: Buffer.concat(await response.body.toArray()).toString() };
 }
 
-describe('isCloudMetadata', () => {
+describe('isCloudMetadataIp', () => {
   it('T59: knows the services of clouds by all their spellings, and nothing else', () => {
     for (const address of ['169.254.169.254', '169.254.170.2', '::ffff:a9fe:a9fe', '168.63.129.16', 'fd00:ec2::254'])
       assert.equal(isCloudMetadataIp(address), true, address);
@@ -65,7 +65,7 @@ describe('isCloudMetadata', () => {
   });
 });
 
-describe('isPublicAddress', () => {
+describe('isPublicIp', () => {
   it('accepts global unicast and refuses every other address and spelling', () => {
     for (const address of PUBLIC_ADDRESSES) assert.equal(isPublicIp(address), true, address);
     for (const address of HOSTILE_ADDRESSES) assert.equal(isPublicIp(address), false, address);

@@ -39,9 +39,9 @@ export function toUntrustedTarget(text: string, rule: UntrustedUrlPolicy, from?:
   const url = parseHttpUrl(text, from);
   if (from?.protocol === 'https:' && url.protocol === 'http:') throw blocked('a redirect from https to http');
   const port = url.port || DEFAULT_PORT[url.protocol] || '';
-  const vouched = rule.allowedPrivateHosts.includes(`${url.hostname}:${port}`);
-  if (!vouched && !rule.ports.has(port)) throw blocked('this port is not allowed');
-  return { ...targetOf(url), url, isAllowedPrivateHost: vouched };
+  const isAllowedPrivateHost = rule.allowedPrivateHosts.includes(`${url.hostname}:${port}`);
+  if (!isAllowedPrivateHost && !rule.ports.has(port)) throw blocked('this port is not allowed');
+  return { ...targetOf(url), url, isAllowedPrivateHost };
 }
 
 /** `identity`: a coding would only add a bomb to media that is compressed already. */

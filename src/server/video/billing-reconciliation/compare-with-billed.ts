@@ -1,4 +1,4 @@
-import { differs } from '../../../contract/reconciliation.ts';
+import { exceedsTolerance } from '../../../contract/reconciliation.ts';
 import { DAY_MS } from '../../../contract/time.ts';
 import type { ReconciliationRow } from './reconciliation-store.ts';
 
@@ -42,7 +42,7 @@ export function compareWithBilled(
   const least = settledOf(judged, (first, last) => first >= from + skewMs && last <= to - skewMs);
   const billed = judged.reduce((sum, row) => sum + (row.billed_units ?? 0), 0);
   const explained = Math.min(Math.max(billed, least), most);
-  const unexplained = differs(billed / MICRO, explained / MICRO) ? billed - explained : 0;
+  const unexplained = exceedsTolerance(billed / MICRO, explained / MICRO) ? billed - explained : 0;
   const settled = judged.reduce((sum, row) => sum + row.settled_units, 0);
   return { from, to, billed, settled, unexplained };
 }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
-import { modelsQuery } from '../../../data/model-queries.ts';
+import { usableModelsQuery } from '../../../data/model-queries.ts';
 import { CLIENTS, type Client, type ClientId } from './clients.ts';
 import type { SampleValues } from './code-sample-values.ts';
 import { WaitForFirstCall } from './wait-for-first-call.tsx';
@@ -26,7 +26,7 @@ interface ConnectPanelProps {
 export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPanelProps) {
   const { t } = useTranslation('connect-clients');
   const [clientId, setClientId] = useState<ClientId>('curl');
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const chatModel = models.data?.find(
     ({ id, kind, permitted }) =>
       kind === 'chat' && permitted && (allowedModels.length === 0 || allowedModels.includes(id)),

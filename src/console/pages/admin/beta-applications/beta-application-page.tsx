@@ -7,7 +7,7 @@ import { EntityLink } from '../../../components/entity-link.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { PermissionHint } from '../../../components/permission-hint.tsx';
+import { MissingPermissionNote } from '../../../components/permission-hint.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
@@ -19,7 +19,7 @@ import { DeleteApplication } from './delete-application.tsx';
 import { StatusBadge } from './status-badge.tsx';
 
 /** Where the notice of an application leads. */
-export function ApplicationPage() {
+export function AdminBetaApplicationPage() {
   const { t } = useTranslation('admin-beta-applications');
   const id = useRouteId();
   const application = useQuery(dataQuery(adminGetBetaApplication, { params: { id } }));
@@ -63,7 +63,7 @@ function ApplicationDetails({ application }: { readonly application: ResponseDat
           <LabelledText title={t('reason')} text={application.reason} />
           {application.note === '' ? null : <LabelledText title={t('note')} text={application.note} />}
         </Panel>
-        {managed ? <DeleteApplication id={id} /> : <PermissionHint>{t('outOfRank')}</PermissionHint>}
+        {managed ? <DeleteApplication id={id} /> : <MissingPermissionNote>{t('outOfRank')}</MissingPermissionNote>}
       </Stack>
     </Page>
   );

@@ -6,7 +6,12 @@ import { useToasts } from '../../../components/toasts.tsx';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
-import { type CredentialListItems, schemeOfKeys, storedEntries, toCredentials } from './credential-form-conversion.ts';
+import {
+  type CredentialListItems,
+  schemeOfKeys,
+  storedCredentialItems,
+  toCredentials,
+} from './credential-form-conversion.ts';
 import { CredentialInput } from './credential-input.tsx';
 import { CredentialLineError, fitsOnLines, parseCredentialLines } from './parse-credential-lines.ts';
 
@@ -28,7 +33,7 @@ export function AddCredentials({ channel, vendor, change }: AddCredentialsProps)
   const isEmpty = onLines ? lines.trim() === '' : Object.values(typed).every((text) => text.trim() === '');
   const save = async (): Promise<void> => {
     const added = onLines ? parseCredentialLines(lines, scheme) : [toCredentials(scheme, typed)];
-    await change([...storedEntries(channel), ...added.map((credentials) => ({ credentials }))]);
+    await change([...storedCredentialItems(channel), ...added.map((credentials) => ({ credentials }))]);
     await invalidate();
     toasts.success(t('app:saved'));
   };

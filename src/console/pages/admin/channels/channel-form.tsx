@@ -10,7 +10,7 @@ import { CredentialFields } from './credential-fields.tsx';
 import { ModelsField } from './models-field.tsx';
 import { CredentialLineError } from './parse-credential-lines.ts';
 import { isPrivateAddress } from './private-address.ts';
-import { ConnectionFields } from './upstream-request-fields.tsx';
+import { UpstreamRequestFields } from './upstream-request-fields.tsx';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;
@@ -100,7 +100,7 @@ export function ChannelForm({
               {...value('weight')}
             />
           </SimpleGrid>
-          <ConnectionFields text={text} />
+          <UpstreamRequestFields text={text} />
         </Stack>
       </Collapse>
       <Switch label={t('channels.enabled')} description={t('channels.enabledHint')} {...checked('enabled')} />

@@ -26,5 +26,5 @@ export function ChannelStatusBadge({ enabled, condition }: ChannelStatusBadgePro
 }
 
 /** Whether an enabled channel needs an administrator's attention. */
-export const isInTrouble = ({ enabled, condition }: ChannelStatusBadgeProps): boolean =>
+export const needsAttention = ({ enabled, condition }: ChannelStatusBadgeProps): boolean =>
   enabled && condition !== 'working' && condition !== 'untested';

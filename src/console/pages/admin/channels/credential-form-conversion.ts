@@ -7,7 +7,7 @@ export type Credential = ChannelDetail['credential_list'][number];
 export type CredentialListItems = NonNullable<EndpointPart<typeof changeChannel, 'body'>['credential_list']>;
 
 /** The credentials of a channel as they are, to be sent with a change of one of them. */
-export const storedEntries = ({ credential_list: list }: ChannelDetail): CredentialListItems =>
+export const storedCredentialItems = ({ credential_list: list }: ChannelDetail): CredentialListItems =>
   list.map(({ id }) => ({ id }));
 
 /** How people call a credential. */

@@ -16,7 +16,7 @@ import {
   type Credential,
   type CredentialListItems,
   credentialLabel,
-  storedEntries,
+  storedCredentialItems,
 } from './credential-form-conversion.ts';
 import { CredentialTestButton } from './credential-test-button.tsx';
 import { toErrorReason } from './error-reasons.ts';
@@ -57,7 +57,7 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
                         title={t('credentials.removeTitle', { name: credentialLabel(credential) })}
                         text={t('credentials.removeText')}
                         confirmLabel={t('credentials.remove')}
-                        remove={() => change(storedEntries(channel).filter(({ id }) => id !== credential.id))}
+                        remove={() => change(storedCredentialItems(channel).filter(({ id }) => id !== credential.id))}
                         message={t('credentials.removed', { name: credentialLabel(credential) })}
                       />
                     )}
@@ -120,7 +120,9 @@ function EnabledSwitch({ channel, credential, change }: EnabledSwitchProps) {
   const invalidate = useInvalidateQueries();
   const toggle = useMutation({
     mutationFn: (enabled: boolean) =>
-      change(storedEntries(channel).map((entry) => (entry.id === credential.id ? { ...entry, enabled } : entry))),
+      change(
+        storedCredentialItems(channel).map((entry) => (entry.id === credential.id ? { ...entry, enabled } : entry)),
+      ),
     onSuccess: invalidate,
   });
   return (

@@ -10,7 +10,7 @@ import {
   type CredentialListItems,
   credentialLabel,
   schemeOfKeys,
-  storedEntries,
+  storedCredentialItems,
   toCredentials,
 } from './credential-form-conversion.ts';
 import { CredentialInput } from './credential-input.tsx';
@@ -58,7 +58,7 @@ function ReplaceDialog({
     async () => {
       const news = { name: name.trim(), ...(isTyped && { credentials: toCredentials(scheme, typed) }) };
       return change(
-        storedEntries(channel).map((entry) => (entry.id === credential.id ? { ...entry, ...news } : entry)),
+        storedCredentialItems(channel).map((entry) => (entry.id === credential.id ? { ...entry, ...news } : entry)),
       );
     },
     { onClose },

@@ -6,7 +6,7 @@ import type { ChannelFormValues } from './channel-form-values.ts';
 type Bind = ReturnType<typeof useFormValues<ChannelFormValues>>['text'];
 
 /** The upstream's names of models, extra headers and the proxy. */
-export function ConnectionFields({ text }: { readonly text: Bind }) {
+export function UpstreamRequestFields({ text }: { readonly text: Bind }) {
   const { t } = useTranslation('admin-channels');
   return (
     <Stack>

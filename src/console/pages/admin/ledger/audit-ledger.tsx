@@ -7,7 +7,7 @@ import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { callApi } from '../../../data/api-client.ts';
 
-/** Proves that every balance is the sum of its entries. */
+/** Runs the audit of the ledger (every balance is the sum of its entries) and shows its result. */
 export function AuditLedger() {
   const { t } = useTranslation('admin');
   const check = useMutation({ mutationFn: async () => (await callApi(checkLedger, {})).data });

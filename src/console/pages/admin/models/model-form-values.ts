@@ -1,11 +1,11 @@
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
-import type { makeModel, OnRetirement } from '../../../../contract/model-catalog.ts';
+import type { adminCreateModel, OnRetirement } from '../../../../contract/model-catalog.ts';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import type { Model } from '../../../data/admin-types.ts';
 import { parseSchema } from './parse-schema.ts';
 import { type AnyPrice, type PriceFormValues, toPrice, toPriceFormValues } from './price-form-values.ts';
 
-type ModelBody = EndpointPart<typeof makeModel, 'body'>;
+type ModelBody = EndpointPart<typeof adminCreateModel, 'body'>;
 
 /** A model as its form holds it. */
 export interface ModelFormValues {

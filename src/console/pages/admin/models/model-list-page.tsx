@@ -3,7 +3,7 @@ import { IconPlus, IconTags } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/minimum-video-price.ts';
-import { changeModel, listModelRows, MODEL_SORTS } from '../../../../contract/model-catalog.ts';
+import { adminUpdateModel, listModelRows, MODEL_SORTS } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS } from '../../../../contract/model-kinds.ts';
 import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
@@ -92,7 +92,7 @@ function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelLis
   const { t } = useTranslation('admin-models');
   const invalidate = useInvalidateQueries();
   const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
-    callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
+    callApi(adminUpdateModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
   return (
     <BulkBar
       selection={selection}
@@ -192,7 +192,7 @@ function EnabledSwitch({ model }: { readonly model: ModelListItem }) {
   const toasts = useToasts();
   const change = useMutation({
     mutationFn: (enabled: boolean) =>
-      callApi(changeModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } }),
+      callApi(adminUpdateModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } }),
     onSuccess: invalidate,
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });

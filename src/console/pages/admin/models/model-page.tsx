@@ -1,7 +1,7 @@
 import { Badge, Card, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { changeModel, getModelRow } from '../../../../contract/model-catalog.ts';
+import { adminUpdateModel, getModelRow } from '../../../../contract/model-catalog.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
@@ -58,7 +58,7 @@ export function ModelPage() {
             submitLabel={t('app:save')}
             save={async (draft) => {
               const { id: _name, ...body } = toModelBody(draft, status.quota_per_unit);
-              await callApi(changeModel, { params: { id: toModelUrlPart(known.id) }, body });
+              await callApi(adminUpdateModel, { params: { id: toModelUrlPart(known.id) }, body });
               await invalidate();
               toasts.success(t('app:saved'));
             }}

@@ -1,7 +1,7 @@
 import { Card } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { makeModel } from '../../../../contract/model-catalog.ts';
+import { adminCreateModel } from '../../../../contract/model-catalog.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -30,7 +30,7 @@ export function NewModelPage() {
             save={async (draft) => {
               const { id, ...rest } = toModelBody(draft, status.quota_per_unit);
               const { price, ...body } = rest;
-              await callApi(makeModel, { body: { id, ...body, price: price ?? undefined } });
+              await callApi(adminCreateModel, { body: { id, ...body, price: price ?? undefined } });
               await invalidate();
               toasts.success(t('models.made', { name: id }));
               await navigate({ to: '/admin/models' });

@@ -14,7 +14,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
-import { DECIMALS, type MultiplierDraft, type PriceFormValues } from './price-form-values.ts';
+import { DECIMALS, type MultiplierFormValues, type PriceFormValues } from './price-form-values.ts';
 import { PriceLineFields } from './price-line-fields.tsx';
 import { emptyLine } from './price-line-form-values.ts';
 import { TokenPriceFields } from './token-price-fields.tsx';
@@ -43,7 +43,7 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
   );
   if (kind === 'chat') return <TokenPriceFields draft={draft} onChange={onChange} />;
   const { multipliers } = draft;
-  const change = (key: number, part: Partial<MultiplierDraft>): void =>
+  const change = (key: number, part: Partial<MultiplierFormValues>): void =>
     onChange({ ...draft, multipliers: multipliers.map((each) => (each.key === key ? { ...each, ...part } : each)) });
   const add = (): void => {
     const key = Math.max(0, ...multipliers.map((each) => each.key)) + 1;
@@ -101,8 +101,8 @@ const toForm = (draft: PriceFormValues, isLined: boolean): PriceFormValues => ({
 interface MultiplierRowProps {
   /** Counted from 1, for the labels. */
   readonly place: number;
-  readonly multiplier: MultiplierDraft;
-  readonly onChange: (part: Partial<MultiplierDraft>) => void;
+  readonly multiplier: MultiplierFormValues;
+  readonly onChange: (part: Partial<MultiplierFormValues>) => void;
   readonly onRemove: () => void;
 }
 

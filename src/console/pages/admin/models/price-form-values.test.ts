@@ -42,7 +42,7 @@ test('unfinished multipliers are left out', () => {
   assert.deepEqual(toPrice(draft, 'video', 10), { per_call: 0, per_second: 10 });
 });
 
-test('the example multiplies what applies and rounds up once, dust aside', () => {
+test('the example multiplies what applies and rounds up once, and ignores errors of floating point', () => {
   const price = { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.1 }, audio: { true: 2 } } };
   const terms = [{ label: 'per_second', quantity: 5, unitQuota: 28_000, per: 1 }];
   assert.deepEqual(examplePrice(price, 5, { mode: 'pro' }), { quota: 154_000, terms, times: [1.1] });

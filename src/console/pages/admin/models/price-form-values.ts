@@ -5,20 +5,20 @@ import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contrac
 import { type PriceLineFormValues, toLines, toPriceLineFormValues } from './price-line-form-values.ts';
 
 /** One multiplier of a price as its form holds it. */
-export interface MultiplierDraft {
+export interface MultiplierFormValues {
   readonly key: number;
   readonly factor: string;
   readonly value: string;
   readonly by: number | string;
 }
-export const PARTS = Object.keys(TOKEN_PARTS) as readonly TokenPart[];
+export const TOKEN_PART_NAMES = Object.keys(TOKEN_PARTS) as readonly TokenPart[];
 /** Names of rates without `_per_million`. */
 export type RateName = TokenPart | 'input' | 'output';
-const RATES: readonly RateName[] = ['input', 'output', ...PARTS];
+const RATES: readonly RateName[] = ['input', 'output', ...TOKEN_PART_NAMES];
 /** Credits a million tokens by rate; empty: the price names none. */
-export type RateDrafts = Readonly<Record<RateName, number | string>>;
+export type RateFormValues = Readonly<Record<RateName, number | string>>;
 /** A tier of a chat price as its form holds it. */
-export interface TierDraft extends RateDrafts {
+export interface TierFormValues extends RateFormValues {
   readonly key: number;
   readonly above: number | string;
 }
@@ -26,9 +26,9 @@ export interface TierDraft extends RateDrafts {
 export interface PriceFormValues {
   readonly perCall: number | string;
   readonly perSecond: number | string;
-  readonly rates: RateDrafts;
-  readonly tiers: readonly TierDraft[];
-  readonly multipliers: readonly MultiplierDraft[];
+  readonly rates: RateFormValues;
+  readonly tiers: readonly TierFormValues[];
+  readonly multipliers: readonly MultiplierFormValues[];
   /** The price has lines instead of one rate. */
   readonly isLined: boolean;
   readonly lines: readonly PriceLineFormValues[];
@@ -90,15 +90,15 @@ export function toPrice(draft: PriceFormValues, kind: ModelKind, perUnit: number
 
 type Rates = Omit<ChatPrice, 'tiers' | 'per_call'>;
 
-const toRateDrafts = (rates: Rates, credits: (quota: number | undefined) => number): RateDrafts =>
+const toRateDrafts = (rates: Rates, credits: (quota: number | undefined) => number): RateFormValues =>
   Object.fromEntries(
     RATES.map((name) => {
       const quota = rates[`${name}_per_million`];
       return [name, quota === undefined ? '' : credits(quota)];
     }),
-  ) as RateDrafts;
+  ) as RateFormValues;
 
-const toRates = (drafts: RateDrafts, quota: (credits: number | string) => number): Rates =>
+const toRates = (drafts: RateFormValues, quota: (credits: number | string) => number): Rates =>
   Object.fromEntries(
     RATES.filter((name) => drafts[name] !== '').map((name) => [`${name}_per_million`, quota(drafts[name])]),
   );

@@ -5,11 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import {
   DECIMALS,
-  PARTS,
   type PriceFormValues,
-  type RateDrafts,
+  type RateFormValues,
   type RateName,
-  type TierDraft,
+  type TierFormValues,
+  TOKEN_PART_NAMES,
 } from './price-form-values.ts';
 
 interface TokenPriceFieldsProps {
@@ -17,13 +17,16 @@ interface TokenPriceFieldsProps {
   readonly onChange: (draft: PriceFormValues) => void;
 }
 
-const NO_RATES = Object.fromEntries(['input', 'output', ...PARTS].map((name) => [name, ''])) as unknown as RateDrafts;
+const NO_RATES = Object.fromEntries(
+  ['input', 'output', ...TOKEN_PART_NAMES].map((name) => [name, '']),
+) as unknown as RateFormValues;
 
 /** The price of a chat model: input and output, and behind a button all that may cost apart. */
 export function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { rates, tiers } = draft;
-  const isDetailed = tiers.length > 0 || Number(draft.perCall) > 0 || PARTS.some((part) => rates[part] !== '');
+  const isDetailed =
+    tiers.length > 0 || Number(draft.perCall) > 0 || TOKEN_PART_NAMES.some((part) => rates[part] !== '');
   const [isOpen, { toggle }] = useDisclosure(isDetailed);
   const Chevron = isOpen ? IconChevronDown : IconChevronRight;
   return (
@@ -50,7 +53,7 @@ export function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
             {t('price.partsHint')}
           </Text>
           <RateInputs
-            names={PARTS}
+            names={TOKEN_PART_NAMES}
             rates={rates}
             onChange={(part) => onChange({ ...draft, rates: { ...rates, ...part } })}
           />
@@ -72,7 +75,7 @@ export function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
 function TierFields({ draft, onChange }: TokenPriceFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { tiers } = draft;
-  const changeTier = (key: number, part: Partial<TierDraft>): void =>
+  const changeTier = (key: number, part: Partial<TierFormValues>): void =>
     onChange({ ...draft, tiers: tiers.map((tier) => (tier.key === key ? { ...tier, ...part } : tier)) });
   const addTier = (): void => {
     const key = Math.max(0, ...tiers.map((tier) => tier.key)) + 1;
@@ -126,7 +129,7 @@ function TierFields({ draft, onChange }: TokenPriceFieldsProps) {
 
 interface RateInputsProps {
   readonly names: readonly RateName[];
-  readonly rates: RateDrafts;
+  readonly rates: RateFormValues;
   readonly onChange: (part: Partial<Record<RateName, number | string>>) => void;
 }
 

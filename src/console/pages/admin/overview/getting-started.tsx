@@ -7,7 +7,7 @@ import type { listChannels } from '../../../../contract/channels.ts';
 import { canManage } from '../../../../contract/roles.ts';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
-import { modelsQuery } from '../../../data/model-queries.ts';
+import { usableModelsQuery } from '../../../data/model-queries.ts';
 import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
 
 interface GettingStartedProps {
@@ -18,18 +18,18 @@ interface GettingStartedProps {
 const firstTaskQuery = listQuery(listTasks, { page_size: '1' });
 
 /** Whether it is known by now if the steps to the first video are to be shown. */
-export function useIsStartKnown(): boolean {
+export function useIsGettingStartedDecided(): boolean {
   const tasks = useQuery(firstTaskQuery);
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const self = useSelf();
   return !tasks.isPending && !models.isPending && !self.isPending;
 }
 
-/** The steps to the first video; disappears with it. */
+/** The steps to the first video; hidden once there is one. */
 export function GettingStarted({ channels }: GettingStartedProps) {
   const { t } = useTranslation('admin');
   const tasks = useQuery(firstTaskQuery);
-  const models = useQuery(modelsQuery);
+  const models = useQuery(usableModelsQuery);
   const { data: self } = useSelf();
   if (
     self === undefined ||

@@ -13,8 +13,8 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { dataQuery, type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
-import { isInTrouble } from '../channels/channel-status-badge.tsx';
-import { GettingStarted, useIsStartKnown } from './getting-started.tsx';
+import { needsAttention } from '../channels/channel-status-badge.tsx';
+import { GettingStarted, useIsGettingStartedDecided } from './getting-started.tsx';
 import { ServiceStatus } from './service-status.tsx';
 import { StatCard } from './stat-card.tsx';
 import { UsagePanel } from './usage-panel.tsx';
@@ -38,7 +38,7 @@ export function OverviewPage() {
   const operations = useQuery({ ...dataQuery(getServiceStatus, {}), refetchInterval: REFRESH_MS });
   const error = usage.error ?? channels.error;
   // What may stand above everything else is waited for, so that nothing moves when it comes.
-  const isReady = useIsStartKnown() && !channels.isPending && !operations.isPending;
+  const isReady = useIsGettingStartedDecided() && !channels.isPending && !operations.isPending;
   return (
     <Page
       title={t('app:pages.adminOverview')}
@@ -94,7 +94,7 @@ function OverviewStats({ days, nowMs, usage, channels }: OverviewStatsProps) {
     ...listQuery(adminListTickets, { unprocessed: 'true', page_size: '1' }),
     refetchInterval: REFRESH_MS,
   });
-  const failing = channels?.filter(isInTrouble).length;
+  const failing = channels?.filter(needsAttention).length;
   return (
     <SimpleGrid cols={{ base: 2, sm: 3 }}>
       <StatCard label={t('overview.spent', { days })} value={usage && formatCredits(usage.quota)} to="/admin/costs" />

@@ -12,7 +12,7 @@ interface StatCardProps {
   readonly search?: Readonly<Record<string, string | boolean>>;
 }
 
-/** One number, and the list behind it. */
+/** One number, as a link to the list it counts. */
 export function StatCard({ label, value, total, alert = false, to, search }: StatCardProps) {
   const text = typeof value === 'number' ? new Intl.NumberFormat(currentLanguage()).format(value) : value;
   return (

@@ -2,7 +2,7 @@ import { Badge, Text } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { differs, listReconciliations } from '../../../../contract/reconciliation.ts';
+import { exceedsTolerance, listReconciliations } from '../../../../contract/reconciliation.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
@@ -63,7 +63,10 @@ function Difference({ reading }: { readonly reading: Reading }) {
   if (billed === null || difference === null)
     return <Badge color="gray">{from === null ? t('first') : t('toppedUp')}</Badge>;
   return (
-    <Badge color={differs(billed, settled) ? 'yellow' : 'gray'} variant={difference === 0 ? 'transparent' : 'light'}>
+    <Badge
+      color={exceedsTolerance(billed, settled) ? 'yellow' : 'gray'}
+      variant={difference === 0 ? 'transparent' : 'light'}
+    >
       {units(difference, unit)}
     </Badge>
   );

@@ -13,7 +13,7 @@ import { useFormatVendorUnits } from './use-format-vendor-units.ts';
 
 type Account = ResponseData<typeof listReconciledAccounts>[number];
 
-/** Accounts whose vendor tells what it took: when they were read, and whether a day's figures agree. */
+/** Accounts whose vendor reports what it charged: when they were read, and whether a day's figures agree. */
 export function VendorAccountTable({ accounts }: { readonly accounts: readonly Account[] | undefined }) {
   const { t } = useTranslation('reconciliation');
   const units = useFormatVendorUnits();

@@ -9,7 +9,7 @@ import { DescriptionList, Panel } from '../../../components/description-list.tsx
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { PermissionHint } from '../../../components/permission-hint.tsx';
+import { MissingPermissionNote } from '../../../components/permission-hint.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
@@ -79,7 +79,7 @@ function TicketDetails({ ticket }: { readonly ticket: AdminTicket }) {
             <DeleteTicket id={ticket.id} />
           </>
         ) : (
-          <PermissionHint>{t('outOfRank')}</PermissionHint>
+          <MissingPermissionNote>{t('outOfRank')}</MissingPermissionNote>
         )}
       </Stack>
     </Page>

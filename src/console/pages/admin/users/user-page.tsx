@@ -10,7 +10,7 @@ import { DescriptionList, Panel } from '../../../components/description-list.tsx
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { PermissionHint } from '../../../components/permission-hint.tsx';
+import { MissingPermissionNote } from '../../../components/permission-hint.tsx';
 import { RecentLoginAttempts } from '../../../components/recent-login-attempts.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
@@ -85,7 +85,7 @@ function UserDetails({ user }: { readonly user: User }) {
       }
     >
       <Stack>
-        {managed ? null : <PermissionHint>{t('users.outOfRank')}</PermissionHint>}
+        {managed ? null : <MissingPermissionNote>{t('users.outOfRank')}</MissingPermissionNote>}
         <AccountPanel user={user} />
         <UsagePanel rows={usage.data?.rows} days={DAYS} nowMs={nowMs} />
         {managed ? (
