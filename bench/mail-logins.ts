@@ -74,7 +74,7 @@ database.exec('pragma busy_timeout = 5000');
 database
   .prepare("insert into bindings (user_id, kind, value, created_at) values (?, 'phone', '+15550001', 0)")
   .run(operator.id);
-await operator.requestData('POST', '/api/user/mailbox/apply', { local_part: 'logInRepeatedly' });
+await operator.requestData('POST', '/api/user/mailbox/apply', { local_part: 'repeated' });
 const login = await operator.requestData<Login>('POST', '/api/user/mailbox/app-password');
 database.prepare('vacuum into ?').run(copy);
 database.close();
