@@ -7,7 +7,7 @@ import { selfQuery } from '../data/signed-in-user-and-site-queries.ts';
 
 /** What a notification of a kind makes stale besides the center itself. */
 const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  system: [['videos', 'list'], ['devices'], ['sessions'], ['package'], selfQuery.queryKey],
+  system: [['videos', 'list'], ['devices'], ['sessions'], ['plan'], selfQuery.queryKey],
   ticket_reply: [['tickets']],
   ticket_status: [['tickets']],
   beta_result: [['beta']],

@@ -43,7 +43,7 @@ export function useInvalidateQueries(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
     await Promise.all(
-      ['admin', 'models', 'package', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+      ['admin', 'models', 'plan', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
     );
   };
 }

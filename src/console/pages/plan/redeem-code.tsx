@@ -24,7 +24,7 @@ export function RedeemCode() {
     mutationFn: async (text: string) => (await callApi(redeemCode, { body: { code: text } })).data,
     onSuccess: async () => {
       setCode('');
-      await Promise.all(['package', 'self', 'models'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+      await Promise.all(['plan', 'self', 'models'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
     },
   });
   return (
