@@ -51,7 +51,7 @@ const fillIn = (code: string): string =>
     .replaceAll('sk-…', key);
 
 async function shell(script: string, env: Record<string, string> = {}): Promise<string> {
-  const { stdout } = await run('bash', ['-euc', script], {
+  const { stdout } = await run('bash', ['--norc', '-euc', script], {
     cwd: folder,
     env: {
       ...CHILD_PROCESS_ENVIRONMENT,

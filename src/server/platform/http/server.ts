@@ -255,6 +255,10 @@ function registerHooks(
           headers: { allow: methods.join(', ') },
         });
   };
+  // Without a handler of our own Fastify does not mark such requests, and sends its own response.
+  fastify.setNotFoundHandler((request) => {
+    throw notFound(request);
+  });
   fastify.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
