@@ -60,7 +60,7 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
 const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string])[] = [
   ['en/admin-settings.names.QUOTA_PER_UNIT', 'Quota of one credit', 'it defines the unit'],
   ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每个额度', 'it defines the unit'],
-  ['en/connect.hints', '', 'clients call their own settings providers'],
+  ['en/connect-clients.hints', '', 'clients call their own settings providers'],
   ['en/admin-announcements.targetHint', 'A page of this console', 'an address'],
   ['zh-cn/admin-channels.credentials', 'API Key', "the vendors' own name for it"],
 ];

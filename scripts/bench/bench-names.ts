@@ -15,6 +15,7 @@ export const BENCHES = [
 
 /** Further scripts with a measurement of their own, and why they run alone. */
 export const BENCHES_RUN_ALONE: Readonly<Record<string, string>> = {
+  'compare-heap-snapshots': 'compares what memory-soak has written',
   'adapter-cpu': 'prints a line for each vendor',
   'backup-restore-audit': 'needs the databases sqlite-to-postgres made',
   'chat-replicas': 'says something with more cores than processes only',

@@ -103,7 +103,7 @@ export interface Route {
 export interface Simulator {
   /** Unique among the simulators that run together; a vendor's name, or that with the name of a second route. */
   readonly name: string;
-  /** The vendor, where `name` is more specific (`veo-vertex`). */
+  /** The vendor, where `name` is more specific, as that of a second route. */
   readonly vendor?: string;
   /** The vendor's models this API serves, where the vendor has two APIs; all of them by default. */
   readonly models?: RegExp;

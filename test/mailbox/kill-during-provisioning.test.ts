@@ -72,9 +72,13 @@ forEachDatabase((_name, _open, freshUrl) => {
         userId,
         point,
       };
-      const child = spawn(process.execPath, [`${import.meta.dirname}/kill.fixture.ts`, JSON.stringify(order)], {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
+      const child = spawn(
+        process.execPath,
+        [`${import.meta.dirname}/kill-during-provisioning.fixture.ts`, JSON.stringify(order)],
+        {
+          stdio: ['ignore', 'ignore', 'inherit'],
+        },
+      );
       const [, signal] = await once(child, 'exit');
       assert.equal(signal, 'SIGKILL');
     };

@@ -60,9 +60,13 @@ forEachDatabase((_name, _open, freshUrl) => {
     ) as Record<string, string[]>;
   const dieAt = async (point: Point, what: string) => {
     const order: KillOrder = { databaseUrl, now: clock.now(), point, userId, what };
-    const child = spawn(process.execPath, [`${import.meta.dirname}/kill.fixture.ts`, JSON.stringify(order)], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [`${import.meta.dirname}/kill-during-plan-operations.fixture.ts`, JSON.stringify(order)],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
     const [, signal] = await once(child, 'exit');
     assert.equal(signal, 'SIGKILL');
   };

@@ -112,8 +112,11 @@ describe('reconciliation by the client library and the command line', () => {
     assert.equal((await machine.run('reconciliation', 'accounts')).stdout, accounts.stdout);
 
     const readings = await machine.run('reconciliation', 'list', '--channel', String(vidu));
-    assert.match(readings.stdout, new RegExp(`\\tvidu\\t0\\t0\\t${CREDITS}\\t${CREDITS}\\tcredits\\t0$`, 'm'));
-    assert.match(readings.stdout, /\tvidu\t0\t0\t–\t–\tcredits\t0\n$/);
+    assert.match(
+      readings.stdout,
+      new RegExp(`\\tvidu\\t0\\t0\\t${CREDITS}\\t${CREDITS}\\tcredits\\t0\\.00 credits$`, 'm'),
+    );
+    assert.match(readings.stdout, /\tvidu\t0\t0\t–\t–\tcredits\t0\.00 credits\n$/);
     const days = parseJsonOutput<{ channel_id: number; difference: number }[]>(
       await machine.run('reconciliation', 'list', '--by', 'day', '--json'),
     );
