@@ -18,8 +18,11 @@ describe('what the ledger refuses', () => {
         (reason: unknown) => reason,
       );
       assert.ok(error instanceof AppError, String(error));
-      return error.options.params;
+      const amounts = Object.entries(error.options.params ?? {}) as [string, { readonly en: string }][];
+      return Object.fromEntries(amounts.map(([name, { en }]) => [name, toQuota(en)]));
     };
+    /** Messages have amounts in credits. */
+    const toQuota = (amount: string): number => Math.round(Number(/^(\S+) credits$/.exec(amount)?.[1]) * 500_000);
 
     it('names what is needed and what there is', async () => {
       const { database, ledger } = await start();
