@@ -14,22 +14,26 @@ async function main(): Promise<void> {
   // Open before the schema is brought up to date, so that health checks are answered meanwhile.
   const port = new PortLifecycle();
   await port.listen(config.host, config.port);
-  // The first process of a container ignores signals it does not handle. Nothing is under way that could be lost.
-  for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);
+  // The first process of a container ignores signals it does not handle. One listener for the whole life of the process: a signal that
+  // has arrived and is not dispatched yet is lost when its listener is replaced. Nothing is under way that could be lost.
+  let handleSignal: (signal: NodeJS.Signals) => void = exitAtOnce;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => handleSignal(signal));
   const app = await makeApp(config, { port });
+  // Requests are answered a moment before this is done.
+  const early: NodeJS.Signals[] = [];
+  handleSignal = (signal) => (early.length === 0 ? void early.push(signal) : exitAtOnce());
   await app.listen();
   setTimeout(compactMemory, 1_000).unref();
-  for (const signal of STOP_SIGNALS) process.off(signal, exitAtOnce);
-  stopOnSignals(app, config.drainSeconds * 1_000);
+  handleSignal = stopOf(app, config.drainSeconds * 1_000);
+  early.forEach(handleSignal);
 }
 
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const exitAtOnce = (): void => process.exit(1);
 
 /** SIGTERM drains first; SIGINT, a person at the keyboard, does not wait. A second signal exits immediately. */
-function stopOnSignals(app: App, drainMs: number): void {
+function stopOf(app: App, drainMs: number): (signal: NodeJS.Signals) => void {
   let stopping = false;
-  const stop = (signal: NodeJS.Signals): void => {
+  return (signal) => {
     if (stopping) exitAtOnce();
     stopping = true;
     const waitMs = signal === 'SIGTERM' ? drainMs : 0;
@@ -49,7 +53,6 @@ function stopOnSignals(app: App, drainMs: number): void {
       },
     );
   };
-  for (const signal of STOP_SIGNALS) process.on(signal, stop);
 }
 
 main().catch((error: unknown) => {

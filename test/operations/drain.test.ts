@@ -86,8 +86,8 @@ describe('a process that receives SIGTERM', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const start = async () =>
-    new ServerProcess(`sqlite:${join(folder, 'x.db')}`, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();
+  const start = async (pollMs?: number) =>
+    new ServerProcess(`sqlite:${join(folder, 'x.db')}`, await freePort(), { DRAIN_SECONDS: '1' }).untilReady(pollMs);
   /** A streamed answer of about so many milliseconds; resolves with its first bytes. */
   const stream = (ms: number) =>
     fetch(`${server.baseUrl}/v1/chat/completions`, {
@@ -110,6 +110,14 @@ describe('a process that receives SIGTERM', () => {
     assert.match(await streamed.text(), /data: \[DONE\]\n\n$/);
     assert.equal(await server.ended, 0, server.output);
     agent.destroy();
+  });
+
+  it('notices a signal in the moment in which it is ready', async () => {
+    for (let round = 0; round < 3; round++) {
+      server = await start(1);
+      server.signal('SIGINT');
+      assert.equal(await server.ended, 0, server.output);
+    }
   });
 
   it('skips the wait on SIGINT, and ends at once on a second signal', async () => {

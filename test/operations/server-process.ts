@@ -53,13 +53,13 @@ export class ServerProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Waits until `/readyz` says so. */
-  async untilReady(): Promise<this> {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+  /** Waits until `/readyz` says so, which is asked every `pollMs`. */
+  async untilReady(pollMs = 50): Promise<this> {
+    for (let tries = 0; tries < MAX_TRIES * (50 / pollMs); tries += 1) {
       if (this.#child.exitCode !== null) break;
       const ready = await fetch(`${this.baseUrl}/readyz`).catch(() => undefined);
       if (ready?.ok) return this;
-      await pause(50);
+      await pause(pollMs);
     }
     throw new Error(`the service did not start: ${this.output}`);
   }
