@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -17,9 +17,9 @@ const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 /** Code blocks of a document that name this file as the test that runs them. */
 function blocksOf(document: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
-  return [...text.matchAll(/^<!-- run by test\/flows\/documented-blocks\.test\.ts -->\n```\w*\n([\s\S]*?)^```$/gm)].map(
-    ([, code = '']) => code,
-  );
+  const mark = `<!-- run by ${relative(ROOT, import.meta.filename)} -->`;
+  const blocks = [...text.matchAll(/^(<!-- run by .* -->)\n```\w*\n([\s\S]*?)^```$/gm)];
+  return blocks.filter(([, by]) => by === mark).map(([, , code = '']) => code);
 }
 
 let service: SandboxService;
@@ -51,7 +51,7 @@ const fillIn = (code: string): string =>
     .replaceAll('sk-…', key);
 
 async function shell(script: string, env: Record<string, string> = {}): Promise<string> {
-  const { stdout } = await run('bash', ['--norc', '-euc', script], {
+  const { stdout } = await run('bash', ['-euc', script], {
     cwd: folder,
     env: {
       ...CHILD_PROCESS_ENVIRONMENT,
