@@ -42,8 +42,6 @@ export const dataQuery = <const E extends Endpoint>(
 export function useInvalidateQueries(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
-    await Promise.all(
-      ['admin', 'models', 'plan', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
-    );
+    await Promise.all(['admin', 'models', 'plan', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
   };
 }
