@@ -4,6 +4,7 @@
  * Node with a first video, commit and tag. Then that a second try of the same version is refused, and changes nothing. Needs PostgreSQL
  * and a package registry; nothing of it is left.
  */
+import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +15,6 @@ mkdirSync(join(root, 'out'), { recursive: true });
 const folder = mkdtempSync(join(root, 'out', 'release-'));
 const clone = join(folder, 'clone');
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: clone, encoding: 'utf8' }).trim();
-
-function assert(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`not so: ${what}`);
-}
 
 try {
   execFileSync('git', ['clone', '--quiet', root, clone]);

@@ -2,7 +2,7 @@ import { cloneElement, type ReactElement, type ReactNode, Suspense, useEffect, u
 
 type Button = ReactElement<Record<string, unknown>>;
 
-interface OnDemandProps {
+interface LazyDropdownButtonProps {
   /** The button, without what a press does. */
   readonly button: Button;
   /** The button with what it opens, in a lazy component. */
@@ -11,7 +11,7 @@ interface OnDemandProps {
 }
 
 /** A button whose menu or panel is loaded, and then opens, when it is first pressed. */
-export function LazyDropdownButton({ button, dropdown, popup }: OnDemandProps) {
+export function LazyDropdownButton({ button, dropdown, popup }: LazyDropdownButtonProps) {
   const [asked, setAsked] = useState(false);
   const waiting = cloneElement(button, {
     onClick: () => setAsked(true),

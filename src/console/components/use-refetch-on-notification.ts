@@ -3,11 +3,12 @@ import { useEffect } from 'react';
 import type { StreamEvent } from '../../sdk/notification-stream.ts';
 import { NOTIFICATIONS_KEY, type NotificationItemData, unreadCountQuery } from '../data/notification-queries.ts';
 import { subscribeNotifications } from '../data/notification-stream.ts';
+import { PLAN_KEY } from '../data/plan-queries.ts';
 import { selfQuery } from '../data/signed-in-user-and-site-queries.ts';
 
 /** What a notification of a kind makes stale besides the center itself. */
 const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  system: [['videos', 'list'], ['devices'], ['sessions'], ['plan'], selfQuery.queryKey],
+  system: [['videos', 'list'], ['devices'], ['sessions'], PLAN_KEY, selfQuery.queryKey],
   ticket_reply: [['tickets']],
   ticket_status: [['tickets']],
   beta_result: [['beta']],

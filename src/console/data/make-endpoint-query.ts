@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import { callAnyApi } from './api-client.ts';
+import { refetchPlanAndCredits } from './plan-queries.ts';
 
 /** Rows on one page of an administration list. */
 export const ADMIN_PAGE_SIZE = 25;
@@ -42,6 +43,6 @@ export const dataQuery = <const E extends Endpoint>(
 export function useInvalidateQueries(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
-    await Promise.all(['admin', 'models', 'plan', 'self'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+    await Promise.all([queries.invalidateQueries({ queryKey: ['admin'] }), refetchPlanAndCredits(queries)]);
   };
 }

@@ -3,6 +3,7 @@ import type { Price } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
+import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { EMBEDDINGS_DIALECT } from './openai-dialects.ts';
@@ -51,13 +52,7 @@ export const toCallDetail = (
 });
 
 /** Prices are few and their objects live as long as the catalog they are part of. */
-const jsonOfPrice = new WeakMap<Price, string>();
-
-export function priceJson(price: Price): string {
-  const json = jsonOfPrice.get(price) ?? JSON.stringify(price);
-  jsonOfPrice.set(price, json);
-  return json;
-}
+export const priceJson = memoizeByObject((price: Price): string => JSON.stringify(price));
 
 /** Price and facts of a call, as they are stored. */
 export function toStoredTerms(

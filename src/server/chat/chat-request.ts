@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
+import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import { type BodyContents, inspectBody } from './body-inspection.ts';
 import type { Dialect } from './dialect.ts';
 import { findProperties, insertProperty, removeProperty, setProperty } from './edit-json-bytes.ts';
@@ -92,17 +93,11 @@ function pickHeaders(
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-/** Members that decide the price, by dialect. */
-const knownDecisive = new WeakMap<Dialect, readonly string[]>();
-
-function decisiveMembers(dialect: Dialect): readonly string[] {
-  const known = knownDecisive.get(dialect);
-  if (known !== undefined) return known;
-  const limits = dialect.limitContainer === undefined ? dialect.maxTokensKeys : [dialect.limitContainer];
-  const names = [dialect.promptKey, 'model', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
-  knownDecisive.set(dialect, names);
-  return names;
-}
+/** Members that decide the price. */
+const decisiveMembers = memoizeByObject(({ limitContainer, maxTokensKeys, promptKey }: Dialect): readonly string[] => {
+  const limits = limitContainer === undefined ? maxTokensKeys : [limitContainer];
+  return [promptKey, 'model', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
+});
 
 /**
  * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,

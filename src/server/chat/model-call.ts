@@ -226,9 +226,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     this.#exchange = exchange;
     this.#sentAt = performance.now();
     if (tracing.isOn) this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
-    const control = tracing.isOn
-      ? tracing.run(this.#span, () => outbound.stream(exchange.request, this))
-      : outbound.stream(exchange.request, this);
+    const control = tracing.run(this.#span, () => outbound.stream(exchange.request, this));
     // A request that is refused before it leaves has tried the next channel by now.
     if (this.#attempt === attempt) this.#control ??= control;
   }

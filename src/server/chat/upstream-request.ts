@@ -1,4 +1,5 @@
 import type { Channel } from '../channels/channel-directory.ts';
+import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
 
@@ -10,22 +11,15 @@ export interface UpstreamTimeouts {
   readonly totalMs: number;
 }
 
-/** Channels live as long as the catalog they are part of. */
-const headersOfChannel = new WeakMap<Channel, Readonly<Record<string, string>>>();
-
-/** What is sent with every call of a channel. */
-function ownHeaders(channel: Channel): Readonly<Record<string, string>> {
-  const known = headersOfChannel.get(channel);
-  if (known !== undefined) return known;
-  const headers = {
+/** What is sent with every call of a channel. Channels live as long as the catalog they are part of. */
+const ownHeaders = memoizeByObject(
+  (channel: Channel): Readonly<Record<string, string>> => ({
     'accept-encoding': 'identity',
     'content-type': 'application/json',
     ...chatAuthorizationHeaders(channel.vendor, apiKeyOf(channel)),
     ...channel.extraHeaders,
-  };
-  headersOfChannel.set(channel, headers);
-  return headers;
-}
+  }),
+);
 
 /** A call of a chat upstream. */
 export function toRequest(

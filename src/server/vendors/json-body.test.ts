@@ -16,7 +16,7 @@ const bodies: readonly (readonly [string, Json])[] = [
   ['a long text with quotes and another script', { image: picture('A'), prompt: '"\\\n图'.repeat(30_000) }],
   ['more than ten', { images: Array.from({ length: 12 }, (_, index) => picture(String.fromCharCode(65 + index))) }],
   ['only a picture', picture('A')],
-  ['what looks like a placeholder', { prompt: '\\u00000 "\\u00001"', image: picture('A') }],
+  ['text like the spot a picture is replaced by', { prompt: '\\u00000 "\\u00001"', image: picture('A') }],
 ];
 
 describe('JSON of requests with pictures', () => {

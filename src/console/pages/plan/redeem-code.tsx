@@ -11,6 +11,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-time.ts';
+import { refetchPlanAndCredits } from '../../data/plan-queries.ts';
 
 type GrantResult = EndpointPart<typeof redeemCode, 'response'>['data'];
 
@@ -24,7 +25,7 @@ export function RedeemCode() {
     mutationFn: async (text: string) => (await callApi(redeemCode, { body: { code: text } })).data,
     onSuccess: async () => {
       setCode('');
-      await Promise.all(['plan', 'self', 'models'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+      await refetchPlanAndCredits(queries);
     },
   });
   return (

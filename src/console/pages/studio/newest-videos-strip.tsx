@@ -7,14 +7,14 @@ import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import type { Video } from '../../data/video-queries.ts';
 
-interface HistoryStripProps {
+interface NewestVideosStripProps {
   readonly videos: readonly Video[];
   readonly shown: readonly string[];
   readonly onShow: (taskId: string) => void;
 }
 
 /** The newest videos in a row; arrow keys move along it. */
-export function NewestVideosStrip({ videos, shown, onShow }: HistoryStripProps) {
+export function NewestVideosStrip({ videos, shown, onShow }: NewestVideosStripProps) {
   const { t } = useTranslation('studio');
   const move = (event: KeyboardEvent<HTMLElement>): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { memoizeByObject } from '../memoize-by-object.ts';
 
 type Serialize = (value: unknown) => string;
 
@@ -7,7 +8,7 @@ const buildSerializer = createRequire(import.meta.resolve('fastify'))('fast-json
   schema: object,
 ) => Serialize;
 
-const serializers = new WeakMap<object, Serialize>();
+const serializerOf = memoizeByObject(buildSerializer);
 
 /**
  * What writes the responses of a schema, as Fastify's own does, but built for the first response: to build those of all endpoints took a
@@ -15,11 +16,5 @@ const serializers = new WeakMap<object, Serialize>();
  */
 export const lazySerializer =
   (schema: object): Serialize =>
-  (value) => {
-    let serialize = serializers.get(schema);
-    if (serialize === undefined) {
-      serialize = buildSerializer(schema);
-      serializers.set(schema, serialize);
-    }
-    return serialize(value);
-  };
+  (value) =>
+    serializerOf(schema)(value);

@@ -63,9 +63,10 @@ export class PortLifecycle {
     this.#starting.passTo(handler);
   }
 
-  /** From now on connections end with their response; the port stays open. */
-  drain(): void {
+  /** From now on connections end with their response; the port stays open. @returns since when, by `performance.now()` */
+  drain(): number {
     this.#drainingSince ??= performance.now();
+    return this.#drainingSince;
   }
 
   /**
@@ -73,9 +74,7 @@ export class PortLifecycle {
    * than the port where there was time for a drain: a second at most.
    */
   async close(graceMs: number): Promise<void> {
-    const drainingSince = this.#drainingSince ?? performance.now();
-    this.#drainingSince = drainingSince;
-    const drainedMs = performance.now() - drainingSince;
+    const drainedMs = performance.now() - this.drain();
     if (graceMs > 0) await untilQuiet();
     // Not the method of the HTTP server, which would end connections without a request in the same moment.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.server, () => resolve()));

@@ -4,6 +4,7 @@ import type { TLocalizedValidationError } from 'typebox/error';
 import { Locale } from 'typebox/system';
 import type { Localized } from '../../../contract/localized-messages/format-message.ts';
 import { type AppError, invalidRequest } from '../errors.ts';
+import { memoizeByObject } from '../memoize-by-object.ts';
 import { positionsOfWrittenFractions } from '../parse-request-json.ts';
 
 const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
@@ -18,24 +19,18 @@ export function toLocalizedMessage(error: TLocalizedValidationError): Localized 
 type Validator = (value: unknown) => { value: unknown } | { error: Error };
 type CompiledSchema = ReturnType<typeof Compile>;
 
-const validators = new WeakMap<object, Validator>();
-
 /**
  * A check for a schema, compiled once, when the first value arrives: a start would take longer else. No coercion: strings are strings,
  * and integers are written as integers, digits with an optional minus.
  */
-export function validatorFor(schema: TSchema): Validator {
-  const known = validators.get(schema);
-  if (known !== undefined) return known;
+export const validatorFor = memoizeByObject((schema: TSchema): Validator => {
   let compiled: CompiledSchema | undefined;
-  const validate: Validator = (value) => {
+  return (value) => {
     compiled ??= Compile(schema);
     const error = compiled.Check(value) ? integerError(compiled, value) : firstError(compiled, schema, value);
     return error === undefined ? { value } : { error };
   };
-  validators.set(schema, validate);
-  return validate;
-}
+});
 
 /**
  * The first thing that is wrong with a rejected value. TypeBox describes a value element by element, whatever the number of

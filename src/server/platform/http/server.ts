@@ -144,7 +144,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
       port.serve(serve);
       return port.listen(host, portNumber);
     },
-    drain: () => port.drain(),
+    drain: () => void port.drain(),
     async close(graceMs) {
       await port.close(graceMs);
       await fastify.close();
