@@ -8,15 +8,14 @@ import { type Foundation, type FoundationOverrides, openFoundation } from './fou
 import type { Mail } from './mail/make.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
 import type { Notifications } from './notifications/make.ts';
+import { openHttpServer } from './open-http-server.ts';
 import { partitionJob } from './partition-job.ts';
-import { createClientIpResolver } from './platform/client-ip.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/tables.ts';
 import { startMetricsServer } from './platform/http/health-routes.ts';
 import type { PortLifecycle } from './platform/http/port-lifecycle.ts';
-import { createHttpServer, type HttpServer } from './platform/http/server.ts';
-import { createIpCheck } from './platform/ip-ranges.ts';
+import type { HttpServer } from './platform/http/server.ts';
 import type { Log } from './platform/log.ts';
 import { retentionJob } from './platform/retention.ts';
 import { ScheduledJobs } from './platform/scheduled-jobs.ts';
@@ -77,7 +76,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   // From here on the settings include those that an administrator stored.
   const foundation: Foundation = { ...opened, config: site.config };
   const modules = await makeModules(foundation, overrides);
-  const http = await openHttp(foundation, modules, overrides.port);
+  const http = await openHttpServer(foundation, modules, overrides.port);
   const { video, chat } = await registerRoutes(http, foundation, modules, site, overrides.onFaultPoint);
   const {
     accounts,
@@ -188,26 +187,6 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await foundation.close(Math.min(graceMs, OUTBOUND_GRACE_MS));
     },
   };
-}
-
-function openHttp(
-  { config, log, metrics, tracing }: Foundation,
-  { accounts }: Modules,
-  port: PortLifecycle | undefined,
-): Promise<HttpServer> {
-  return createHttpServer({
-    port,
-    log,
-    authenticator: accounts.authenticator,
-    defaultLocale: config.defaultLocale,
-    baseUrl: config.baseUrl,
-    corsOrigins: config.corsOrigins,
-    maxConnectionsPerIp: config.connectionsPerAddress,
-    clientIpOf: createClientIpResolver(config.trustProxy),
-    isTrustedProxy: createIpCheck(config.trustProxy),
-    tracing,
-    onResponse: metrics.recordRequest,
-  });
 }
 
 /** Models and, with the sandbox, channels created at the first start. */
