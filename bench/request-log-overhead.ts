@@ -2,16 +2,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toCallDetail, toStoredTerms } from '../src/server/chat/call-detail.ts';
 import { CHAT_DIALECT } from '../src/server/chat/openai-dialects.ts';
+import { toCallDetail, toStoredTerms } from '../src/server/chat/request-log-call-detail.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { CloseListener } from '../src/server/quota/ledger.ts';
-import { LedgerService } from '../src/server/quota/service.ts';
-import { LedgerStore } from '../src/server/quota/store.ts';
+import { LedgerService } from '../src/server/quota/ledger-service.ts';
+import { LedgerStore } from '../src/server/quota/ledger-store.ts';
 import { toRequestRow } from '../src/server/request-log/request-row.ts';
-import { RequestStore } from '../src/server/request-log/store.ts';
+import { RequestStore } from '../src/server/request-log/request-store.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { median } from './support/quantile.ts';
 

@@ -1,4 +1,4 @@
-/** Where the service is; set by test/clients.test.ts. */
+/** Where the service is; set by test/third-party-clients.test.ts. */
 export const ORIGIN = String(process.env.SERVICE_URL);
 export const BASE_URL = `${ORIGIN}/v1`;
 export const API_KEY = String(process.env.SERVICE_KEY);

@@ -71,7 +71,7 @@ test('the scanner finds every shape of function', () => {
 
 test('the scanner reads every shape of import', () => {
   const { imports } = toSourceFile(
-    'src/server/quota/service.ts',
+    'src/server/quota/ledger-service.ts',
     [
       "import a from './a.ts';",
       "import type { B } from '../video/b.ts';",
@@ -148,7 +148,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     },
   },
   'below routes nobody knows HTTP': {
-    bad: { 'src/server/quota/service.ts': "import type { FastifyInstance } from 'fastify';" },
+    bad: { 'src/server/quota/ledger-service.ts': "import type { FastifyInstance } from 'fastify';" },
     good: { 'src/server/quota/admin-routes.ts': "import type { FastifyInstance } from 'fastify';" },
   },
   'sdk imports the contract only': {
@@ -206,9 +206,12 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     good: { 'src/server/sandbox-loader.ts': "if (config.sandbox) await import('../sandbox/start.ts');" },
   },
   'only store.ts writes SQL': {
-    bad: { 'src/server/quota/service.ts': "db.selectFrom('x');", 'src/server/quota/amount-rules.ts': 'sql`select 1`;' },
+    bad: {
+      'src/server/quota/ledger-service.ts': "db.selectFrom('x');",
+      'src/server/quota/amount-rules.ts': 'sql`select 1`;',
+    },
     good: {
-      'src/server/quota/store.ts': "db.selectFrom('x');",
+      'src/server/quota/ledger-store.ts': "db.selectFrom('x');",
       'src/server/video/task-store.ts': 'sql<number>`select 1`;',
     },
   },
@@ -222,7 +225,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'only platform/db asks which engine it is': {
     bad: {
-      'src/server/quota/store.ts': "const rows = dialect === 'sqlite' ? a : b;",
+      'src/server/quota/ledger-store.ts': "const rows = dialect === 'sqlite' ? a : b;",
       'src/server/chat/service.ts': "this.#isShared = database.dialect !== 'postgres';",
     },
     good: {

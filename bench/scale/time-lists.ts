@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../src/contract/time.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { TaskStore } from '../../src/server/video/store.ts';
+import { TaskStore } from '../../src/server/video/task-store.ts';
 import { ROOT_LOGIN } from '../../test/admin-client.ts';
 import { reportFigure } from '../support/report-figure.ts';
 

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../contract/time.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import { migrations } from './migrations.ts';
-import { partitionsOf } from './partition-job.ts';
+import { partitionsOf } from './partitioned-tables.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';

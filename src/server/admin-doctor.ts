@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ChannelStore } from './channels/store.ts';
+import { ChannelStore } from './channels/channel-store.ts';
 import { SmtpSender } from './mail/smtp-sender.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';

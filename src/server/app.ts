@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit/audit-store.ts';
+import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeding.ts';
 import type { Events } from './events/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
@@ -9,7 +10,6 @@ import type { Mail } from './mail/make.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
 import type { Notifications } from './notifications/make.ts';
 import { openHttpServer } from './open-http-server.ts';
-import { partitionJob } from './partition-job.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/tables.ts';
@@ -107,7 +107,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       events.removeExpired(),
       webhooks.removeExpired(),
       modules.retirementNotices.send(),
-      modules.budgets.tellReached(),
+      modules.budgetNotices.send(),
       artifacts.removeEnded(),
       chat.recover().then(() => quota.refundAbandoned({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
     ]);
@@ -119,7 +119,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     log,
     jobs: [
       quota.audit.job,
-      partitionJob(foundation),
+      addComingPartitionsJob(foundation),
       retentionJob(makeRetentionRules(foundation), foundation.clock, log, database),
       ...artifacts.jobs,
       ...video.jobs,

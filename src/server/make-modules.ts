@@ -156,7 +156,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
       log,
       instance: { name: config.instanceName, version: VERSION },
     }),
-    budgets: makeBudgets({ database, clock, notifier, amountUnit }),
+    ...makeBudgets({ database, clock, notifier, amountUnit }),
     plans,
     deviceAccess,
     accounts,

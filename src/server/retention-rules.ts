@@ -5,7 +5,7 @@ import type { Foundation } from './foundation.ts';
 import { NotificationMailStore } from './notifications/notification-mail-store.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/retention.ts';
-import { RequestStore } from './request-log/store.ts';
+import { RequestStore } from './request-log/request-store.ts';
 import { ReconciliationStore } from './video/billing-reconciliation/reconciliation-store.ts';
 import { TaskDetailRemovalStore } from './video/task-detail-removal-store.ts';
 

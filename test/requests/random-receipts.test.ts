@@ -5,11 +5,11 @@ import { type CallFacts, priceCall } from '../../src/contract/call-pricing.ts';
 import type { Price } from '../../src/contract/pricing.ts';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
-import { LedgerService } from '../../src/server/quota/service.ts';
-import { LedgerStore } from '../../src/server/quota/store.ts';
+import { LedgerService } from '../../src/server/quota/ledger-service.ts';
+import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { ReceiptService } from '../../src/server/request-log/receipt-service.ts';
 import { toRequestRow } from '../../src/server/request-log/request-row.ts';
-import { RequestStore } from '../../src/server/request-log/store.ts';
+import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 /** A million with RECEIPT_DATABASE_CASES=1000000, which `npm run hammer` can be given; the suite takes some hundreds. */

@@ -8,11 +8,11 @@ import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
-import { RequestStore } from '../../src/server/request-log/store.ts';
+import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskAdminStore } from '../../src/server/video/admin-store.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
-import { MAX_SEARCHED_TASKS, TaskStore } from '../../src/server/video/store.ts';
+import { MAX_SEARCHED_TASKS, TaskStore } from '../../src/server/video/task-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { planQueries } from './query-plans.ts';
 

@@ -11,8 +11,8 @@ import { UpstreamCalls } from '../../src/server/upstreams/upstream-calls.ts';
 import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';
-import { TaskStore } from '../../src/server/video/store.ts';
 import { TaskCompletion } from '../../src/server/video/task-completion.ts';
+import { TaskStore } from '../../src/server/video/task-store.ts';
 
 const CHANNEL = { id: 1, baseUrl: 'http://vendor.test', credentials: {}, options: {}, private: false } as Channel;
 

@@ -1,5 +1,5 @@
 import { asFieldList, asFields, type Fields } from '../chat/tool-calls.ts';
-import { signThinking } from './protocol.ts';
+import { signThinking } from './thinking-signature.ts';
 
 const BLOCKS: Readonly<Record<string, ReadonlySet<unknown>>> = {
   user: new Set(['text', 'image', 'document', 'tool_result', 'search_result']),

@@ -1,6 +1,7 @@
 import { defineSimulator, jsonResponse } from '../define-simulator.ts';
+import { API_KEY, MODELS } from './api-key-and-models.ts';
+import { problem } from './error-responses.ts';
 import { countTokens, createMessage } from './messages.ts';
-import { API_KEY, MODELS, problem } from './protocol.ts';
 
 /** Rows of models to insert for it: quota per million tokens. */
 export const ANTHROPIC_SANDBOX_MODELS = [

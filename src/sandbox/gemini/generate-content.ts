@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countWords } from '../chat/count-words.ts';
 import { exampleForSchema } from '../chat/example-for-json-schema.ts';
 import {
   type Directives,
@@ -10,8 +11,10 @@ import {
 } from '../chat/prompt-directives.ts';
 import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
-import { API_KEY, countWords, MODELS, problem, SIGNATURE } from './protocol.ts';
+import { API_KEY, MODELS } from './api-key-and-models.ts';
+import { problem } from './error-responses.ts';
 import { findFault } from './request-checks.ts';
+import { SIGNATURE } from './thought-signatures.ts';
 
 const THOUGHT = 'Let me think about the light.';
 

@@ -1,5 +1,5 @@
 import { asFieldList, asFields, type Fields } from '../chat/tool-calls.ts';
-import { NO_SIGNATURE, SIGNATURE } from './protocol.ts';
+import { NO_SIGNATURE, SIGNATURE } from './thought-signatures.ts';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 const MEMBERS = words(

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/prompt-directives.ts';
+import type { Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
+import { isModel } from './api-key-and-models.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
-import { problem } from './problems.ts';
-import { CREATED, eventStream, isModel, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
+import { problem, toErrorEvent } from './error-responses.ts';
 import { findChatFault } from './request-checks.ts';
+import { CREATED, eventStream, promptTokens } from './response-parts.ts';
 
 /** `POST /v1/chat/completions`. */
 export function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
@@ -33,7 +35,7 @@ export function createChatCompletion(request: SimulatorRequest): SimulatorRespon
     return waitMs === undefined ? response : sleep(waitMs).then(() => response);
   }
 
-  const includesUsage = (body.stream_options as RequestBody | undefined)?.include_usage === true;
+  const includesUsage = (body.stream_options as Fields | undefined)?.include_usage === true;
   const event = (value: object): string =>
     `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', ...value })}\n\n`;
   const delta = (piece: object, reason: string | null = null): string =>
@@ -62,7 +64,7 @@ export function createChatCompletion(request: SimulatorRequest): SimulatorRespon
 }
 
 /** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
-function usageOf(body: RequestBody, completion: number, directive: number | undefined): object | undefined {
+function usageOf(body: Fields, completion: number, directive: number | undefined): object | undefined {
   if (directive === 0) return undefined;
   const prompt = promptTokens(body);
   const factor = directive === -1 ? -1 : directive === 2 ? 1e300 : 1;

@@ -1,6 +1,6 @@
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
-import { problem } from './problems.ts';
-import { promptTokens } from './protocol.ts';
+import { problem } from './error-responses.ts';
+import { promptTokens } from './response-parts.ts';
 
 const VECTOR = [0.5, -0.5, 0.25, 0.125];
 

@@ -5,7 +5,7 @@ import {
   type SimulatorResponse,
 } from '../define-simulator.ts';
 import { loadMedia } from '../media.ts';
-import { CREATED } from './protocol.ts';
+import { CREATED } from './response-parts.ts';
 
 /** `POST /v1/images/generations`: a URL by default, Base64 where `response_format` asks for it. */
 export function createImages(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {

@@ -6,14 +6,13 @@ import {
   streamText,
   wantedFunction,
 } from '../chat/prompt-directives.ts';
-import type { FunctionCall } from '../chat/tool-calls.ts';
+import type { Fields, FunctionCall } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
-import { problem } from './problems.ts';
-import { CREATED, eventStream, promptTokens, type RequestBody, toErrorEvent } from './protocol.ts';
+import { problem, toErrorEvent } from './error-responses.ts';
 import { findResponseFault } from './request-checks.ts';
+import { CREATED, eventStream, promptTokens } from './response-parts.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
 /** Writes one event; `sequence_number` counts up over the stream. */
 type WriteEvent = (type: string, fields: Fields) => string;
 
@@ -98,7 +97,7 @@ async function* streamMessage(
 }
 
 /** The fields of a response that do not change while it is made; typed clients read all of them. */
-const baseOf = (body: RequestBody): Fields => ({
+const baseOf = (body: Fields): Fields => ({
   id: newId('resp'),
   object: 'response',
   created_at: CREATED,
@@ -119,7 +118,7 @@ const baseOf = (body: RequestBody): Fields => ({
   truncation: 'disabled',
 });
 
-function usageOf(body: RequestBody, output: number): Fields {
+function usageOf(body: Fields, output: number): Fields {
   const input = promptTokens(body);
   return {
     input_tokens: input,

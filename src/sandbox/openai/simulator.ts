@@ -1,9 +1,9 @@
 import { defineSimulator, jsonResponse } from '../define-simulator.ts';
+import { API_KEY, MODELS } from './api-key-and-models.ts';
 import { createChatCompletion } from './chat-completions.ts';
 import { createEmbedding } from './embeddings.ts';
+import { problem } from './error-responses.ts';
 import { createImages } from './images.ts';
-import { problem } from './problems.ts';
-import { API_KEY, MODELS } from './protocol.ts';
 import { createResponse } from './responses.ts';
 
 /** Rows of models to insert for it: quota per million tokens, or for an image. */

@@ -1,6 +1,15 @@
-import { BudgetService, type BudgetServiceDependencies } from './service.ts';
-import { BudgetStore } from './store.ts';
+import { BudgetService } from './budget-service.ts';
+import { BudgetStore } from './budget-store.ts';
+import { ReachedBudgetNotices, type ReachedBudgetNoticesDependencies } from './reached-budget-notices.ts';
 
-/** Assembles the monthly budgets. */
-export const makeBudgets = (dependencies: Omit<BudgetServiceDependencies, 'store'>): BudgetService =>
-  new BudgetService({ ...dependencies, store: new BudgetStore(dependencies.database) });
+/** Assembles the monthly budgets and their notices. */
+export function makeBudgets(dependencies: Omit<ReachedBudgetNoticesDependencies, 'store'>): {
+  readonly budgets: BudgetService;
+  readonly budgetNotices: ReachedBudgetNotices;
+} {
+  const store = new BudgetStore(dependencies.database);
+  return {
+    budgets: new BudgetService({ ...dependencies, store }),
+    budgetNotices: new ReachedBudgetNotices({ ...dependencies, store }),
+  };
+}

@@ -9,8 +9,8 @@ import type { Catalog } from './catalog.ts';
 import type { ChannelAdminService, UnfinishedCount, UnfinishedTasks } from './channel-admin-service.ts';
 import type { CredentialHealth } from './channel-health.ts';
 import { type ProbeDependencies, probeChannel } from './channel-probe.ts';
+import type { ChannelService } from './channel-service.ts';
 import type { ChannelView, CredentialView } from './channel-view.ts';
-import type { ChannelService } from './service.ts';
 
 export interface ChannelAdminRouteDependencies extends Omit<ProbeDependencies, 'channels'> {
   readonly channels: ChannelService;

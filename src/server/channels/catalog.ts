@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { Channel, ResolvedModel } from './channel-directory.ts';
+import type { ChannelRow, ModelRow } from './channel-store.ts';
 import type { ChannelConnection } from './credential-encryption.ts';
 import { type CredentialList, labelOf } from './credential-list.ts';
-import type { ChannelRow, ModelRow } from './store.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */
 export interface CatalogChannel {

@@ -13,6 +13,7 @@ import type { Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
+import type { ChannelRow, ChannelStore } from './channel-store.ts';
 import { type ChannelView, toChannelView } from './channel-view.ts';
 import {
   type ChannelConnection,
@@ -31,7 +32,6 @@ import {
 } from './credential-list.ts';
 import { credentialCheck, replacesValues, toAuditList } from './credential-rules.ts';
 import { changeConnection } from './extra-headers-and-proxy.ts';
-import type { ChannelRow, ChannelStore } from './store.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;

@@ -5,8 +5,8 @@ import type { AdapterContext } from '../upstreams/upstream-calls.ts';
 import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './channel-directory.ts';
+import type { ChannelService } from './channel-service.ts';
 import type { EndingModel } from './model-retirement.ts';
-import type { ChannelService } from './service.ts';
 
 export interface ProbeDependencies {
   readonly channels: Pick<ChannelService, 'byId' | 'report' | 'endingModels'>;

@@ -1,9 +1,9 @@
 import { toSettings } from './catalog.ts';
 import type { Channel } from './channel-directory.ts';
+import type { ChannelRow } from './channel-store.ts';
 import type { ChannelConnection } from './credential-encryption.ts';
 import { type ChannelCredential, type CredentialList, hintOf } from './credential-list.ts';
 import { shownProxy } from './extra-headers-and-proxy.ts';
-import type { ChannelRow } from './store.ts';
 
 /** A channel as administrators see it: the names of its keys, never their values. */
 export interface ChannelView extends Omit<Channel, 'credentials' | 'credentialId' | 'private' | 'extraHeaders'> {

@@ -8,12 +8,12 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelFailureNotices } from './channel-failure-notices.ts';
+import { ChannelService } from './channel-service.ts';
+import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import type { ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices, type RetirementNoticesDependencies } from './model-retirement-notices.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { ChannelService } from './service.ts';
-import { ChannelStore } from './store.ts';
 
 export interface ChannelsDependencies {
   readonly database: Database<Tables>;

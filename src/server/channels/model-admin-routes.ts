@@ -6,9 +6,9 @@ import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './catalog.ts';
+import type { ChannelService } from './channel-service.ts';
+import type { ModelRow } from './channel-store.ts';
 import type { ModelAdminService } from './model-admin-service.ts';
-import type { ChannelService } from './service.ts';
-import type { ModelRow } from './store.ts';
 
 /** Models and prices, for administrators. */
 export function addModelAdminRoutes(

@@ -9,9 +9,9 @@ import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Trx } from '../tables.ts';
 import type { ChannelVendor } from './channel-directory.ts';
+import type { ChannelStore, ModelRow } from './channel-store.ts';
 import { assertMediaSchema } from './media-schema-rules.ts';
 import { parsePrice } from './price-parser.ts';
-import type { ChannelStore, ModelRow } from './store.ts';
 
 type NewModel = Static<(typeof adminCreateModel)['body']>;
 type ModelChange = Static<(typeof adminUpdateModel)['body']>;

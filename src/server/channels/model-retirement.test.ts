@@ -7,13 +7,13 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
+import { ChannelService } from './channel-service.ts';
+import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices } from './model-retirement-notices.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, seedModels } from './seeding.ts';
-import { ChannelService } from './service.ts';
-import { ChannelStore } from './store.ts';
 
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };

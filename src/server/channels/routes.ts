@@ -10,10 +10,10 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import { addChannelAdminRoutes } from './admin-routes.ts';
 import { ChannelAdminService, type UnfinishedTasks } from './channel-admin-service.ts';
 import type { ProbeDependencies } from './channel-probe.ts';
+import type { ChannelService } from './channel-service.ts';
+import type { ChannelStore } from './channel-store.ts';
 import { addModelAdminRoutes } from './model-admin-routes.ts';
 import { ModelAdminService } from './model-admin-service.ts';
-import type { ChannelService } from './service.ts';
-import type { ChannelStore } from './store.ts';
 import { addVendorRoutes, toCapability } from './vendor-routes.ts';
 
 export interface ChannelRouteDependencies {

@@ -3,9 +3,9 @@ import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
+import type { ChannelStore } from './channel-store.ts';
 import { encryptCredentials } from './credential-encryption.ts';
 import { toCredentialList } from './credential-list.ts';
-import type { ChannelStore } from './store.ts';
 
 export interface SeedModel {
   readonly id: string;

@@ -3,12 +3,12 @@ import { type ChatPrice, hasAudioRate, maxTokenQuota, type TokenFacts } from '..
 import { type AppError, isAppError } from '../platform/errors.ts';
 import type { Admission } from '../platform/limits/api-key-limiter.ts';
 import type { Payer } from '../quota/ledger.ts';
-import { extractPrompt } from './body-inspection.ts';
-import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
+import { extractPrompt } from './extract-prompt.ts';
 import type { Usage } from './parse-usage.ts';
 import { isPerImagePrice, type PerImagePrice, perImageQuota, quotaWithPlanFactor } from './per-image-price.ts';
+import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './request-log-call-detail.ts';
 import type { CallMeta } from './settlement-journal.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
 

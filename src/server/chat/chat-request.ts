@@ -3,7 +3,7 @@ import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import { type BodyContents, inspectBody } from './body-inspection.ts';
+import { checkUrlsAndCountMedia, type MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';
 import { findProperties, insertProperty, removeProperty, setProperty } from './edit-json-bytes.ts';
 import { findGovernedOptions, type GovernedOption } from './option-rules.ts';
@@ -62,7 +62,7 @@ export function parseChatRequest(
   if ('error' in checked) throw checked.error;
   const body = value as UntrustedObject;
   assertUnambiguousMembers(bytes, body, decisiveMembers(dialect), rootMembers);
-  const contents = inspectBody(body);
+  const contents = checkUrlsAndCountMedia(body);
   const governedOptions = findGovernedOptions(dialect, body, contents);
   const requestedLimit = findRequestedLimit(dialect, body);
   const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
@@ -132,7 +132,7 @@ const hasByteOrderMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[
 
 function boundPromptTokens(
   size: number,
-  { mediaLength, imageCount, itemReferences }: BodyContents,
+  { mediaLength, imageCount, itemReferences }: MediaAndReferenceCounts,
   options: readonly GovernedOption[],
 ): number {
   const stored = options.some(({ name }) => name === 'previous_response_id' || name === 'conversation') ? 1 : 0;

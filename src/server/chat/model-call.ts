@@ -14,7 +14,6 @@ import type { Span, Tracing } from '../platform/tracing/tracing.ts';
 import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
-import type { CallEnd } from './call-detail.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
@@ -24,6 +23,7 @@ import { modelCallSpan, usageAttributes } from './model-call-span.ts';
 import type { OutputSpeeds } from './output-speeds.ts';
 import { parseNonStreamedResponse } from './parse-non-streamed-response.ts';
 import type { Usage } from './parse-usage.ts';
+import type { CallEnd } from './request-log-call-detail.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
   maskChannelKeyInBytes,

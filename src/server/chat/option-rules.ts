@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { Channel } from '../channels/channel-directory.ts';
 import { type AppError, invalidRequest } from '../platform/errors.ts';
-import type { BodyContents } from './body-inspection.ts';
+import type { MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';
 
 /**
@@ -172,7 +172,7 @@ const asksForNothing = (value: unknown): boolean =>
 export function findGovernedOptions(
   dialect: Dialect,
   body: UntrustedObject,
-  contents: BodyContents,
+  contents: MediaAndReferenceCounts,
 ): readonly GovernedOption[] {
   let found: GovernedOption[] | undefined;
   for (const key of Object.keys(body)) {

@@ -13,7 +13,6 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
 import { cacheAffinity } from './cache-affinity.ts';
 import { CallCharge, USUAL_BYTES_PER_TOKEN } from './call-charge.ts';
-import { toCallDetail } from './call-detail.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
@@ -23,6 +22,7 @@ import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-diale
 import { reservedOutputTokens } from './output-limit.ts';
 import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
+import { toCallDetail } from './request-log-call-detail.ts';
 import { prepareExchange, upstreamDialect } from './upstream-exchange.ts';
 
 export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished'> {

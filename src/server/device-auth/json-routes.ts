@@ -11,11 +11,11 @@ import { toLoginClientFacts } from '../platform/http/login-client-facts.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { DeviceService } from './device-service.ts';
 import type { OnPendingPoll } from './device-token-service.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
 import { PollRateTracker } from './poll-rate.ts';
+import type { SignedInDevicesService } from './signed-in-devices-service.ts';
 import { toVerificationLinks } from './verification-links.ts';
 
 const FLOOD_RETRY_MS = 10_000;
@@ -150,7 +150,7 @@ function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependen
   });
 }
 
-function addDeviceRoutes(routes: RouteRegistry, devices: DeviceService): void {
+function addDeviceRoutes(routes: RouteRegistry, devices: SignedInDevicesService): void {
   routes.add(endpoints.listDevices, async ({ caller, query }) => {
     const { rows, total } = await devices.list(caller.userId, toPage(query));
     return list(
@@ -170,7 +170,7 @@ function addDeviceRoutes(routes: RouteRegistry, devices: DeviceService): void {
   });
 }
 
-type DeviceListItem = Awaited<ReturnType<DeviceService['list']>>['rows'][number];
+type DeviceListItem = Awaited<ReturnType<SignedInDevicesService['list']>>['rows'][number];
 
 const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
   id: row.id,

@@ -17,10 +17,10 @@ import { ClientStore } from './client-store.ts';
 import { DeviceCodeService } from './device-code-service.ts';
 import { DeviceCodeStore } from './device-code-store.ts';
 import { DeviceRevocation, type OnDevicesRevoked } from './device-revocation.ts';
-import { DeviceService } from './device-service.ts';
 import { DeviceTokenService } from './device-token-service.ts';
 import { LOGIN_PURPOSE } from './login-for-device-code.ts';
 import { type DeviceRateLimitConfig, DeviceRateLimits } from './rate-limits.ts';
+import { SignedInDevicesService } from './signed-in-devices-service.ts';
 
 const DELETE_BATCH = 1_000;
 /** How long a refresh_token that can no longer be used gets the error "expired" instead of "invalid". */
@@ -65,7 +65,7 @@ export interface DeviceAuth {
   readonly clients: ClientService;
   readonly codes: DeviceCodeService;
   readonly codeStore: DeviceCodeStore;
-  readonly devices: DeviceService;
+  readonly devices: SignedInDevicesService;
   readonly deviceTokens: DeviceTokenService;
   readonly rateLimits: DeviceRateLimits;
   readonly revocation: DeviceRevocation;
@@ -121,7 +121,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     clients,
     codes,
     codeStore,
-    devices: new DeviceService({ ...shared, codes: codeStore }),
+    devices: new SignedInDevicesService({ ...shared, codes: codeStore }),
     deviceTokens: new DeviceTokenService({
       ...shared,
       codes: codeStore,

@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { Ledger } from './ledger.ts';
-import type { LedgerStore } from './store.ts';
+import type { LedgerStore } from './ledger-store.ts';
 
 export interface AbandonedReservationDependencies {
   readonly database: Database<Tables>;

@@ -13,11 +13,11 @@ import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
 import { LedgerCompaction } from './ledger-compaction.ts';
 import { LedgerCompactionStore } from './ledger-compaction-store.ts';
 import { LedgerReportStore } from './ledger-report-store.ts';
+import { LedgerService } from './ledger-service.ts';
+import { LedgerStore } from './ledger-store.ts';
 import { notifyLowBalance } from './low-balance-notice.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
-import { LedgerService } from './service.ts';
-import { LedgerStore } from './store.ts';
 
 export interface QuotaDependencies {
   readonly database: Database<Tables>;

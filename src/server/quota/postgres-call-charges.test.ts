@@ -7,13 +7,13 @@ import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import { RequestLog } from '../request-log/request-log.ts';
 import { toRequestRow } from '../request-log/request-row.ts';
-import { RequestStore } from '../request-log/store.ts';
+import { RequestStore } from '../request-log/request-store.ts';
 import type { Tables } from '../tables.ts';
 import type { CallDetail, CallWork, ClosedCall } from './ledger.ts';
+import { LedgerService } from './ledger-service.ts';
+import { LedgerStore } from './ledger-store.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
-import { LedgerService } from './service.ts';
-import { LedgerStore } from './store.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const clock = { now: () => NOW };

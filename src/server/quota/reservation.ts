@@ -1,9 +1,9 @@
 import { groupBy, sumOf } from './grouped-sums.ts';
 import type { Reservation, Trx } from './ledger.ts';
+import type { ReservationRow } from './ledger-store.ts';
 import { notEnoughError } from './not-enough-error.ts';
 import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount } from './settlement-split.ts';
-import type { ReservationRow } from './store.ts';
 
 type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
 

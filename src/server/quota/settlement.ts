@@ -10,9 +10,9 @@ import type {
   TokenUsage,
   Trx,
 } from './ledger.ts';
+import type { NewLedgerEntry, ReservationRow } from './ledger-store.ts';
 import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount, type SettlementSplit, splitSettlement } from './settlement-split.ts';
-import type { NewLedgerEntry, ReservationRow } from './store.ts';
 import { dayOf } from './utc-days.ts';
 
 interface SettlerDependencies extends ReserveAndSettleDependencies {

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import type { ListedRequest, RequestFilter, RequestStore } from './store.ts';
+import type { ListedRequest, RequestFilter, RequestStore } from './request-store.ts';
 
 const PAGE_SIZE = 500;
 const MAX_ROWS = 50_000;

@@ -1,5 +1,5 @@
 import type { Log } from '../platform/log.ts';
-import type { ListedRequest, RequestFilter, RequestStore } from './store.ts';
+import type { ListedRequest, RequestFilter, RequestStore } from './request-store.ts';
 
 /** An open stream. */
 export interface LiveRequestView {

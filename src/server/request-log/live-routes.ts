@@ -9,7 +9,7 @@ import { answerHeadRequest, beginEventStream } from '../platform/http/server-sen
 import type { LiveRequestViews } from './live-request-views.ts';
 import type { Present } from './presenter.ts';
 import { ownFilter, toFilter } from './request-filter.ts';
-import type { ListedRequest, RequestFilter } from './store.ts';
+import type { ListedRequest, RequestFilter } from './request-store.ts';
 
 export interface LiveRouteDependencies {
   readonly liveViews: LiveRequestViews;

@@ -5,8 +5,8 @@ import type { Tables } from '../tables.ts';
 import { LiveRequestViews } from './live-request-views.ts';
 import { type ReceiptDependencies, ReceiptService } from './receipt-service.ts';
 import { RequestLog } from './request-log.ts';
+import { RequestStore } from './request-store.ts';
 import { StatisticsStore } from './statistics-store.ts';
-import { RequestStore } from './store.ts';
 
 export interface RequestsDependencies {
   readonly database: Database<Tables>;

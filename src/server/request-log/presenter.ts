@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import type { AdminRequestRow, RequestRow } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { RequestCursor } from './request-paging-store.ts';
+import type { ListedRequest } from './request-store.ts';
 import type { GroupFigures } from './statistics-store.ts';
-import type { ListedRequest } from './store.ts';
 
 /** Rows as they are shown. */
 export type Present<R> = (rows: readonly ListedRequest[]) => Promise<readonly R[]>;

@@ -6,7 +6,7 @@ import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
 import type { RequestKind } from '../../contract/request-kinds.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { LedgerEntry } from '../quota/ledger-report-store.ts';
-import type { RequestRow, RequestStore } from './store.ts';
+import type { RequestRow, RequestStore } from './request-store.ts';
 
 /** A video as its receipt needs it, whether or not it has ended. */
 export interface ReceiptTask {

@@ -1,6 +1,6 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
-import type { RequestFilter } from './store.ts';
+import type { RequestFilter } from './request-store.ts';
 
 /** Filters as they arrive. */
 export type FilterQuery = Pick<RequestFilter, 'model' | 'status' | 'kind'> & {

@@ -4,7 +4,7 @@ import type { Log } from '../platform/log.ts';
 import type { ClosedCall } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { toRequestRow } from './request-row.ts';
-import type { RequestStore } from './store.ts';
+import type { RequestStore } from './request-store.ts';
 
 export interface RequestLogDependencies {
   readonly database: Database<Tables>;

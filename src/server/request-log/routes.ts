@@ -10,8 +10,8 @@ import { addLiveRoutes } from './live-routes.ts';
 import type { Requests } from './make.ts';
 import { formatCursor, type Present, parseCursor, toAdminRequest, toRequest, toStatistics } from './presenter.ts';
 import { ownFilter, toFilter } from './request-filter.ts';
+import type { ListedRequest, RequestFilter } from './request-store.ts';
 import type { StatisticsColumn } from './statistics-store.ts';
-import type { ListedRequest, RequestFilter } from './store.ts';
 
 export interface RequestRouteDependencies {
   readonly requests: Pick<Requests, 'store' | 'statistics' | 'liveViews'>;

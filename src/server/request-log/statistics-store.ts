@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { keysOf, newestFirst } from './request-paging-store.ts';
-import { applyFilter, type RequestFilter } from './store.ts';
+import { applyFilter, type RequestFilter } from './request-store.ts';
 
 /** What figures can be grouped by: columns of `requests`. */
 export type StatisticsColumn = 'model' | 'token_id' | 'channel_id' | 'user_id';

@@ -8,7 +8,7 @@ import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskAdminStore } from './admin-store.ts';
 import { toVideoRow } from './owner-routes.ts';
-import type { Task } from './store.ts';
+import type { Task } from './task-store.ts';
 
 /** The ledger entries of one task, oldest first; implemented by quota. */
 export interface LedgerHistory {

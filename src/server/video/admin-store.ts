@@ -7,8 +7,8 @@ import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/ti
 import type { ReceiptTask } from '../request-log/receipt-service.ts';
 import type { Tables } from '../tables.ts';
 import { firstSeqOfImport } from './imported-ended-task-numbers.ts';
-import { hasStatus, type Task } from './store.ts';
 import { parseTerms } from './task-charge.ts';
+import { hasStatus, type Task } from './task-store.ts';
 
 /** A failed submit attempt. */
 export interface FailedAttempt {

@@ -10,7 +10,7 @@ import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
 import { rankOf } from './states.ts';
-import type { Task } from './store.ts';
+import type { Task } from './task-store.ts';
 
 /** `npm run hammer` tries more, from another seed. */
 const HISTORIES = Number(process.env.HISTORIES ?? '150');

@@ -15,7 +15,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';
 import { isImportedEndedTask } from './imported-ended-task-numbers.ts';
 import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
-import type { Task, TaskFilter, TaskStore } from './store.ts';
+import type { Task, TaskFilter, TaskStore } from './task-store.ts';
 
 export interface OwnerRouteDependencies {
   readonly store: TaskStore;

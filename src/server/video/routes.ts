@@ -9,7 +9,6 @@ import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
 import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { PriceQuoteService } from './price-quote-service.ts';
-import type { Task, TaskStore } from './store.ts';
 import {
   type GenerationRequest,
   type GenerationRequestBody,
@@ -17,6 +16,7 @@ import {
 } from './submit/generation-request.ts';
 import { submitForToken } from './submit/idempotent-submit.ts';
 import type { SubmitService } from './submit/submit-service.ts';
+import type { Task, TaskStore } from './task-store.ts';
 
 /** The default model of OpenAI's client. */
 const DEFAULT_MODEL = 'sora-2';

@@ -1,5 +1,5 @@
 import type { Artifact } from '../vendors/adapter.ts';
-import type { Task } from './store.ts';
+import type { Task } from './task-store.ts';
 
 /** Where the finished video of a task is; undefined before it has finished. */
 export const artifactOf = (task: Pick<Task, 'artifact'>): Artifact | undefined =>

@@ -3,7 +3,7 @@ import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.t
 import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { BilledFacts } from '../vendors/billed-facts.ts';
-import type { Task, TaskChange } from './store.ts';
+import type { Task, TaskChange } from './task-store.ts';
 
 /** What a task costs by, as it was when it was submitted. Prices that change later do not touch it. */
 export interface TaskTerms {

@@ -14,9 +14,9 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Failure } from './failure.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { progressOf } from './states.ts';
-import type { Task, TaskChange, TaskStore } from './store.ts';
 import { NO_TOKEN } from './tables.ts';
 import { type LoggedTask, toTaskCharge, toTaskDetail } from './task-charge.ts';
+import type { Task, TaskChange, TaskStore } from './task-store.ts';
 import { toVideoEvent } from './video-event.ts';
 import { videoSpan } from './video-span.ts';
 

@@ -2,7 +2,7 @@ import { isObject } from '../../contract/is-object.ts';
 import { OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import type { NewEvent } from '../events/event-log.ts';
-import type { Task, TaskChange } from './store.ts';
+import type { Task, TaskChange } from './task-store.ts';
 
 /** Longer metadata is left out: a payload stays below 20 KB, which Standard Webhooks recommends. */
 const MAX_METADATA_LENGTH = 4_096;

@@ -18,7 +18,7 @@ import {
   storeConversation,
   type Turn,
 } from './stored-conversations.ts';
-import { toStreamingRequest, useChat } from './use-chat.ts';
+import { toStreamingRequest, useStreamedAnswer } from './use-streamed-answer.ts';
 
 const newConversation = (settings = NO_SETTINGS): Conversation => ({
   id: String(Date.now()),
@@ -33,7 +33,7 @@ export function ChatPlayground() {
   const [kept, setKept] = useState(readConversations);
   const [current, setCurrent] = useState(() => newConversation(kept[0]?.settings));
   const [code, setCode] = useState(false);
-  const chat = useChat();
+  const chat = useStreamedAnswer();
   const { settings, turns } = current;
   const isReady = settings.model !== '' && areTools(settings.tools);
   const send = async (text: string, images: readonly string[]): Promise<void> => {

@@ -27,7 +27,7 @@ import {
   textAt,
   textsAt,
 } from './read-request-fields.ts';
-import { splitSystem } from './system-messages.ts';
+import { splitLeadingSystemMessages } from './split-leading-system-messages.ts';
 import { readSignature } from './thinking-signatures.ts';
 
 const MEMBERS = fieldTable(
@@ -58,7 +58,7 @@ export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedField
     readMessage(message, `messages.${index}`, notes),
   );
   return {
-    ...splitSystem(all),
+    ...splitLeadingSystemMessages(all),
     tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
     toolChoice: readChoice(body.tool_choice),
     parallelCalls:

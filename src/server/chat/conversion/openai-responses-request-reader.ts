@@ -4,7 +4,7 @@ import type { Conversation, OutputFormat, Reasoning } from './neutral-form.ts';
 import { readInput } from './openai-responses-input-reader.ts';
 import { readToolChoice, readTools } from './openai-responses-tools.ts';
 import { checkMembers, fieldTable, numberAt, objectAt, textAt } from './read-request-fields.ts';
-import { splitSystem } from './system-messages.ts';
+import { splitLeadingSystemMessages } from './split-leading-system-messages.ts';
 
 const MEMBERS = fieldTable(
   'model input instructions max_output_tokens stream temperature top_p top_logprobs tools tool_choice parallel_tool_calls ' +
@@ -26,7 +26,7 @@ export function readResponsesRequest(body: UntrustedObject, notes: DroppedFields
   const text = asObject(body.text) ?? {};
   checkMembers(text, TEXT_MEMBERS, notes, 'text.');
   const { instructions, parallel_tool_calls: parallel } = body;
-  const { system, messages } = splitSystem(readInput(body.input, notes));
+  const { system, messages } = splitLeadingSystemMessages(readInput(body.input, notes));
   const said = instructions === undefined || instructions === null ? '' : textAt(instructions, 'instructions');
   return {
     system: said === '' ? system : [{ type: 'text', text: said }, ...system],

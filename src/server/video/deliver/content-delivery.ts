@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import { verifyPartialContent } from '../../platform/media/verify-partial-content.ts';
 import { verifyVideoBody } from '../../platform/media/verify-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import type { VideoUpstreams } from '../video-upstreams.ts';
 import type { DownloadSlots } from './download-slots.ts';
 import type { UrlRefresher } from './url-refresher.ts';

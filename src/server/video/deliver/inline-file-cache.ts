@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Semaphore } from '../../platform/outbound/semaphore.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { ContentSource } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import type { VideoUpstream } from '../video-upstreams.ts';
 
 type InlineFile = Extract<ContentSource, { kind: 'bytes' }>;

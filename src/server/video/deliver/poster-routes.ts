@@ -3,7 +3,7 @@ import { putPoster } from '../../../contract/video-storage-and-posters.ts';
 import type { Artifacts } from '../../artifacts/make.ts';
 import { AppError, invalidRequest, notExistError } from '../../platform/errors.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import type { TaskStore } from '../store.ts';
+import type { TaskStore } from '../task-store.ts';
 
 export interface PosterRouteDependencies {
   readonly store: TaskStore;

@@ -9,7 +9,7 @@ import type { Caller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import { type AccelRedirect, toAccelHeaders } from './accel-redirect.ts';
 import type { Content, ContentDelivery } from './content-delivery.ts';
 import type { PlayLinks } from './play-links.ts';

@@ -5,7 +5,7 @@ import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { SingleFlight } from '../../platform/single-flight.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import { redactBase64 } from '../redact-base64.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
 
 export interface UrlRefresherDependencies {

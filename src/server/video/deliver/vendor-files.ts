@@ -11,8 +11,8 @@ import {
 } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { ContentSource } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
 import { artifactOf } from '../task-artifact.ts';
+import type { Task } from '../task-store.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
 import type { InlineFileCache } from './inline-file-cache.ts';
 import type { UrlRefresher } from './url-refresher.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '../../platform/log.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import type { VideoUpstreams } from '../video-upstreams.ts';
 
 export interface VendorVideoDeletionDependencies {

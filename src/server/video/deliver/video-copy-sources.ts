@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { VideoSources } from '../../artifacts/artifact-copier.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import { toSubject, toVideoData } from '../video-event.ts';
 import type { VendorFiles } from './vendor-files.ts';
 

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
 import type { ShareStore } from '../shares/share-store.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import type { VendorVideoDeletion } from './vendor-video-deletion.ts';
 
 export interface VideoDeletionDependencies {

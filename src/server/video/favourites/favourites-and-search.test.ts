@@ -6,7 +6,7 @@ import { type SandboxService, startSandboxService } from '../../../../test/servi
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { MAX_FAVOURITES } from '../../../contract/favourites.ts';
 import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
-import { MAX_SEARCHED_TASKS } from '../store.ts';
+import { MAX_SEARCHED_TASKS } from '../task-store.ts';
 
 interface Row {
   readonly task_id: string;

@@ -2,8 +2,8 @@ import * as endpoints from '../../../contract/favourites.ts';
 import { done, ok } from '../../../contract/schemas.ts';
 import { notExistError } from '../../platform/errors.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import type { Task, TaskStore } from '../store.ts';
-import type { FavouriteStore } from './store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
+import type { FavouriteStore } from './favourite-store.ts';
 
 export interface FavouriteRouteDependencies {
   readonly store: TaskStore;

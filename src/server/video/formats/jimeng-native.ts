@@ -1,8 +1,8 @@
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Json } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
 import { artifactOf } from '../task-artifact.ts';
+import type { Task } from '../task-store.ts';
 
 /** Jimeng's names of our states; a failure is reported by an error code. Source: volcengine.com/docs/85621. */
 const STATUS_WORDS: Readonly<Record<Exclude<TaskStatus, 'FAILURE'>, string>> = {

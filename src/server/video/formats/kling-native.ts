@@ -2,9 +2,9 @@ import { isObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { Json } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
 import type { SubmittedTask } from '../submit/submitted-task.ts';
 import { artifactOf } from '../task-artifact.ts';
+import type { Task } from '../task-store.ts';
 
 /** Kling's names of our states; it has none between submitted and processing. Source: its API reference, "Text to Video". */
 const TASK_STATUS_WORDS: Readonly<Record<TaskStatus, string>> = {

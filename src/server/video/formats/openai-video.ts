@@ -3,9 +3,9 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import { OPENAI_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
 import type { SubmittedTask } from '../submit/submitted-task.ts';
 import { artifactOf } from '../task-artifact.ts';
+import type { Task } from '../task-store.ts';
 import { isOpaque } from './unified-task.ts';
 
 type Fields = { [key: string]: Json };

@@ -1,7 +1,7 @@
 import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
-import type { Task } from '../store.ts';
 import type { SubmittedTask } from '../submit/submitted-task.ts';
+import type { Task } from '../task-store.ts';
 import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video.ts';
 import { toUnifiedTask } from './unified-task.ts';
 

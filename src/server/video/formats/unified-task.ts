@@ -3,8 +3,8 @@ import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import type { UnifiedTask } from '../../../contract/video.ts';
 import type { VendorAdapter } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
 import { artifactOf } from '../task-artifact.ts';
+import type { Task } from '../task-store.ts';
 
 /** The unified task; it always has every key. `contentUrl` is this service's own URL of the file. */
 export function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {

@@ -5,8 +5,8 @@ import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { isAppError } from '../../platform/errors.ts';
-import { TaskStore } from '../store.ts';
 import type { InTransaction, SubmittedTask } from '../submit/submitted-task.ts';
+import { TaskStore } from '../task-store.ts';
 import { Idempotency } from './idempotency.ts';
 
 const CLAIM = { scope: 1, key: 'key', requestHash: 'hash of a cat' };

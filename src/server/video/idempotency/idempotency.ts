@@ -3,8 +3,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
-import type { TaskStore } from '../store.ts';
 import { type InTransaction, type SubmittedTask, toSubmittedTask } from '../submit/submitted-task.ts';
+import type { TaskStore } from '../task-store.ts';
 import type { IdempotencyClaim } from './idempotency-key.ts';
 import { IdempotencyStore } from './idempotency-store.ts';
 

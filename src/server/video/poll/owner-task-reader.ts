@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { UrlRefresher } from '../deliver/url-refresher.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import type { VideoUpstreams } from '../video-upstreams.ts';
 import type { TaskPoller } from './task-poller.ts';
 

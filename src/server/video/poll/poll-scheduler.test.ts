@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../platform/clock.ts';
 import { openLog } from '../../platform/log.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import { PollBackoffs } from './poll-backoffs.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import type { PollResult } from './task-poller.ts';

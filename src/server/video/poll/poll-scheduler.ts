@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { accountKey } from '../../upstreams/channel-account.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import { type Claim, type NextPoll, NextPollBatch } from './next-poll-batch.ts';
 import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
 import type { PollStore } from './poll-store.ts';

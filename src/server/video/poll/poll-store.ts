@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import type { PollSpread } from './spread-polls.ts';
 
 /** Rows of one statement: some milliseconds on SQLite, during which nothing else is written. */

@@ -13,8 +13,8 @@ import type { QueryOutcome } from '../../vendors/adapter.ts';
 import { toFailure } from '../failure.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import { progressOf } from '../states.ts';
-import type { Task, TaskChange, TaskStore } from '../store.ts';
 import type { TaskCompletion } from '../task-completion.ts';
+import type { Task, TaskChange, TaskStore } from '../task-store.ts';
 import { videoSpan } from '../video-span.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
 

@@ -11,7 +11,7 @@ import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { ContentDelivery } from '../deliver/content-delivery.ts';
 import { sendContent, toFileRequest } from '../deliver/routes.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import { type ShareAccess, type SharedVideo, UNLOCKED_MS } from './share-access.ts';
 import { gonePage, lockedPage, playerPage, type SharePageContext } from './share-pages.ts';
 import { SHARE_TEXTS } from './share-texts.ts';

@@ -8,7 +8,7 @@ import type { Log } from '../../platform/log.ts';
 import { PermissionWatch } from '../../platform/permission-watch.ts';
 import { hashToken } from '../../platform/random-tokens.ts';
 import { createSigner, type Signer } from '../../platform/signer.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import type { ShareRow, ShareStore } from './share-store.ts';
 
 export interface ShareAccessDependencies {

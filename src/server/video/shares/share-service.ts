@@ -10,7 +10,7 @@ import type { Actor } from '../../platform/http/audit-actor.ts';
 import { hashToken, randomText } from '../../platform/random-tokens.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
-import type { Task, TaskStore } from '../store.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import { type ShareOfVideo, type ShareStore, shareTokenCell } from './share-store.ts';
 
 export interface ShareServiceDependencies {

@@ -15,9 +15,9 @@ import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/a
 import { type Failure, toFailure } from '../failure.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import { redactBase64 } from '../redact-base64.ts';
-import type { Task, TaskStore } from '../store.ts';
 import type { TaskCompletion } from '../task-completion.ts';
 import type { NewTask } from '../task-row.ts';
+import type { Task, TaskStore } from '../task-store.ts';
 import { videoSpan } from '../video-span.ts';
 import { type AttemptLog, describeOutcome } from './attempt-log.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';

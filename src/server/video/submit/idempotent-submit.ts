@@ -1,7 +1,7 @@
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import { toIdempotencyClaim } from '../idempotency/idempotency-key.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import type { SubmitService } from './submit-service.ts';
 import type { SubmittedTask } from './submitted-task.ts';

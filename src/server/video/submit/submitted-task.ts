@@ -1,6 +1,6 @@
 import type { Trx } from '../../tables.ts';
 import type { Json } from '../../vendors/adapter.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 
 /** A submitted task as returned to its caller; every format renders it in its own way. It can be stored as JSON. */
 export interface SubmittedTask {

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { usableModelsQuery } from '../../../data/model-queries.ts';
-import { CLIENTS, type Client, type ClientId } from './clients.ts';
+import { CLIENTS, type Client, type ClientId } from './client-setup-instructions.ts';
 import type { SampleValues } from './code-sample-values.ts';
 import { WaitForFirstCall } from './wait-for-first-call.tsx';
 

@@ -27,7 +27,7 @@ async function throwRefusal(response: Response): Promise<void> {
 }
 
 /** Streams answers; one at a time. */
-export function useChat() {
+export function useStreamedAnswer() {
   const { t } = useTranslation();
   const [partial, setPartial] = useState<Turn>();
   const controller = useRef<AbortController>(undefined);

@@ -8,11 +8,11 @@ import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { calledAccountIds } from '../upstreams/called-account-ids.ts';
 import type { ChannelVendor } from './channel-directory.ts';
+import { ChannelService } from './channel-service.ts';
+import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeding.ts';
-import { ChannelService } from './service.ts';
-import { ChannelStore } from './store.ts';
 
 const PRICE = { per_call: 0, per_second: 10 };
 const key = randomBytes(32);

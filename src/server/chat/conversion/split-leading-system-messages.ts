@@ -1,7 +1,7 @@
 import type { Message, TextPart } from './neutral-form.ts';
 
 /** The system's words before the first turn, and the turns. */
-export function splitSystem(all: readonly Message[]): {
+export function splitLeadingSystemMessages(all: readonly Message[]): {
   readonly system: readonly TextPart[];
   readonly messages: readonly Message[];
 } {

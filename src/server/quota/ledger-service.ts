@@ -16,12 +16,12 @@ import type {
   SpendListener,
   TokenUsage,
 } from './ledger.ts';
+import type { LedgerStore } from './ledger-store.ts';
 import { notEnoughError } from './not-enough-error.ts';
 import type { PostgresCallCharges } from './postgres-call-charges.ts';
 import { Reserver } from './reservation.ts';
 import { Settler } from './settlement.ts';
 import { assertAmount } from './settlement-split.ts';
-import type { LedgerStore } from './store.ts';
 
 /** An account without a plan: nothing is taken from one and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../contract/time.ts';
-import type { MonthDays } from './store.ts';
+import type { MonthDays } from './budget-store.ts';
 
 export interface Month extends MonthDays {
   /** Months since January 1970. */

@@ -11,7 +11,7 @@ import type { DeviceRevocation } from './device-revocation.ts';
 import { auditRevocation } from './revocation-audit.ts';
 import { toSingleLine } from './user-code.ts';
 
-export interface DeviceServiceDependencies {
+export interface SignedInDevicesServiceDependencies {
   readonly database: Database<Tables>;
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
@@ -20,10 +20,10 @@ export interface DeviceServiceDependencies {
 }
 
 /** The devices an account is signed in on, as their owner manages them. */
-export class DeviceService {
-  readonly #dependencies: DeviceServiceDependencies;
+export class SignedInDevicesService {
+  readonly #dependencies: SignedInDevicesServiceDependencies;
 
-  constructor(dependencies: DeviceServiceDependencies) {
+  constructor(dependencies: SignedInDevicesServiceDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -1,24 +1,14 @@
 import { DAY_MS, HOUR_MS } from '../contract/time.ts';
 import type { Foundation } from './foundation.ts';
-import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
-import { hasConcurrentWriters } from './platform/db/sql-dialect.ts';
+import { partitionsOf } from './partitioned-tables.ts';
 import type { ScheduledJob } from './platform/scheduled-jobs.ts';
-import type { Tables } from './tables.ts';
 
-/** Tables that PostgreSQL keeps by month. The ledger, tasks and events have unique columns, which a part could not keep unique. */
-const TABLES = ['requests'] as const;
 const INTERVAL_MS = HOUR_MS;
 /** Months are made this long before they begin, so that a job that fails for weeks is noticed in time. */
 const AHEAD_MS = 60 * DAY_MS;
 
-/** The partitions of each table by its name; none on SQLite. */
-export const partitionsOf = ({
-  database,
-}: Pick<Foundation, 'database'>): readonly (readonly [string, MonthlyPartitions<Tables>])[] =>
-  hasConcurrentWriters(database.kysely) ? TABLES.map((table) => [table, new MonthlyPartitions(database, table)]) : [];
-
 /** The job that makes the months to come. */
-export function partitionJob(foundation: Pick<Foundation, 'database' | 'clock' | 'log'>): ScheduledJob {
+export function addComingPartitionsJob(foundation: Pick<Foundation, 'database' | 'clock' | 'log'>): ScheduledJob {
   const { clock, log } = foundation;
   const tables = partitionsOf(foundation);
   return {

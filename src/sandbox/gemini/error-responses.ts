@@ -1,8 +1,5 @@
 import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
 
-export const API_KEY = 'AIzaSandboxGemini0123456789abcdef';
-export const MODELS = ['sandbox-gemini'];
-
 const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, word: string, text: string]>> = {
   unauthorized: [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
   forbidden: [403, 'PERMISSION_DENIED', 'The caller does not have permission'],
@@ -27,11 +24,3 @@ export function problem(kind: ProblemKind, message?: string): SimulatorResponse 
       : undefined;
   return jsonResponse(code, { error: { code, message: message ?? text, status, details } });
 }
-
-/** Stands beside the calls of the simulated model, which takes them back with no other. */
-export const SIGNATURE = Buffer.from('sandbox thought').toString('base64');
-/** The value Google documents for calls of other models. */
-export const NO_SIGNATURE = 'skip_thought_signature_validator';
-
-/** Roughly one token a word. */
-export const countWords = (value: unknown): number => JSON.stringify(value ?? '').split(/\W+/).length;

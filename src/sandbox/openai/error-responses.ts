@@ -1,4 +1,5 @@
 import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
+import { API_KEY } from './api-key-and-models.ts';
 
 const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: string, code: string, text: string]>> = {
   unauthorized: [401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided'],
@@ -19,3 +20,7 @@ export function problem(kind: ProblemKind, message?: string): SimulatorResponse 
   const [status, type, code, text] = PROBLEMS[kind];
   return jsonResponse(status, { error: { message: message ?? text, type, param: null, code } });
 }
+
+/** An error inside a stream. It quotes the key, as some upstreams do. */
+export const toErrorEvent = (message: string): string =>
+  `data: ${JSON.stringify({ error: { message: `${message}, key ${API_KEY}`, code: 'server_error' } })}\n\n`;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CoalescedReader } from './coalesced-reader.ts';
+import { ReadCoalescer } from './read-coalescer.ts';
 
 describe('shared reads', () => {
   it('never answer with something older than the question, and are few', async () => {
     let value = 0;
     let reads = 0;
-    const fresh = new CoalescedReader(async () => {
+    const fresh = new ReadCoalescer(async () => {
       reads++;
       const seen = value;
       await delay(1);
@@ -26,7 +26,7 @@ describe('shared reads', () => {
 
   it('fail the callers that waited for that read, and no later ones', async () => {
     let fails = true;
-    const fresh = new CoalescedReader(async () => {
+    const fresh = new ReadCoalescer(async () => {
       await delay(1);
       if (fails) throw new Error('no answer');
       return 1;

@@ -1,8 +1,8 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
 import type { Clock } from '../platform/clock.ts';
-import { CoalescedReader } from '../platform/coalesced-reader.ts';
 import { AppError } from '../platform/errors.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
+import { ReadCoalescer } from '../platform/read-coalescer.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Vault } from '../platform/vault.ts';
 import { toWellFormedText } from '../platform/well-formed-text.ts';
@@ -16,6 +16,7 @@ import {
   credentialHealth,
 } from './channel-health.ts';
 import { ChannelLoad } from './channel-load.ts';
+import type { ChannelErrorRow, ChannelStore } from './channel-store.ts';
 import type { CircuitState, HealthView } from './circuit-breaker.ts';
 import { DecryptedChannelCache } from './decrypted-channel-cache.ts';
 import {
@@ -27,7 +28,6 @@ import {
   retirementOnHost,
 } from './model-retirement.ts';
 import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import type { ChannelErrorRow, ChannelStore } from './store.ts';
 import { putAnotherChannelThird, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
@@ -62,7 +62,7 @@ export class ChannelService implements ChannelDirectory {
   readonly #dependencies: ChannelServiceDependencies;
   readonly #random: () => number;
   readonly #circuits: ReplicatedCircuitBreakers;
-  readonly #versions: CoalescedReader<number>;
+  readonly #versions: ReadCoalescer<number>;
   readonly #rows: DecryptedChannelCache;
   #catalog: Catalog = EMPTY_CATALOG;
   /** The state of the database in which the catalogue was last found to be new enough. */
@@ -76,7 +76,7 @@ export class ChannelService implements ChannelDirectory {
     this.#dependencies = dependencies;
     this.#circuits = dependencies.circuits;
     this.#random = dependencies.random ?? Math.random;
-    this.#versions = new CoalescedReader(() => dependencies.store.version());
+    this.#versions = new ReadCoalescer(() => dependencies.store.version());
     const { vault, log, sandbox = false, circuits } = dependencies;
     this.#rows = new DecryptedChannelCache({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });
   }

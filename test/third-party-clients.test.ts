@@ -75,7 +75,7 @@ Each client's program in [clients](../clients) ran against the service with simu
 the client's dialect. \`sandbox-claude\` is a model of an upstream that speaks Anthropic's dialect, \`sandbox-gemini\` Google's,
 \`sandbox-chat\` OpenAI's, \`sandbox-chat-mini\` OpenAI's without Responses.
 
-Made by \`WRITE_MATRIX=1 npm test -- clients.test\`.
+Made by \`WRITE_MATRIX=1 npm test -- third-party-clients\`.
 
 | Client | Dialect | Models | Beside text |
 | --- | --- | --- | --- |

@@ -2,7 +2,7 @@ import { MAX_FAVOURITES } from '../../../contract/favourites.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
-import type { Task } from '../store.ts';
+import type { Task } from '../task-store.ts';
 
 /** SQL of the favourites that accounts mark among their own videos. */
 export class FavouriteStore {

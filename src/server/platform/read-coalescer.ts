@@ -2,7 +2,7 @@
  * Shares reads among concurrent callers without ever returning data read before the call: a call that arrives during a read
  * waits for the next read, together with all other calls that arrived meanwhile.
  */
-export class CoalescedReader<T> {
+export class ReadCoalescer<T> {
   readonly #fetch: () => Promise<T>;
   #running: Promise<T> | undefined;
   #next: Promise<T> | undefined;

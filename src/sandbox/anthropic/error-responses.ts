@@ -1,8 +1,4 @@
-import { createHash } from 'node:crypto';
 import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
-
-export const API_KEY = 'sk-ant-sandbox-0123456789abcdef';
-export const MODELS = ['sandbox-claude'];
 
 const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: string, text: string]>> = {
   unauthorized: [401, 'authentication_error', 'invalid x-api-key'],
@@ -26,10 +22,3 @@ export function problem(kind: ProblemKind, message?: string): SimulatorResponse 
   const body = { type: 'error', error: { type, message: message ?? text }, request_id: requestId };
   return jsonResponse(status, body, { 'request-id': requestId });
 }
-
-/** The signature of a text the simulated model thought; it accepts no other, as Anthropic does. */
-export const signThinking = (thinking: string): string =>
-  createHash('sha256').update(`sandbox thinking ${thinking}`).digest('base64');
-
-/** Roughly one token a word. */
-export const countWords = (value: unknown): number => JSON.stringify(value ?? '').split(/\W+/).length;
