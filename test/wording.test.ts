@@ -106,7 +106,7 @@ async function consoleTexts(language: 'en' | 'zh-cn'): Promise<Entry[]> {
 
 /** Files of the server whose texts people read. */
 const SERVER_TEXTS = list('src/server').filter((path) =>
-  /(-notices?|-texts?|\/texts|\/notices|test-mail|endpoint-failures|task-completion)\.ts$/.test(path),
+  /(-notices?|-texts?|\/texts|\/notices|test-mail|failing-endpoint-disabler|task-completion)\.ts$/.test(path),
 );
 
 function findings(entries: readonly Entry[], table: typeof ENGLISH): string[] {

@@ -3,8 +3,8 @@ import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
 import { toWellFormedText } from './platform/well-formed-text.ts';
 import type { Trx } from './tables.ts';
 import { importedEndedTaskSeq } from './video/imported-ended-task-numbers.ts';
+import { newTaskRow } from './video/new-task-row.ts';
 import { NO_TOKEN } from './video/tables.ts';
-import { newTaskRow } from './video/task-row.ts';
 
 /** Writes a task of another program, submitted there and polled on here, at once. Its time limit begins now. */
 export async function addImportedTask(

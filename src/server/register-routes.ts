@@ -18,7 +18,7 @@ import type { Modules } from './make-modules.ts';
 import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
-import type { FindPlanTerms } from './plans/plan-terms.ts';
+import type { FindPlanTerms } from './plans/plan-models-price-factor-and-channels.ts';
 import { addPlanRoutes } from './plans/routes.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
 import { readPublicStatus } from './platform/http/public-status.ts';

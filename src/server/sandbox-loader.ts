@@ -1,5 +1,5 @@
 import type { ChannelVendor } from './channels/channel-directory.ts';
-import type { SandboxChannel, SeedModel } from './channels/seeding.ts';
+import type { SandboxChannel, SeedModel } from './channels/seed-models-and-sandbox-channels.ts';
 
 /** The simulated vendors of SANDBOX=1. */
 export interface RunningSandbox {

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { newTaskRow } from '../../src/server/video/task-row.ts';
+import { newTaskRow } from '../../src/server/video/new-task-row.ts';
 import { type Task, TaskStore } from '../../src/server/video/task-store.ts';
 
 /** A task as a submit writes it, with whatever a test needs to be different; without its reservation. */

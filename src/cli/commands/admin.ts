@@ -11,7 +11,7 @@ interface ResetOptions {
 }
 
 /** The server's maintenance functions, which work on its database; imported only by the commands that need them. */
-const importServerMaintenance = () => import('../../server/admin-commands.ts');
+const importServerMaintenance = () => import('../../server/admin-reset-password-reseal-and-adopt-mailbox.ts');
 
 /** `reelgate admin …` */
 export function addAdminCommands(program: Command, run: RunCommand): void {

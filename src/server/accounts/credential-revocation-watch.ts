@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { AccountCaller, Caller } from '../platform/http/caller.ts';
 import type { Log } from '../platform/log.ts';
-import { PermissionWatch } from '../platform/permission-watch.ts';
+import { RevocationWatch } from '../platform/revocation-watch.ts';
 import type { Tables } from '../tables.ts';
 import { type ValidCredential, ValidCredentialStore } from './valid-credential-store.ts';
 
@@ -19,12 +19,12 @@ export interface CredentialRevocationWatchDependencies {
 export class CredentialRevocationWatch {
   readonly #store: ValidCredentialStore;
   readonly #clock: Clock;
-  readonly #watch: PermissionWatch<Caller>;
+  readonly #watch: RevocationWatch<Caller>;
 
   constructor({ database, clock, log }: CredentialRevocationWatchDependencies) {
     this.#store = new ValidCredentialStore(database);
     this.#clock = clock;
-    this.#watch = new PermissionWatch({ keyOf, findLive: (callers) => this.#findLive(callers), log });
+    this.#watch = new RevocationWatch({ keyOf, findLive: (callers) => this.#findLive(callers), log });
   }
 
   /**

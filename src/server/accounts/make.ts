@@ -50,7 +50,7 @@ import { TokenService } from './tokens/token-service.ts';
 import { TokenStore } from './tokens/token-store.ts';
 import { createFirstAdministrator } from './users/first-administrator.ts';
 import { OwnAccountService } from './users/own-account-service.ts';
-import { UserAdministration } from './users/user-administration.ts';
+import { UserAdminService } from './users/user-admin-service.ts';
 import { type FindPlan, type GivePlan, UserService } from './users/user-service.ts';
 import { UserSettings } from './users/user-settings.ts';
 
@@ -108,7 +108,7 @@ export interface Accounts {
   readonly settings: UserSettings;
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
-  readonly userAdministration: UserAdministration;
+  readonly userAdministration: UserAdminService;
   readonly users: UserService;
   readonly selfUpdates: OwnAccountService;
   /** Audit entries, newest first. */
@@ -220,7 +220,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     settings: new UserSettings(accounts),
     tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
     twoFactors,
-    userAdministration: new UserAdministration({
+    userAdministration: new UserAdminService({
       ...shared,
       access,
       users,

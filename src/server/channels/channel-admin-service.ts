@@ -15,6 +15,7 @@ import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
 import type { Channel, ChannelVendor } from './channel-directory.ts';
 import type { ChannelRow, ChannelStore } from './channel-store.ts';
 import { type ChannelView, toChannelView } from './channel-view.ts';
+import { credentialCheck, replacesValues, toAuditList } from './check-credential-keys.ts';
 import {
   type ChannelConnection,
   decryptConnection,
@@ -30,7 +31,6 @@ import {
   NO_CREDENTIALS,
   removedIds,
 } from './credential-list.ts';
-import { credentialCheck, replacesValues, toAuditList } from './credential-rules.ts';
 import { changeConnection } from './extra-headers-and-proxy.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;

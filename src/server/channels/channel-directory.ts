@@ -5,7 +5,7 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ErrorReason } from '../upstreams/error.ts';
-import type { ChannelLoad } from './channel-load.ts';
+import type { ChannelLoad } from './calls-in-flight-per-channel.ts';
 
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
 export type ChannelVendor = VendorId | ChatVendor;

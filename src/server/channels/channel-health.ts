@@ -1,5 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import type { CatalogChannel } from './catalog.ts';
+import type { CatalogChannel } from './channel-and-model-catalog.ts';
 import { type CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
 
 /** What this process knows of one credential of a channel. */

@@ -12,7 +12,7 @@ import { ChannelService } from './channel-service.ts';
 import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeding.ts';
+import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seed-models-and-sandbox-channels.ts';
 
 const PRICE = { per_call: 0, per_second: 10 };
 const key = randomBytes(32);

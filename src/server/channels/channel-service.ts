@@ -6,7 +6,8 @@ import { ReadCoalescer } from '../platform/read-coalescer.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Vault } from '../platform/vault.ts';
 import { toWellFormedText } from '../platform/well-formed-text.ts';
-import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './catalog.ts';
+import { ChannelLoad } from './calls-in-flight-per-channel.ts';
+import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
 import {
   bestHealth,
@@ -15,7 +16,6 @@ import {
   circuitOwner,
   credentialHealth,
 } from './channel-health.ts';
-import { ChannelLoad } from './channel-load.ts';
 import type { ChannelErrorRow, ChannelStore } from './channel-store.ts';
 import type { CircuitState, HealthView } from './circuit-breaker.ts';
 import { DecryptedChannelCache } from './decrypted-channel-cache.ts';

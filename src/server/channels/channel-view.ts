@@ -1,4 +1,4 @@
-import { toSettings } from './catalog.ts';
+import { toSettings } from './channel-and-model-catalog.ts';
 import type { Channel } from './channel-directory.ts';
 import type { ChannelRow } from './channel-store.ts';
 import type { ChannelConnection } from './credential-encryption.ts';

@@ -5,7 +5,7 @@ import { parseSort } from '../../contract/sort.ts';
 import { toSeconds } from '../../contract/time.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog } from './channel-and-model-catalog.ts';
 import type { ChannelService } from './channel-service.ts';
 import type { ModelRow } from './channel-store.ts';
 import type { ModelAdminService } from './model-admin-service.ts';

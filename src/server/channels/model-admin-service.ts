@@ -8,9 +8,9 @@ import type { Clock } from '../platform/clock.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Trx } from '../tables.ts';
+import { assertMediaSchema } from './assert-media-schema.ts';
 import type { ChannelVendor } from './channel-directory.ts';
 import type { ChannelStore, ModelRow } from './channel-store.ts';
-import { assertMediaSchema } from './media-schema-rules.ts';
 import { parsePrice } from './price-parser.ts';
 
 type NewModel = Static<(typeof adminCreateModel)['body']>;

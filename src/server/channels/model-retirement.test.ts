@@ -13,7 +13,7 @@ import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices } from './model-retirement-notices.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { ensureSandboxChannels, seedModels } from './seeding.ts';
+import { ensureSandboxChannels, seedModels } from './seed-models-and-sandbox-channels.ts';
 
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };

@@ -1,7 +1,7 @@
 import * as modelEndpoints from '../../contract/model-catalog.ts';
 import { ok } from '../../contract/schemas.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { FindPlanTerms } from '../plans/plan-terms.ts';
+import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/vault.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ChannelLoad, MIN_BOUND } from '../channels/channel-load.ts';
+import { ChannelLoad, MIN_BOUND } from '../channels/calls-in-flight-per-channel.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { cacheAffinity } from './cache-affinity.ts';
 import { parseChatRequest } from './chat-request.ts';

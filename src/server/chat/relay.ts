@@ -2,7 +2,7 @@ import { defined } from '../../contract/omit-undefined.ts';
 import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { ResolvedModel } from '../channels/channel-directory.ts';
-import type { FindPlanTerms } from '../plans/plan-terms.ts';
+import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';

@@ -7,7 +7,7 @@ import type { Accounts } from '../accounts/make.ts';
 import { AppError } from '../platform/errors.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../platform/http/caller.ts';
-import { toLoginClientFacts } from '../platform/http/login-client-facts.ts';
+import { toLoginClient } from '../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
@@ -60,7 +60,7 @@ function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, b
   });
 
   routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
-    const client = toLoginClientFacts(request, cookies.knownDeviceOf(reply));
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
     const outcome = await logInForDeviceCode({ codes, rateLimits, logins: accounts.logins }, body, client);
     if (outcome.step === 'second') {
       cookies.setPending(reply, outcome.pending);

@@ -1,5 +1,5 @@
 import type { LoginOutcome, LoginService } from '../accounts/login/login-service.ts';
-import type { LoginClientFacts } from '../platform/http/login-client-facts.ts';
+import type { LoginClient } from '../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { DeviceCodeService } from './device-code-service.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
@@ -28,7 +28,7 @@ export interface DeviceCodeLogin {
 export async function logInForDeviceCode(
   { codes, rateLimits, logins }: DeviceCodeLoginDependencies,
   { user_code, username, password }: DeviceCodeLogin,
-  client: LoginClientFacts,
+  client: LoginClient,
 ): Promise<LoginOutcome> {
   const { user_code: subject } = await codes.findPending(user_code, client.address);
   await rateLimits.consumeLoginAttempt(subject);

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import { AppError } from '../platform/errors.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
-import { toLoginClientFacts } from '../platform/http/login-client-facts.ts';
+import { toLoginClient } from '../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import { respondWithPage } from '../platform/http/respond-with-page.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -75,7 +75,7 @@ function addLoginForms(
     const work = async () => {
       visits.assertOwnForm(visit, 'login', body.form);
       const login = { user_code: body.code, username: body.username, password: body.password };
-      const client = toLoginClientFacts(request, cookies.knownDeviceOf(reply));
+      const client = toLoginClient(request, cookies.knownDeviceOf(reply));
       const outcome = await logInForDeviceCode({ ...deviceAuth, logins: accounts.logins }, login, client);
       if (outcome.step === 'second') {
         cookies.setPending(reply, outcome.pending);
@@ -91,7 +91,7 @@ function addLoginForms(
     const visit = visits.open(request, reply, body.code, body.lang);
     const work = async () => {
       visits.assertOwnForm(visit, 'second-step', body.form);
-      const client = toLoginClientFacts(request, cookies.knownDeviceOf(reply));
+      const client = toLoginClient(request, cookies.knownDeviceOf(reply));
       const step = { pending: cookies.pendingOf(reply), code: body.otp, client };
       const outcome = await accounts.logins.completeSecondStep(step);
       cookies.clearPending(reply);

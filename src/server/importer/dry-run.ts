@@ -1,11 +1,11 @@
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
-import { withIdRemarks } from './ended-tasks.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { valuesOf } from './mapped-rows.ts';
 import { skipped } from './mapping/outcome.ts';
 import type { ImportTarget } from './target.ts';
 import { TaskImportStore } from './task-import-store.ts';
+import { withIdRemarks } from './write-and-verify-ended-tasks.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */
 export function dryRunVisitor(

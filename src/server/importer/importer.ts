@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
-import { ImportWriter } from './apply.ts';
 import { CatalogImportStore } from './catalog-import-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
 import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
 import { GroupImportStore } from './group-import-store.ts';
 import type { ImportFindings } from './import-findings.ts';
+import { ImportWriter } from './import-writer.ts';
 import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { readPrices } from './mapping/prices.ts';
 import { readSource } from './read-source.ts';

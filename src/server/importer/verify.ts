@@ -1,6 +1,5 @@
 import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
 import { withNameRemarks } from './dry-run.ts';
-import { findWrongEndedTasks } from './ended-tasks.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import { grantRef, type ImportedRowsStore, NO_LOGIN_EMAIL } from './imported-rows-store.ts';
@@ -9,6 +8,7 @@ import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
 import { isSameModel } from './undo.ts';
 import type { VerifyStore } from './verify-store.ts';
+import { findWrongEndedTasks } from './write-and-verify-ended-tasks.ts';
 
 export interface Discrepancy {
   readonly kind: ImportKind | 'total' | 'ledger';

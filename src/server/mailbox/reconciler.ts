@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, type MailBackend } from './mail-backend.ts';
-import { serverDataFingerprint, toMailboxServerData } from './mailbox-server-data.ts';
+import { serverDataFingerprint, toMailboxServerData } from './mailbox-data-for-mail-server.ts';
 import type { MailboxService } from './mailbox-service.ts';
 import type { MailboxStore } from './mailbox-store.ts';
 

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../contract/time.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import { affordableCount, allowancesUntil } from './affordable-count.ts';
 import type { PlanAllowances, WindowUsage } from './plan-allowances.ts';
-import { grantsAllowance } from './plan-terms.ts';
+import { grantsAllowance } from './plan-models-price-factor-and-channels.ts';
 
 export interface AffordabilityDependencies {
   readonly allowances: Pick<PlanAllowances, 'currentUsage'>;

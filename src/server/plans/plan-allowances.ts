@@ -12,7 +12,13 @@ import {
   windowsAt,
 } from './allowance-windows.ts';
 import { type CurrentPlan, toCurrentPlan } from './current-plan.ts';
-import { allowedModels, assertModelAllowed, grantsAllowance, type PlanTerms, termsOf } from './plan-terms.ts';
+import {
+  allowedModels,
+  assertModelAllowed,
+  grantsAllowance,
+  type PlanTerms,
+  termsOf,
+} from './plan-models-price-factor-and-channels.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
 
 export interface PlanAllowancesDependencies {

@@ -5,7 +5,7 @@ import { usagePace } from './allowance-windows.ts';
 import type { CurrentPlan } from './current-plan.ts';
 import type { WindowUsage } from './plan-allowances.ts';
 import type { PlanRow } from './plan-catalog-store.ts';
-import { allowedModels } from './plan-terms.ts';
+import { allowedModels } from './plan-models-price-factor-and-channels.ts';
 import type { CodeListItem } from './redemption-code-store.ts';
 import type { GrantResult } from './subscriptions.ts';
 

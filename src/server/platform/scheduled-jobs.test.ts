@@ -7,7 +7,7 @@ import { manualClock } from './clock.ts';
 import type { Database } from './db/database.ts';
 import type { MetaTables } from './db/tables.ts';
 import { openLog } from './log.ts';
-import { type RetentionRule, retentionJob } from './retention.ts';
+import { type RetentionRule, retentionJob } from './retention-job.ts';
 import { type ScheduledJob, ScheduledJobs } from './scheduled-jobs.ts';
 
 const log = openLog('silent');

@@ -1,6 +1,6 @@
 import { LOCALES } from '../../contract/localized-messages/format-message.ts';
 import { ACCENT_NAMES } from '../../design/accent-colors.ts';
-import { assertOrigins } from './assert-origins.ts';
+import { assertCorsOrigins } from './assert-cors-origins.ts';
 import { createClientIpResolver } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres-url.ts';
 import { createIpCheck } from './ip-ranges.ts';
@@ -159,7 +159,7 @@ export const SETTINGS = {
   TRUST_PROXY: list(createClientIpResolver, {
     description: 'Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
   }),
-  CORS_ORIGINS: list(assertOrigins, {
+  CORS_ORIGINS: list(assertCorsOrigins, {
     description:
       'Comma-separated origins of web pages that may call /v1 and /v1beta with a key of their own, or * for all; never with cookies.',
   }),

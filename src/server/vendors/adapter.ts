@@ -4,7 +4,7 @@ import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { VendorError } from '../upstreams/error.ts';
 import type { AdapterContext } from '../upstreams/upstream-calls.ts';
-import type { BilledFacts } from './billed-facts.ts';
+import type { BilledFacts } from './billed-units-and-seconds.ts';
 import type { PriceSource } from './price-source.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { UnsupportedRequestError } from '../upstreams/error.ts';
+import { matchAspectRatio, parseSeconds } from './parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, type RequestBody, setPath } from './request-body.ts';
-import { matchAspectRatio, parseSeconds } from './request-fields.ts';
 
 test('a dotted path makes the objects on its way and leaves what it shares alone', () => {
   const shared = { seed: 1 };

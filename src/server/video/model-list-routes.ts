@@ -3,7 +3,7 @@ import type { ModelKind } from '../../contract/model-kinds.ts';
 import * as endpoints from '../../contract/model-lists.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
-import type { FindPlanTerms } from '../plans/plan-terms.ts';
+import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ModelCaller } from '../platform/http/caller.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

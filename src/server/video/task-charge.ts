@@ -2,7 +2,7 @@ import { type CallFacts, priceCall } from '../../contract/call-pricing.ts';
 import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
 import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { CallDetail } from '../quota/ledger.ts';
-import type { BilledFacts } from '../vendors/billed-facts.ts';
+import type { BilledFacts } from '../vendors/billed-units-and-seconds.ts';
 import type { Task, TaskChange } from './task-store.ts';
 
 /** What a task costs by, as it was when it was submitted. Prices that change later do not touch it. */

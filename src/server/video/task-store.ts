@@ -8,7 +8,7 @@ import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import { toWellFormedText } from '../platform/well-formed-text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { Failure } from './failure.ts';
+import type { NewTask } from './new-task-row.ts';
 import { allowedPreviousStates } from './states.ts';
 import {
   type Acceptance,
@@ -17,7 +17,7 @@ import {
   findForTokenQuery,
   insertTask,
 } from './submit/submit-store.ts';
-import type { NewTask } from './task-row.ts';
+import type { Failure } from './task-failure.ts';
 
 export type Task = Selectable<Tables['tasks']>;
 /** What one poll of the vendor changed; undefined keeps the stored value. */

@@ -1,5 +1,5 @@
 import type { SpanOptions } from '../platform/tracing/tracing.ts';
-import type { NewTask } from './task-row.ts';
+import type { NewTask } from './new-task-row.ts';
 
 type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;
 

@@ -12,11 +12,11 @@ import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { CallbackSecrets } from './callback-secrets.ts';
+import { DeliveryDispatcher } from './delivery-dispatcher.ts';
 import { type DeliveryFilter, DeliveryStore } from './delivery-store.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { EndpointFailures } from './endpoint-failures.ts';
 import { EndpointService, listPage } from './endpoint-service.ts';
 import { EndpointStore } from './endpoint-store.ts';
+import { FailingEndpointDisabler } from './failing-endpoint-disabler.ts';
 import { fanOut } from './fan-out.ts';
 import { createUrlCheck, type UrlCheck } from './url-check.ts';
 import { WebhookSender } from './webhook-sender.ts';
@@ -73,7 +73,12 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
   const shared = { ...dependencies, ...stores, checkUrl: createUrlCheck(rules) };
   const sender = new WebhookSender({ ...shared, ...rules, userAgent: `reelgate/${dependencies.version}` });
   const callbackSecrets = new CallbackSecrets(shared);
-  const dispatcher = new Dispatcher({ ...shared, callbackSecrets, failures: new EndpointFailures(shared), sender });
+  const dispatcher = new DeliveryDispatcher({
+    ...shared,
+    callbackSecrets,
+    failures: new FailingEndpointDisabler(shared),
+    sender,
+  });
   const onDue = (): void => dispatcher.wake();
   const reader: EventReader = events.createReader('webhooks', async (trx, batch) => {
     await fanOut(shared, trx, batch);

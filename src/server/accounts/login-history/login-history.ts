@@ -2,7 +2,7 @@ import type { LongListPage, LongPage } from '../../../contract/large-list-pagina
 import type { LoginOutcomeName } from '../../../contract/login-history.ts';
 import { canManage, ROLES, type Role } from '../../../contract/roles.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';
+import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { Log } from '../../platform/log.ts';
 import { PeriodicWriter } from '../../platform/periodic-writer.ts';
 import type { Trx } from '../../tables.ts';
@@ -17,7 +17,7 @@ export interface LoginAttempt {
   readonly twoStep: boolean;
   /** Whether the account has logged in from there before. */
   readonly isKnownSource: boolean;
-  readonly client: LoginClientFacts;
+  readonly client: LoginClient;
 }
 
 export interface LoginHistoryDependencies {

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../contract/time.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';
+import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
 import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Trx } from '../../tables.ts';
 import { TOKEN_PREFIX } from '../token-prefix.ts';
@@ -33,7 +33,7 @@ export class KnownSources {
   }
 
   /** The source whose limits a guess at this account counts against. An undefined id: there is no such account. */
-  async identify(userId: number | undefined, client: LoginClientFacts): Promise<GuessSource> {
+  async identify(userId: number | undefined, client: LoginClient): Promise<GuessSource> {
     const network = toIpLimitKey(client.address);
     const now = this.#clock.now();
     const session =
@@ -49,7 +49,7 @@ export class KnownSources {
   }
 
   /** Remembers where a login succeeded and returns the value of the device's cookie. */
-  async remember(trx: Trx, userId: number, { knownDevice, address }: LoginClientFacts): Promise<string> {
+  async remember(trx: Trx, userId: number, { knownDevice, address }: LoginClient): Promise<string> {
     const cookie = toDeviceSource(knownDevice) === undefined ? randomToken(TOKEN_PREFIX.knownDevice, 43) : knownDevice;
     const sources = [toDeviceSource(cookie), `network:${toIpLimitKey(address)}`].filter(
       (source) => source !== undefined,

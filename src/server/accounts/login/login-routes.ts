@@ -2,7 +2,7 @@ import * as endpoints from '../../../contract/accounts.ts';
 import { done, list, ok, toPage } from '../../../contract/schemas.ts';
 import { notExistError } from '../../platform/errors.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
-import { toLoginClientFacts } from '../../platform/http/login-client-facts.ts';
+import { toLoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { SessionCookies } from '../../platform/http/session-cookie.ts';
 import type { Accounts } from '../make.ts';
@@ -19,7 +19,7 @@ export function addLoginRoutes(
     const outcome = await logins.logIn({
       username,
       password,
-      client: toLoginClientFacts(request, cookies.knownDeviceOf(reply)),
+      client: toLoginClient(request, cookies.knownDeviceOf(reply)),
     });
     if (outcome.step === 'second') {
       cookies.setPending(reply, outcome.pending);
@@ -30,7 +30,7 @@ export function addLoginRoutes(
   });
 
   routes.add(endpoints.loginSecondStep, async ({ body, request, reply }) => {
-    const client = toLoginClientFacts(request, cookies.knownDeviceOf(reply));
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
     const outcome = await logins.completeSecondStep({ pending: cookies.pendingOf(reply), code: body.code, client });
     cookies.clearPending(reply);
     cookies.setLogin(reply, outcome);

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { AccountCaller } from '../../platform/http/caller.ts';
-import type { LoginClientFacts } from '../../platform/http/login-client-facts.ts';
+import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
 import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
@@ -32,7 +32,7 @@ export interface PasswordLogin {
   readonly username: string;
   readonly password: string;
   /** Its session ends with a login that succeeds, whoever it belongs to. */
-  readonly client: LoginClientFacts;
+  readonly client: LoginClient;
   readonly purpose?: LoginSubject | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface SecondStep {
   readonly pending: string | undefined;
   /** TOTP or backup code. */
   readonly code: string;
-  readonly client: LoginClientFacts;
+  readonly client: LoginClient;
 }
 
 /** `session` and `knownDevice` are cookie values, in clear only here. */

@@ -7,7 +7,7 @@ import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kys
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
-import { TableChanges } from './table-changes.ts';
+import { TableChangeCounter } from './sqlite-table-change-counter.ts';
 
 export interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit' | 'afterCommit'> {
   /** Called after every statement with its seconds; a write counts without the wait for its batch. */
@@ -24,7 +24,7 @@ export class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
   readonly #reader: SqliteReader;
   readonly #commits: GroupCommit;
-  readonly #changes = new TableChanges();
+  readonly #changes = new TableChangeCounter();
   readonly #dataVersion: StatementSync;
   #lastDataVersion: unknown;
   readonly #temporary: string | undefined;

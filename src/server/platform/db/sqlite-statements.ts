@@ -2,7 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { CompiledQuery, QueryResult } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { NamedQuery } from './prepared-query.ts';
-import type { TableChanges } from './table-changes.ts';
+import type { TableChangeCounter } from './sqlite-table-change-counter.ts';
 
 interface CachedStatement {
   readonly statement: StatementSync;
@@ -17,9 +17,9 @@ export class SqliteStatements {
   readonly database: DatabaseSync;
   readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
 
-  readonly #changes: TableChanges | undefined;
+  readonly #changes: TableChangeCounter | undefined;
 
-  constructor(path: string, changes?: TableChanges) {
+  constructor(path: string, changes?: TableChangeCounter) {
     this.#changes = changes;
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
   }

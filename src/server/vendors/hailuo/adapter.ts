@@ -3,7 +3,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import { PollFailed, type VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
-import { billedSeconds } from '../billed-facts.ts';
+import { billedSeconds } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -13,8 +13,8 @@ import {
   toVendorError,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../http.ts';
-import { knownFactors, parseSeconds } from '../request-fields.ts';
+import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../json-http-calls.ts';
+import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { billingFactorsH3, deleteH3, isH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';
 import { HAILUO_MODELS } from './models.ts';

@@ -5,10 +5,10 @@ import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
-import { acceptedSubmit, deleteJson, finishedTask, getJson, postJson, refusedSubmit } from '../http.ts';
+import { acceptedSubmit, deleteJson, finishedTask, getJson, postJson, refusedSubmit } from '../json-http-calls.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
+import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { H3_MODELS, H3_RATIOS, type H3Model } from './models.ts';
 

@@ -6,15 +6,15 @@ import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
 import { KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
 import { failedTask, rejectedPoll, unreadablePoll } from '../error-mapping.ts';
-import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../http.ts';
+import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../json-http-calls.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { jimengImages } from './image-generation.ts';
 import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
-import { isError, OK, parseCode, parseError, sendAction, TERMINAL_CODES } from './protocol.ts';
+import { isError, OK, parseCode, parseError, sendAction, TERMINAL_CODES } from './signed-calls-and-errors.ts';
 
 /** Jimeng on Volcengine's visual service. Source: volcengine.com/docs/85621, the interface pages of each `req_key`. */
 

@@ -4,7 +4,7 @@ import type { VendorError } from '../../upstreams/error.ts';
 import type { ImageGeneration, ImageModel, ImageOutcome } from '../adapter.ts';
 import { omitUndefined, type RequestBody } from '../request-body.ts';
 import { asArray, asText, asUrl, ownEntry } from '../untrusted-json.ts';
-import { ERROR_CLASSES, OK, parseError, sendAction } from './protocol.ts';
+import { ERROR_CLASSES, OK, parseError, sendAction } from './signed-calls-and-errors.ts';
 
 /** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
 const IMAGE_MODELS: readonly ImageModel[] = [

@@ -17,7 +17,7 @@ import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { kling } from './adapter.ts';
-import { signToken } from './token.ts';
+import { signToken } from './bearer-token.ts';
 
 const { sandbox, clock } = await startSimulator(simulator);
 

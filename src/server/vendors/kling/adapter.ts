@@ -6,7 +6,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import { PollFailed } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
-import { billedUnits } from '../billed-facts.ts';
+import { billedUnits } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
 import {
   ambiguousSubmit,
@@ -17,9 +17,9 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { parseSeconds, rejectField } from '../request-fields.ts';
+import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { errorCode, NO_SUCH_RESOURCE, parseError, sendAuthorized } from './calls.ts';
+import { errorCode, NO_SUCH_RESOURCE, parseError, sendAuthorized } from './authorized-calls-and-errors.ts';
 import { KLING_MODELS } from './models.ts';
 import { ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
 import {

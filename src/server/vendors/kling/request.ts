@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { matchAspectRatio, rejectField } from '../request-fields.ts';
 import { KLING_MODELS, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
 
 /** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */

@@ -2,11 +2,11 @@ import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { Json, QueryOutcome, VideoRequest } from '../adapter.ts';
-import { type BilledFacts, billedUnits } from '../billed-facts.ts';
+import { type BilledFacts, billedUnits } from '../billed-units-and-seconds.ts';
 import { type ErrorClass, failedTask, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { toUrlOrBase64 } from '../media-encoding.ts';
+import { rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { rejectField } from '../request-fields.ts';
 import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { assertImageSize, parseMetadata, toRatio } from './request.ts';
 

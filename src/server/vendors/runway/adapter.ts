@@ -16,12 +16,12 @@ import {
   parseIdSubmit,
   postJson,
   publicFile,
-} from '../http.ts';
+} from '../json-http-calls.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import type { PriceSource } from '../price-source.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { knownFactors, parseSeconds, rejectField } from '../request-fields.ts';
 import { asArray, asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { classifyFailure, parseError } from './errors.ts';
 

@@ -4,7 +4,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
-import { billedUnits } from '../billed-facts.ts';
+import { billedUnits } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -24,8 +24,8 @@ import {
   parseIdSubmit,
   postJson,
   publicFile,
-} from '../http.ts';
-import { knownFactors, parseSeconds } from '../request-fields.ts';
+} from '../json-http-calls.ts';
+import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { familyOf, SEEDANCE_MODELS } from './models.ts';
 import { FRAMES_PER_SECOND, METADATA, toBody } from './request.ts';

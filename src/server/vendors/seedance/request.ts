@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { matchAspectRatio, rejectField } from '../request-fields.ts';
 import { familyOf, type ModelFamily, SEEDANCE_RATIOS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */

@@ -10,11 +10,11 @@ import type { Json, MediaInput, ModelCapability, VendorAdapter, VideoRequest } f
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import { usd } from '../currency-to-quota.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
-import { withJsonBody } from '../http.ts';
+import { withJsonBody } from '../json-http-calls.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
+import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import type { PriceSource } from '../price-source.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { parseSeconds, rejectField } from '../request-fields.ts';
 import { asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 
 /**

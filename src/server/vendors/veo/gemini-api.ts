@@ -4,7 +4,7 @@ import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { ContentSource, Json, VendorAdapter } from '../adapter.ts';
 import { ambiguousSubmit } from '../error-mapping.ts';
-import { withJsonBody } from '../http.ts';
+import { withJsonBody } from '../json-http-calls.ts';
 import { asArray, asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './long-running-operation.ts';

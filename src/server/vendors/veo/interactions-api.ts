@@ -5,7 +5,7 @@ import { UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll } from '../error-mapping.ts';
-import { refusedSubmit } from '../http.ts';
+import { refusedSubmit } from '../json-http-calls.ts';
 import { asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini-api.ts';
 import { parseGoogleError } from './google-errors.ts';

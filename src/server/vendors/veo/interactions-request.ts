@@ -1,7 +1,7 @@
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
+import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { knownFactors, parseSeconds, rejectField } from '../request-fields.ts';
 import { familyOf } from './models.ts';
 import { type EncodedImage, parseOmniMetadata, resolveFrame, storageUri, type VeoRoute } from './request.ts';
 

@@ -3,7 +3,7 @@ import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Artifact, Json, QueryOutcome } from '../adapter.ts';
-import { type BilledFacts, billedUnits } from '../billed-facts.ts';
+import { type BilledFacts, billedUnits } from '../billed-units-and-seconds.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { omitUndefined } from '../request-body.ts';
 import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';

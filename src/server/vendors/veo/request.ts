@@ -4,8 +4,8 @@ import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, VideoRequest } from '../adapter.ts';
 import { assertMaxSize, toBase64 } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';
 
 /** The Gemini API (native) or Vertex AI (cloud platform): the same models through two APIs. */

@@ -3,7 +3,7 @@ import { PollFailed } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { ContentSource, Json } from '../adapter.ts';
 import { rejectedPoll, unreadablePoll } from '../error-mapping.ts';
-import { withJsonBody } from '../http.ts';
+import { withJsonBody } from '../json-http-calls.ts';
 import { asText } from '../untrusted-json.ts';
 import { GEMINI_BASE_URL } from './gemini-api.ts';
 import { accessToken, type ServiceAccount, TokenRequestFailed } from './google-token.ts';

@@ -6,7 +6,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
-import { billedUnits } from '../billed-facts.ts';
+import { billedUnits } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -17,11 +17,18 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { acceptedSubmit, classifyByTable, getJson, parseIdHandle, postJson, refusedSubmit } from '../http.ts';
+import {
+  acceptedSubmit,
+  classifyByTable,
+  getJson,
+  parseIdHandle,
+  postJson,
+  refusedSubmit,
+} from '../json-http-calls.ts';
 import { toUrlOrDataUrl } from '../media-encoding.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../request-fields.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { hasPath, pathOf, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
 

@@ -4,7 +4,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
-import { billedSeconds } from '../billed-facts.ts';
+import { billedSeconds } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
 import {
   type ErrorClass,
@@ -24,8 +24,8 @@ import {
   postJson,
   publicFile,
   refusedSubmit,
-} from '../http.ts';
-import { knownFactors, parseSeconds } from '../request-fields.ts';
+} from '../json-http-calls.ts';
+import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { MAX_EDITED_SECONDS, modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';
 import { METADATA, resolutionClassOf, toBody } from './request.ts';

@@ -5,8 +5,8 @@ import type { Clock } from '../../platform/clock.ts';
 import { assertWithinLimit } from '../../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../../platform/limits/rate-limits.ts';
 import type { Log } from '../../platform/log.ts';
-import { PermissionWatch } from '../../platform/permission-watch.ts';
 import { hashToken } from '../../platform/random-tokens.ts';
+import { RevocationWatch } from '../../platform/revocation-watch.ts';
 import { createSigner, type Signer } from '../../platform/signer.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import type { ShareRow, ShareStore } from './share-store.ts';
@@ -39,7 +39,7 @@ export class ShareAccess {
   readonly #byNetwork: RateLimiter;
   readonly #byShare: RateLimiter;
   readonly #signer: Signer;
-  readonly #watch: PermissionWatch<number>;
+  readonly #watch: RevocationWatch<number>;
 
   constructor(dependencies: ShareAccessDependencies) {
     this.#dependencies = dependencies;
@@ -47,7 +47,7 @@ export class ShareAccess {
     this.#byNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
     this.#byShare = rateLimits.define({ name: 'share-passwords', ...GUESSES_PER_SHARE });
     this.#signer = createSigner(masterKey, 'share access');
-    this.#watch = new PermissionWatch({
+    this.#watch = new RevocationWatch({
       keyOf: String,
       findLive: async (ids) => new Set([...(await shares.findLiveIds(ids, clock.now()))].map(String)),
       log,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
 import { toWellFormedText } from '../../platform/well-formed-text.ts';
-import type { FailedAttempt, TaskAdminStore } from '../admin-store.ts';
+import type { FailedAttempt, TaskAdminStore } from '../task-admin-store.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
 const MAX_MESSAGE = 500;

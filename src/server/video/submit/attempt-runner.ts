@@ -12,11 +12,11 @@ import { UnsupportedRequestError, type VendorError } from '../../upstreams/error
 import { upstreamModelOf } from '../../upstreams/model-name.ts';
 import type { UpstreamCalls } from '../../upstreams/upstream-calls.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
-import { type Failure, toFailure } from '../failure.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
+import type { NewTask } from '../new-task-row.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import type { TaskCompletion } from '../task-completion.ts';
-import type { NewTask } from '../task-row.ts';
+import { type Failure, toFailure } from '../task-failure.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { videoSpan } from '../video-span.ts';
 import { type AttemptLog, describeOutcome } from './attempt-log.ts';

@@ -1,7 +1,7 @@
 import { prepareInsert, prepareQuery } from '../../platform/db/prepared-query.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
-import { NEW_TASK_COLUMNS, type NewTask } from '../task-row.ts';
+import { NEW_TASK_COLUMNS, type NewTask } from '../new-task-row.ts';
 
 const insertTasks = prepareInsert<Tables, NewTask>('tasks', NEW_TASK_COLUMNS);
 

@@ -5,7 +5,7 @@ import type { Trx } from '../tables.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointRow, EndpointStore } from './endpoint-store.ts';
 
-export interface EndpointFailuresDependencies {
+export interface FailingEndpointDisablerDependencies {
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryStore;
   readonly notifier: Notifier;
@@ -27,9 +27,9 @@ const REASONS = {
 } as const;
 
 /** Disables endpoints that are gone or have failed for five days, and notifies their owners. */
-export class EndpointFailures {
-  readonly #dependencies: EndpointFailuresDependencies;
-  constructor(dependencies: EndpointFailuresDependencies) {
+export class FailingEndpointDisabler {
+  readonly #dependencies: FailingEndpointDisablerDependencies;
+  constructor(dependencies: FailingEndpointDisablerDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -5,19 +5,19 @@ import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import type { CallbackSecrets } from './callback-secrets.ts';
 import type { DeliveryRow, DeliveryStore } from './delivery-store.ts';
-import type { EndpointFailures } from './endpoint-failures.ts';
 import { callbackSecretCell, type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
+import type { FailingEndpointDisabler } from './failing-endpoint-disabler.ts';
 import { ReceiverConcurrencyLimits } from './receiver-concurrency-limits.ts';
 import { MAX_TRIES, nextTryAt } from './retry-schedule.ts';
 import { openSecrets } from './signing-secrets.ts';
 import { CALLBACK } from './tables.ts';
 import type { Attempt, Destination, WebhookSender } from './webhook-sender.ts';
 
-export interface DispatcherDependencies {
+export interface DeliveryDispatcherDependencies {
   readonly database: Database<Tables>;
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryStore;
-  readonly failures: EndpointFailures;
+  readonly failures: FailingEndpointDisabler;
   readonly callbackSecrets: Pick<CallbackSecrets, 'ensure'>;
   readonly sender: WebhookSender;
   readonly vault: Vault;
@@ -38,8 +38,8 @@ const STOP_MS = 5_000;
  * Makes the deliveries that are due, in all processes at once, each by one of them. The attempt is outside of any
  * transaction: a process that dies in between repeats it, with the same `webhook-id`.
  */
-export class Dispatcher {
-  readonly #dependencies: DispatcherDependencies;
+export class DeliveryDispatcher {
+  readonly #dependencies: DeliveryDispatcherDependencies;
   readonly #lanes = new ReceiverConcurrencyLimits();
   readonly #inProgress = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
@@ -47,7 +47,7 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #isAwaited = false;
 
-  constructor(dependencies: DispatcherDependencies) {
+  constructor(dependencies: DeliveryDispatcherDependencies) {
     this.#dependencies = dependencies;
   }
 

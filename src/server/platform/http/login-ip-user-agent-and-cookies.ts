@@ -1,7 +1,7 @@
 import type { RequestContext } from './request-context.ts';
 
 /** What a browser or program brings to a login beside the password. */
-export interface LoginClientFacts {
+export interface LoginClient {
   /** IP. */
   readonly address: string;
   readonly userAgent: string;
@@ -11,7 +11,7 @@ export interface LoginClientFacts {
   readonly knownDevice?: string | undefined;
 }
 
-export const toLoginClientFacts = (
+export const toLoginClient = (
   { clientIp, headers, session }: RequestContext,
   knownDevice: string | undefined,
-): LoginClientFacts => ({ address: clientIp, userAgent: headers['user-agent'] ?? '', session, knownDevice });
+): LoginClient => ({ address: clientIp, userAgent: headers['user-agent'] ?? '', session, knownDevice });

@@ -12,7 +12,7 @@ import type { SubmitService } from '../submit/submit-service.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { toJimengTask } from './jimeng-native.ts';
 import { toKlingEnvelope, toKlingSubmitData, toKlingTask } from './kling-native.ts';
-import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingRequest } from './vendor-format-requests.ts';
+import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingRequest } from './parse-native-requests.ts';
 
 export interface NativeRouteDependencies {
   readonly submitter: SubmitService;

@@ -1,7 +1,6 @@
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import type { CatalogImportStore } from './catalog-import-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './dry-run.ts';
-import { addEndedTasks } from './ended-tasks.ts';
 import type { GroupImportStore } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedRowsStore } from './imported-rows-store.ts';
@@ -10,7 +9,8 @@ import type { ImportedUser } from './mapping/users.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { type TaskImportStore, taskIdOf } from './task-import-store.ts';
-import { addUnfinishedTasks } from './unfinished-tasks.ts';
+import { addEndedTasks } from './write-and-verify-ended-tasks.ts';
+import { addUnfinishedTasks } from './write-unfinished-tasks.ts';
 
 export interface ApplyDependencies {
   readonly store: ImportedRowsStore;

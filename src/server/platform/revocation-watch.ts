@@ -3,7 +3,7 @@ import type { Log } from './log.ts';
 /** Milliseconds between two checks: including the query, a response ends well within a second. */
 const CHECK_INTERVAL_MS = 400;
 
-export interface PermissionWatchDependencies<T> {
+export interface RevocationWatchDependencies<T> {
   readonly keyOf: (item: T) => string;
   /** Keys of those items that have not ended. */
   readonly findLive: (items: readonly T[]) => Promise<ReadonlySet<string>>;
@@ -21,13 +21,13 @@ interface Watched<T> {
  * have not ended. That works on every process and needs no cooperation of the code that ends an item. While nothing is
  * registered, no query runs.
  */
-export class PermissionWatch<T> {
-  readonly #dependencies: PermissionWatchDependencies<T>;
+export class RevocationWatch<T> {
+  readonly #dependencies: RevocationWatchDependencies<T>;
   readonly #watched = new Map<string, Watched<T>>();
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
 
-  constructor(dependencies: PermissionWatchDependencies<T>) {
+  constructor(dependencies: RevocationWatchDependencies<T>) {
     this.#dependencies = dependencies;
   }
 

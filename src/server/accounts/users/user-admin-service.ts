@@ -41,7 +41,7 @@ export interface UserUpdate {
   readonly email?: string | undefined;
 }
 
-export interface UserAdministrationDependencies {
+export interface UserAdminServiceDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
   readonly access: AccountAccess;
@@ -58,10 +58,10 @@ export interface UserAdministrationDependencies {
 }
 
 /** What administrators do with accounts that rank below them. */
-export class UserAdministration {
-  readonly #dependencies: UserAdministrationDependencies;
+export class UserAdminService {
+  readonly #dependencies: UserAdminServiceDependencies;
 
-  constructor(dependencies: UserAdministrationDependencies) {
+  constructor(dependencies: UserAdminServiceDependencies) {
     this.#dependencies = dependencies;
   }
 

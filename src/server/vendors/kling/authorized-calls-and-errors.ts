@@ -3,10 +3,10 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { VendorError } from '../../upstreams/error.ts';
 import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
-import { withJsonBody } from '../http.ts';
+import { withJsonBody } from '../json-http-calls.ts';
 import type { RequestBody } from '../request-body.ts';
 import { asText } from '../untrusted-json.ts';
-import { bearerToken } from './token.ts';
+import { bearerToken } from './bearer-token.ts';
 
 /** Authorized calls of Kling's APIs, and the errors of their envelope. */
 

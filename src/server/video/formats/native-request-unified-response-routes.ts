@@ -9,8 +9,8 @@ import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
 import { submitForToken } from '../submit/idempotent-submit.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
+import { parseJimengRequest, parseKlingRequest } from './parse-native-requests.ts';
 import type { TaskRenderer } from './task-renderer.ts';
-import { parseJimengRequest, parseKlingRequest } from './vendor-format-requests.ts';
 
 export interface VendorFormatRouteDependencies {
   readonly submitter: SubmitService;

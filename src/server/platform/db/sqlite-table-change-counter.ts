@@ -2,7 +2,7 @@
  * Counts the changes of some tables of SQLite, so that what was read of one may be kept for as long as it has none. A statement with
  * the name of a table in its text counts as a change of it, with its commit: reads before see the old rows, those after the new ones.
  */
-export class TableChanges {
+export class TableChangeCounter {
   readonly #counts = new Map<string, number>();
   readonly #uncommitted = new Set<string>();
 
