@@ -6,7 +6,7 @@ export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/quota': ['test/plans/allowances', 'test/channels/channel-and-model-administration'],
   'src/server/accounts': [
     'test/role-hierarchy',
-    'test/flows/access-ends',
+    'test/flows/video-access-ends-with-credential',
     'src/server/device-auth/oauth.test',
     'src/server/device-auth/page-logins.test',
   ],
@@ -16,7 +16,7 @@ export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/vendors/adapter-contract',
     'test/channels/vendor-list',
     'test/chat/channel-headers-and-proxy',
-    'test/webhooks/addresses',
+    'test/webhooks/permitted-webhook-urls',
     'src/server/webhooks/',
     'test/operations/traces',
   ],

@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { readOrder } from '../faults/read-order.ts';
+import { readInstruction } from '../faults/read-instruction-line.ts';
 
 export interface CopyingOrder {
   readonly databaseUrl: string;
@@ -24,7 +24,7 @@ export interface CopyingOrder {
   readonly drains: boolean;
 }
 
-const order = await readOrder<CopyingOrder>();
+const order = await readInstruction<CopyingOrder>();
 const database = openDatabase<Tables>(order.databaseUrl);
 const CLIP = readFileSync(join(order.media, 'wide.mp4'));
 const COVER = readFileSync(join(order.media, 'thumbnail.webp'));

@@ -10,8 +10,8 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeWebhooks } from '../../src/server/webhooks/make.ts';
-import { factName } from './fact-name.ts';
-import { readOrder } from './read-order.ts';
+import { readInstruction } from './read-instruction-line.ts';
+import { factName } from './reported-fact-names.ts';
 
 export interface EventProcessOrder {
   readonly databaseUrl: string;
@@ -25,7 +25,7 @@ export interface EventProcessOrder {
   readonly from: number | undefined;
 }
 
-const order = await readOrder<EventProcessOrder>();
+const order = await readInstruction<EventProcessOrder>();
 const { userId, clockOffsetMs } = order;
 const database = openDatabase<Tables>(order.databaseUrl);
 const clock = { now: () => Date.now() + clockOffsetMs };

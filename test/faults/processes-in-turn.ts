@@ -12,7 +12,7 @@ export interface OrderedProcess {
 
 /**
  * Processes of one script, each of which is killed before the next begins. The next one is loaded while the one before works and waits for
- * its order (`readOrder`): most of the time a kill takes is that start.
+ * its order (`readInstruction`): most of the time a kill takes is that start.
  */
 export class ProcessesInTurn<Order> {
   readonly #script: { readonly path: string; remove(): void };

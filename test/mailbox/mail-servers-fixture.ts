@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { after, describe } from 'node:test';
 import { sql } from 'kysely';
-import { missingPrograms, type RealMailServer, startRealMail } from '../../scripts/mail-server.ts';
+import { missingPrograms, type RealMailServer, startRealMail } from '../../scripts/run-dovecot-and-postfix.ts';
 import { startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
 import type { MailServerDatabase } from '../../src/server/mailbox/backends/mail-server-layout.ts';
 import { grantStatements } from '../../src/server/mailbox/backends/write-mail-server-config.ts';

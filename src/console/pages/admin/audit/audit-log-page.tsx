@@ -18,9 +18,9 @@ import { listQuery } from '../../../data/make-endpoint-query.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-target-and-changed-keys.ts';
-import { describeAction, describeTarget, listActions } from './audit-words.ts';
 import { BeforeAndAfterDialog } from './before-and-after-dialog.tsx';
 import { ChangedFields } from './changed-fields.tsx';
+import { describeAction, describeTarget, listActions } from './describe-audit-action-and-target.ts';
 
 /** Who changed what. */
 export function AuditLogPage() {

@@ -4,7 +4,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { changedKeys } from './audit-target-and-changed-keys.ts';
-import { describeAction, describeTarget } from './audit-words.ts';
+import { describeAction, describeTarget } from './describe-audit-action-and-target.ts';
 
 /** Before and after, side by side. */
 export function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {

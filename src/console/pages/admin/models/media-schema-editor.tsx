@@ -1,6 +1,6 @@
 import { Anchor, Group, Text, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { parseSchema } from './parse-schema.ts';
+import { parseMediaSchema } from './parse-media-schema.ts';
 
 const EXAMPLE_SCHEMA = {
   type: 'object',
@@ -18,7 +18,7 @@ export function MediaSchemaEditor({
   readonly onChange: (text: string) => void;
 }) {
   const { t } = useTranslation('admin-models');
-  const read = parseSchema(text);
+  const read = parseMediaSchema(text);
   return (
     <div>
       <Textarea

@@ -2,7 +2,7 @@ import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import type { adminCreateModel, OnRetirement } from '../../../../contract/model-catalog.ts';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import type { Model } from '../../../data/admin-types.ts';
-import { parseSchema } from './parse-schema.ts';
+import { parseMediaSchema } from './parse-media-schema.ts';
 import { type AnyPrice, type PriceFormValues, toPrice, toPriceFormValues } from './price-form-values.ts';
 
 type ModelBody = EndpointPart<typeof adminCreateModel, 'body'>;
@@ -48,7 +48,7 @@ export const toModelFormValues = (model: Model, perUnit: number): ModelFormValue
 
 /** The body of a change; the schema must have been read without fault before. */
 export function toModelBody(draft: ModelFormValues, perUnit: number) {
-  const schema = parseSchema(draft.schema);
+  const schema = parseMediaSchema(draft.schema);
   const inherits = draft.aliasOf !== '' && !draft.ownPrice;
   return {
     id: draft.id.trim(),

@@ -11,7 +11,7 @@ import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
 import { MediaSchemaEditor } from './media-schema-editor.tsx';
 import type { ModelFormValues } from './model-form-values.ts';
-import { parseSchema } from './parse-schema.ts';
+import { parseMediaSchema } from './parse-media-schema.ts';
 import { PriceFields } from './price-fields.tsx';
 import { toPrice } from './price-form-values.ts';
 import { areLinesReadable } from './price-line-form-values.ts';
@@ -34,7 +34,7 @@ export function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps)
     <SaveForm
       submitLabel={submitLabel}
       save={() => save(draft)}
-      disabled={!parseSchema(draft.schema).ok || !isReadable(draft)}
+      disabled={!parseMediaSchema(draft.schema).ok || !isReadable(draft)}
     >
       <TextInput
         label={t('models.name')}

@@ -1,9 +1,9 @@
-export type ParsedSchema =
+export type ParsedMediaSchema =
   | { readonly ok: true; readonly schema: Record<string, unknown> | null; readonly names: readonly string[] }
   | { readonly ok: false; readonly line: number | undefined; readonly what: string };
 
 /** Parses a schema typed as JSON; empty text means no schema. `line`: the line of the syntax error, undefined for valid JSON that is not an object. */
-export function parseSchema(text: string): ParsedSchema {
+export function parseMediaSchema(text: string): ParsedMediaSchema {
   if (text.trim() === '') return { ok: true, schema: null, names: [] };
   try {
     const schema: unknown = JSON.parse(text);
