@@ -46,7 +46,7 @@ import { VideoDeletion } from './deliver/video-deletion.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { FavouriteStore } from './favourites/favourite-store.ts';
 import { addFavouriteRoutes } from './favourites/routes.ts';
-import { addNativeRoutes } from './formats/kling-jimeng-native-routes.ts';
+import { addNativeRoutes } from './formats/native-request-native-response-routes.ts';
 import { addVendorFormatRoutes } from './formats/native-request-unified-response-routes.ts';
 import { TaskRenderer } from './formats/task-renderer.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
