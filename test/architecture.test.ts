@@ -184,6 +184,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
       'src/server/quota/make.ts': '',
       'src/server/quota/ledger.ts': 'export function makeLedger() {}',
       'src/server/quota/wallets.ts': 'export class WalletStore {}',
+      'src/server/quota/store.ts': 'export class LedgerStore {}',
       'src/server/quota/rules.ts': 'export class RuleService {}',
       'src/server/quota/parts.ts': 'interface LedgerParts {}',
     },

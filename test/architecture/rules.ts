@@ -88,8 +88,8 @@ function findOddStructure(files: readonly SourceFile[]): string[] {
 
 const STRUCTURE = [
   { what: 'a make function', form: /^export (async )?function make[A-Z]/m, home: /\/make\.ts$/ },
-  { what: 'a store', form: /^export class \w+Store\b/m, home: /\bstore\.ts$/ },
-  { what: 'a service', form: /^export class \w+Service\b/m, home: /\bservice\.ts$/ },
+  { what: 'a store', form: /^export class \w+Store\b/m, home: /\w-store\.ts$/ },
+  { what: 'a service', form: /^export class \w+Service\b/m, home: /\w-service\.ts$/ },
   { what: 'parts of a constructor (say Dependencies)', form: /^(export )?(interface|type) \w+Parts\b/m, home: /(?!)/ },
 ] as const;
 

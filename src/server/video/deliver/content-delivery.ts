@@ -5,7 +5,7 @@ import { verifyPartialContent } from '../../platform/media/verify-partial-conten
 import { verifyVideoBody } from '../../platform/media/verify-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';
 import type { Task } from '../task-store.ts';
-import type { VideoUpstreams } from '../video-upstreams.ts';
+import type { VideoUpstreams } from '../video-upstream-types.ts';
 import type { DownloadSlots } from './download-slots.ts';
 import type { UrlRefresher } from './url-refresher.ts';
 import type { VendorFiles } from './vendor-files.ts';

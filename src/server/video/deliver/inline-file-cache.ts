@@ -3,7 +3,7 @@ import { Semaphore } from '../../platform/outbound/semaphore.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { ContentSource } from '../../vendors/adapter.ts';
 import type { Task } from '../task-store.ts';
-import type { VideoUpstream } from '../video-upstreams.ts';
+import type { VideoUpstream } from '../video-upstream-types.ts';
 
 type InlineFile = Extract<ContentSource, { kind: 'bytes' }>;
 

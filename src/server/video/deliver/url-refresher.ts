@@ -6,7 +6,7 @@ import { SingleFlight } from '../../platform/single-flight.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import { redactBase64 } from '../redact-base64.ts';
 import type { Task, TaskStore } from '../task-store.ts';
-import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
+import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 
 export interface UrlRefresherDependencies {
   readonly store: TaskStore;

@@ -13,7 +13,7 @@ import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
 import type { ContentSource } from '../../vendors/adapter.ts';
 import { artifactOf } from '../task-artifact.ts';
 import type { Task } from '../task-store.ts';
-import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
+import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 import type { InlineFileCache } from './inline-file-cache.ts';
 import type { UrlRefresher } from './url-refresher.ts';
 

@@ -1,6 +1,6 @@
 import type { Log } from '../../platform/log.ts';
 import type { Task } from '../task-store.ts';
-import type { VideoUpstreams } from '../video-upstreams.ts';
+import type { VideoUpstreams } from '../video-upstream-types.ts';
 
 export interface VendorVideoDeletionDependencies {
   readonly upstreams: VideoUpstreams;

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
 import type { UrlRefresher } from '../deliver/url-refresher.ts';
 import type { Task, TaskStore } from '../task-store.ts';
-import type { VideoUpstreams } from '../video-upstreams.ts';
+import type { VideoUpstreams } from '../video-upstream-types.ts';
 import type { TaskPoller } from './task-poller.ts';
 
 /** Tasks of vendors with `refreshOnQuery` are polled when their owner reads them, but no more often than this. */

@@ -16,7 +16,7 @@ import type { TaskCompletion } from '../task-completion.ts';
 import { toFailure } from '../task-failure.ts';
 import type { Task, TaskChange, TaskStore } from '../task-store.ts';
 import { videoSpan } from '../video-span.ts';
-import type { VideoUpstream, VideoUpstreams } from '../video-upstreams.ts';
+import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 
 export interface TaskPollerDependencies {
   readonly database: Database<Tables>;
