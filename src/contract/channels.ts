@@ -67,7 +67,7 @@ const fields = {
   options: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     maxProperties: 50,
     description:
-      '`private: true` opens private addresses for this channel; `responses: false` says that an OpenAI upstream has chat completions but no Responses; the rest is for its adapter.',
+      '`private: true` opens private addresses for this channel; `max_concurrent_tasks` bounds the unfinished videos of each credential; `responses: false` says that an OpenAI upstream has chat completions but no Responses; the rest is for its adapter.',
   }),
 };
 

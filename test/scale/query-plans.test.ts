@@ -11,6 +11,7 @@ import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
+import { ChannelPlaceStore } from '../../src/server/video/submit/channel-place-store.ts';
 import { TaskAdminStore } from '../../src/server/video/task-admin-store.ts';
 import { MAX_SEARCHED_TASKS, TaskStore } from '../../src/server/video/task-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -126,6 +127,16 @@ describe('lists of tables that grow', () => {
           }
         }
       });
+
+    it('finds whether an account at a vendor has room by an index of its unfinished videos', async () => {
+      const account = { id: 3, credentialId: 1, maxConcurrentTasks: 1_000 };
+      const plans = await planQueries(database, (recorded) => new ChannelPlaceStore(recorded).withRoom([account]));
+      assert.equal(plans.length, 1);
+      const [plan] = plans;
+      assert.ok(plan !== undefined && plan.rowsRead <= 1_000);
+      assert.deepEqual(plan.scanned, []);
+      if (name === 'sqlite') assert.deepEqual(plan.indexes, ['tasks_unfinished_by_channel']);
+    });
 
     it('reads the requests of an account in an hour by its index, between the keys of that hour', async () => {
       const run = requests({ userId: HEAVY, from: NOW - 7_200_000, to: NOW - 3_600_000 });

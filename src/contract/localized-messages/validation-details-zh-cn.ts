@@ -58,6 +58,10 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['There is no topic "#"', '没有“#”这一通知类型'],
   ['The vendor of a channel cannot change; add another channel', '渠道的供应商不可更改，请另建渠道'],
   ['Give the credentials again: they would go to another address', '请重新填写凭证：地址已更改，凭证将发送到新的地址'],
+  [
+    'options.max_concurrent_tasks must be a whole number from # to #',
+    'options.max_concurrent_tasks 须为 # 至 # 的整数',
+  ],
   ['credentials are too long', '凭证过长'],
   ['Give credentials or credential_list', '请填写 credentials 或 credential_list'],
   ['Give either credentials or credential_list', 'credentials 与 credential_list 只能填写一个'],

@@ -32,6 +32,7 @@ import {
   removedIds,
 } from './credential-list.ts';
 import { changeConnection } from './extra-headers-and-proxy.ts';
+import { assertMaxConcurrentTasks } from './max-concurrent-tasks.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;
@@ -100,6 +101,7 @@ export class ChannelAdminService {
     const { store, vault, clock, audit } = this.#dependencies;
     const { name, vendor, options = {} } = input;
     assertMayReach(role, options);
+    assertMaxConcurrentTasks(options);
     if (input.credentials === undefined && input.credential_list === undefined)
       throw invalidRequest('Give credentials or credential_list.', 'credentials');
     const credentials = this.#changeCredentials(vendor, NO_CREDENTIALS, input);
@@ -154,6 +156,7 @@ export class ChannelAdminService {
       const optionsBefore = JSON.parse(before.options) as Channel['options'];
       const options = change.options ?? optionsBefore;
       assertMayReach(role, options, optionsBefore);
+      assertMaxConcurrentTasks(options);
       // Removing `private` must not leave a private base URL, and the base URL must not become private without it.
       const base_url = this.#baseUrl(before.vendor, change.base_url ?? before.base_url, options);
       const isMoved =

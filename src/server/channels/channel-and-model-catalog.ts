@@ -4,6 +4,7 @@ import type { Channel, ResolvedModel } from './channel-directory.ts';
 import type { ChannelRow, ModelRow } from './channel-store.ts';
 import type { ChannelConnection } from './credential-encryption.ts';
 import { type CredentialList, labelOf } from './credential-list.ts';
+import { maxConcurrentTasks } from './max-concurrent-tasks.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */
 export interface CatalogChannel {
@@ -133,6 +134,7 @@ export function toSettings(
     baseUrl: row.base_url,
     options,
     private: options.private === true,
+    maxConcurrentTasks: maxConcurrentTasks(options),
     models: JSON.parse(row.models) as string[],
     priority: row.priority,
     weight: row.weight,

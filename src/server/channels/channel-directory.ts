@@ -26,6 +26,8 @@ export interface Channel {
   readonly options: { readonly [key: string]: unknown };
   /** `options.private`: its own base_url and artifacts may be private addresses. */
   readonly private: boolean;
+  /** Most unfinished tasks of these credentials at once. Absent: any number. */
+  readonly maxConcurrentTasks?: number | undefined;
   /** Public model ids it serves. */
   readonly models: readonly string[];
   readonly priority: number;

@@ -6,7 +6,8 @@ import { type ChannelCredential, type CredentialList, hintOf } from './credentia
 import { shownProxy } from './extra-headers-and-proxy.ts';
 
 /** A channel as administrators see it: the names of its keys, never their values. */
-export interface ChannelView extends Omit<Channel, 'credentials' | 'credentialId' | 'private' | 'extraHeaders'> {
+export interface ChannelView
+  extends Omit<Channel, 'credentials' | 'credentialId' | 'private' | 'extraHeaders' | 'maxConcurrentTasks'> {
   readonly enabled: boolean;
   readonly credentials: readonly CredentialView[];
   readonly extraHeaderNames: readonly string[];
@@ -20,7 +21,7 @@ export interface CredentialView extends Omit<ChannelCredential, 'values'> {
 }
 
 export function toChannelView(row: ChannelRow, { items }: CredentialList, connection: ChannelConnection): ChannelView {
-  const { private: _private, extraHeaders = {}, ...shown } = toSettings(row, connection);
+  const { private: _private, maxConcurrentTasks: _bound, extraHeaders = {}, ...shown } = toSettings(row, connection);
   return {
     ...shown,
     proxy: shownProxy(connection),

@@ -66,6 +66,7 @@ import { ShareStore } from './shares/share-store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
 import { AttemptLog } from './submit/attempt-log.ts';
 import { AttemptRunner } from './submit/attempt-runner.ts';
+import { ChannelPlaceStore } from './submit/channel-place-store.ts';
 import { SubmitService } from './submit/submit-service.ts';
 import { TaskAdminStore } from './task-admin-store.ts';
 import { TaskCompletion } from './task-completion.ts';
@@ -158,8 +159,9 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
 
   const idempotency = new Idempotency(database, store, clock);
   const attemptLog = new AttemptLog(adminStore, clock, log);
-  const attempts = new AttemptRunner({ ...shared, completion, attemptLog });
-  const submitter = new SubmitService({ ...shared, idempotency, attempts });
+  const places = new ChannelPlaceStore(database);
+  const attempts = new AttemptRunner({ ...shared, completion, attemptLog, places });
+  const submitter = new SubmitService({ ...shared, idempotency, attempts, places });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);

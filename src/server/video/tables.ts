@@ -207,6 +207,10 @@ async function createTaskIndexes(trx: MigrationTransaction): Promise<void> {
     .execute();
   await index('tasks_failed').column('seq').where(sql.ref('status'), '=', 'FAILURE').execute();
   await index('tasks_failed_by_user').columns(['user_id', 'seq']).where(sql.ref('status'), '=', 'FAILURE').execute();
+  await index('tasks_unfinished_by_channel')
+    .columns(['channel_id', 'credential_id'])
+    .where(sql.ref('next_poll_at'), 'is not', null)
+    .execute();
   await index('tasks_unfinished').column('seq').where(sql.ref('next_poll_at'), 'is not', null).execute();
   await index('tasks_by_external_id')
     .columns(['token_id', 'external_id'])

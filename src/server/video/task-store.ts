@@ -77,13 +77,14 @@ export class TaskStore {
 
   /** Moves an unconfirmed task to its next channel. @returns false when it has ended meanwhile */
   async startNextAttempt(
+    trx: Trx,
     id: string,
     attempt: number,
     { id: channelId, credentialId }: { readonly id: number; readonly credentialId: number },
     findTaskHint: string | null,
     now: number,
   ): Promise<boolean> {
-    const result = await this.#database.kysely
+    const result = await trx
       .updateTable('tasks')
       .set({
         attempt: attempt + 1,

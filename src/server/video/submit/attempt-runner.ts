@@ -21,6 +21,7 @@ import type { Task, TaskStore } from '../task-store.ts';
 import { videoSpan } from '../video-span.ts';
 import { type AttemptLog, describeOutcome } from './attempt-log.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { ChannelPlaceStore } from './channel-place-store.ts';
 import { type SubmittedTask, toSubmittedTask } from './submitted-task.ts';
 import { toUpstreamFailure } from './upstream-failure.ts';
 import { VendorHandleOwners } from './vendor-handle-owners.ts';
@@ -32,6 +33,7 @@ export interface AttemptRunnerDependencies {
   readonly upstreamCalls: UpstreamCalls;
   readonly completion: TaskCompletion;
   readonly attemptLog: AttemptLog;
+  readonly places: Pick<ChannelPlaceStore, 'take'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly tracing: Tracing;
@@ -79,13 +81,16 @@ export class AttemptRunner {
 
   /** @throws AppError after the task was failed and refunded */
   async run(job: SubmitJob): Promise<SubmittedTask> {
-    const { store, attemptLog, completion, clock, channels, faultPoint } = this.#dependencies;
+    const { attemptLog, completion, clock, channels, faultPoint } = this.#dependencies;
     const { task, candidates } = job;
     let lastError: VendorError | undefined;
-    for (const [index, channel] of candidates.slice(0, MAX_ATTEMPTS).entries()) {
-      const number = index + 1;
-      if (index > 0 && !(await store.startNextAttempt(task.id, index, channel, task.find_task_hint, clock.now())))
-        break;
+    let number = 0;
+    for (const channel of candidates) {
+      if (number === MAX_ATTEMPTS) break;
+      const next = number === 0 ? 'moved' : await this.#moveTo(channel, task, number);
+      if (next === 'full') continue;
+      if (next === 'ended') break;
+      number += 1;
       const sentAt = clock.now();
       const startedAt = performance.now();
       const outcome = await this.#send(job, channel);
@@ -118,6 +123,16 @@ export class AttemptRunner {
       suppressNotification: true,
     });
     throw toUpstreamFailure(lastError);
+  }
+
+  /** Gives the task to another channel after an attempt, unless that is full or the task has ended meanwhile. */
+  #moveTo(channel: Channel, task: NewTask, attempt: number): Promise<'moved' | 'full' | 'ended'> {
+    const { database, store, places, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      if (!(await places.take(trx, channel))) return 'full';
+      const hint = task.find_task_hint;
+      return (await store.startNextAttempt(trx, task.id, attempt, channel, hint, clock.now())) ? 'moved' : 'ended';
+    });
   }
 
   /** One request to one channel; every way it can end is a value. */

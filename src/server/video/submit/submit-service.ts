@@ -23,6 +23,7 @@ import { NO_TOKEN } from '../tables.ts';
 import { formatTerms, type TaskTerms } from '../task-charge.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
+import type { ChannelPlaceStore } from './channel-place-store.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { pickSchemaArguments } from './media-schema-arguments.ts';
 import { toPriceFacts } from './price-facts.ts';
@@ -38,6 +39,7 @@ export interface SubmitServiceDependencies {
   readonly vendors: VendorRegistry;
   readonly idempotency: Idempotency;
   readonly attempts: AttemptRunner;
+  readonly places: ChannelPlaceStore;
   readonly keyLimiter: Pick<ApiKeyLimiter, 'admit'>;
   readonly findPlanTerms: FindPlanTerms;
   readonly checkCallbackUrl: UrlCheck;
@@ -115,28 +117,38 @@ export class SubmitService {
     { remixOf, client = '', onAdmitted }: Omit<SubmitOptions, 'idempotency'>,
     claimKey?: InTransaction,
   ): Promise<SubmittedTask> {
-    const { database, quota, store, attempts, newTaskId, faultPoint } = this.#dependencies;
+    const { attempts, newTaskId, faultPoint } = this.#dependencies;
     const id = newTaskId();
     const prepared = await this.#prepare(caller, generation, id, remixOf);
-    const { model, adapter, request, price } = prepared;
+    const { model, adapter, request } = prepared;
     const candidates = await this.#candidates(prepared, remixOf);
-    const [first] = candidates;
-    if (first === undefined) throw new AppError('upstream_unavailable');
-    const task = {
-      ...this.#newTask(caller, generation, prepared, first, remixOf),
+    const toTask = (channel: Channel): NewTask => ({
+      ...this.#newTask(caller, generation, prepared, channel, remixOf),
       client: client.slice(0, MAX_CLIENT_LENGTH),
-    };
+    });
     await this.#admit(caller, onAdmitted);
-    await database.transaction(async (trx) => {
+    for (const [index, channel] of candidates.entries()) {
+      const task = toTask(channel);
+      if (!(await this.#begin(caller, task, channel, claimKey))) continue;
+      faultPoint('after-reserve');
+      return attempts.run({ task, request, adapter, model, candidates: candidates.slice(index), remixOf });
+    }
+    throw channelsFullError();
+  }
+
+  /** Reserves the quota and stores the task. @returns false where the channel has become full; nothing has changed then */
+  #begin(caller: SubmitCaller, task: NewTask, channel: Channel, claimKey?: InTransaction): Promise<boolean> {
+    const { database, quota, store, places } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      if (!(await places.take(trx, channel))) return false;
       const { userId, tokenId } = caller;
       await this.#assertMayBegin(trx, caller);
-      await quota.reserve(trx, { ref: id, userId, tokenId, model: model.id, amount: price });
+      await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price });
       if (!(await store.insert(trx, task)))
         throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
-      await claimKey?.(trx, id);
+      await claimKey?.(trx, task.id);
+      return true;
     });
-    faultPoint('after-reserve');
-    return attempts.run({ task, request, adapter, model, candidates, remixOf });
   }
 
   async #admit({ tokenId, limits }: SubmitCaller, onAdmitted: SubmitOptions['onAdmitted']): Promise<void> {
@@ -180,8 +192,17 @@ export class SubmitService {
     return model;
   }
 
+  /** @throws AppError `upstream_unavailable` where there is none, or all are full */
+  async #candidates(prepared: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
+    const all = await this.#serving(prepared, remixOf);
+    if (all.length === 0) throw new AppError('upstream_unavailable');
+    const candidates = await this.#dependencies.places.withRoom(all);
+    if (candidates.length === 0) throw channelsFullError();
+    return candidates;
+  }
+
   /** A remix can only be served by the account that holds the original. */
-  async #candidates({ model, permitted }: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
+  async #serving({ model, permitted }: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
     const { channels } = this.#dependencies;
     if (remixOf === undefined) return channels.candidates(model, permitted);
     const holder =
@@ -223,6 +244,13 @@ export class SubmitService {
     });
   }
 }
+
+/** Seconds after which a caller may ask again: some task has ended by then, as a rule. */
+const FULL_RETRY_SECONDS = 10;
+
+/** Every account that serves the model has as many unfinished tasks as its channel permits. */
+const channelsFullError = (): AppError =>
+  new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
 
 /** What an adapter throws for a video its vendor does not make is the caller's mistake. */
 const toRefusal = (error: unknown): unknown =>

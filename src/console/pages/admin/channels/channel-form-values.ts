@@ -25,6 +25,8 @@ export interface ChannelFormValues extends UpstreamRequestFormValues {
   readonly models: readonly string[];
   readonly priority: number | string;
   readonly weight: number | string;
+  /** Empty: any number. */
+  readonly maxConcurrentTasks: number | string;
   readonly enabled: boolean;
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -38,6 +40,7 @@ export const newChannelFormValues = (vendor: Vendor): ChannelFormValues => ({
   models: [],
   priority: 0,
   weight: 1,
+  maxConcurrentTasks: '',
   enabled: true,
   options: {},
   ...newUpstreamRequestFormValues(),
@@ -56,6 +59,7 @@ export function toChannelFormValues(channel: ChannelDetail, vendor: Vendor): Cha
     models: channel.models,
     priority: channel.priority,
     weight: channel.weight,
+    maxConcurrentTasks: toNumberInput(channel.options.max_concurrent_tasks),
     enabled: channel.enabled,
     options: channel.options,
     ...toUpstreamRequestFormValues(channel),
@@ -92,6 +96,11 @@ export const toSettingsBody = (draft: ChannelFormValues) => ({
   priority: Number(draft.priority),
   weight: Number(draft.weight),
   enabled: draft.enabled,
-  options: { ...draft.options },
+  options: { ...draft.options, max_concurrent_tasks: toOptionalNumber(draft.maxConcurrentTasks) },
   ...toUpstreamRequestBody(draft),
 });
+
+const toNumberInput = (stored: unknown): number | '' => (typeof stored === 'number' ? stored : '');
+
+/** JSON leaves out what is undefined, which removes the option. */
+const toOptionalNumber = (input: number | string): number | undefined => (input === '' ? undefined : Number(input));

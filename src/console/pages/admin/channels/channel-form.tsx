@@ -1,4 +1,4 @@
-import { Button, Collapse, NumberInput, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
+import { Button, Collapse, Stack, Switch, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelFormValues } from './channel-form-values.ts';
+import { ChannelShareFields } from './channel-share-fields.tsx';
 import { CredentialFields } from './credential-fields.tsx';
 import { ModelsField } from './models-field.tsx';
 import { CredentialLineError } from './parse-credential-lines.ts';
@@ -82,24 +83,7 @@ export function ChannelForm({
               onChange={(event) => set({ options: { ...draft.options, private: event.currentTarget.checked } })}
             />
           ) : null}
-          <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <NumberInput
-              label={t('channels.priority')}
-              description={t('channels.priorityHint')}
-              min={-1_000_000}
-              max={1_000_000}
-              allowDecimal={false}
-              {...value('priority')}
-            />
-            <NumberInput
-              label={t('channels.weight')}
-              description={t('channels.weightHint')}
-              min={0}
-              max={1_000_000}
-              allowDecimal={false}
-              {...value('weight')}
-            />
-          </SimpleGrid>
+          <ChannelShareFields value={value} hasVideos={vendor.kind === 'video'} />
           <UpstreamRequestFields text={text} />
         </Stack>
       </Collapse>
