@@ -2,7 +2,7 @@ import { usableModelsQuery } from './data/model-queries.ts';
 import { queryClient } from './data/query-client.ts';
 import { selfQuery } from './data/signed-in-user-and-site-queries.ts';
 import { readUserId } from './data/stored-user-id.ts';
-import { videosQuery } from './data/video-queries.ts';
+import { videoQuery, videosQuery } from './data/video-queries.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import type { Namespace } from './strings/resources.ts';
 
@@ -18,6 +18,14 @@ export function preloadFirstPage(): readonly Namespace[] {
   import('./pages/studio/studio-page.tsx').catch(() => {});
   void queryClient.prefetchQuery(selfQuery);
   void queryClient.prefetchQuery(usableModelsQuery);
-  void queryClient.prefetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT));
+  void preloadNewestVideo();
   return ['studio'];
+}
+
+/** The list of the newest videos, and what the newest is played from, unless the address names another. */
+async function preloadNewestVideo(): Promise<void> {
+  const list = await queryClient.fetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT)).catch(() => undefined);
+  const newest = list?.data[0];
+  if (newest?.status === 'SUCCESS' && !location.search.includes('show='))
+    await queryClient.prefetchQuery(videoQuery(newest.task_id));
 }

@@ -5,6 +5,9 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 import { FONT_FILE, FONT_PATH } from '../design/tokens.ts';
 
+/** What the first screen is made of, and every page loads. */
+const FIRST_SCRIPTS = /(vendor|common|index|studio-page)-[^/]*\.js$/;
+
 /** Puts a `.br` and a `.gz` beside every text file, so that the server compresses nothing while it runs. */
 export function precompress(): Plugin {
   return {
@@ -24,6 +27,28 @@ export function precompress(): Plugin {
           this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source, quality) });
           this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source, { level: 9 }) });
         }
+      },
+    },
+  };
+}
+
+/**
+ * Chromium compiles a script that begins so as a whole while it arrives, beside the page's thread, in place of each function there when it
+ * is first called (V8, explicit compile hints). Elsewhere it is a comment.
+ */
+const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n';
+
+/** Marks the scripts of the first screen, most of whose functions run before it is shown. */
+export function compileAhead(): Plugin {
+  return {
+    name: 'compile-ahead',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_, bundle) {
+        for (const file of Object.values(bundle))
+          if (file.type === 'chunk' && FIRST_SCRIPTS.test(file.fileName)) file.code = COMPILE_HINT + file.code;
       },
     },
   };
@@ -63,6 +88,22 @@ export function keepMenusOutOfTables(): Plugin {
     resolveId: (source, importer) =>
       source === '@floating-ui/react' && importer?.endsWith('/ScrollArea.mjs') === true
         ? join(import.meta.dirname, 'data/floating-ui-stub.ts')
+        : undefined,
+  };
+}
+
+/**
+ * The library's `useId` sets another id once a field is shown, for React before version 18: every field, and the page's effects with
+ * them, were rendered again before the first paint.
+ */
+export function keepFirstIds(): Plugin {
+  return {
+    name: 'keep-first-ids',
+    enforce: 'pre',
+    load: (id) =>
+      /@mantine[\\/]hooks[\\/]esm[\\/]use-id[\\/]use-id\.mjs$/.test(id)
+        ? `import { useId as useReactId } from 'react';
+           export function useId(given) { const id = useReactId(); return typeof given === 'string' ? given : id; }`
         : undefined,
   };
 }

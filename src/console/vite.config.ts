@@ -3,10 +3,12 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { mergeFirstStyles } from './vite-merge-styles.ts';
 import {
+  compileAhead,
   emitFont,
   FIRST_SCREEN,
   findFirstScreen,
   importStylesWithComponents,
+  keepFirstIds,
   keepMenusOutOfTables,
   precompress,
   shortenEndpoints,
@@ -45,12 +47,14 @@ export default defineConfig({
   cacheDir: join(import.meta.dirname, '../../out/vite'),
   plugins: [
     keepMenusOutOfTables(),
+    keepFirstIds(),
     importStylesWithComponents(),
     react(),
     shortenEndpoints(),
     findFirstScreen(['main.tsx', 'pages/studio/studio-page.tsx']),
     emitFont(),
     mergeFirstStyles(),
+    compileAhead(),
     precompress(),
   ],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
@@ -79,7 +83,14 @@ export default defineConfig({
             { name: 'first-texts-zh-cn', test: /strings[\\/]zh-cn[\\/](app|studio)\.ts$/, priority: 3 },
             // Formed first, so that what the first screen needs does not go with what other pages share.
             { name: 'common', test: (id) => isSharedBy(true, id), minShareCount: 2, priority: 2 },
-            { name: 'shared', test: (id) => isSharedBy(false, id), minShareCount: 2, priority: 1 },
+            // Without what its modules import: the first screen would need it for what it has in common with them.
+            {
+              name: 'shared',
+              test: (id) => isSharedBy(false, id),
+              minShareCount: 2,
+              priority: 1,
+              includeDependenciesRecursively: false,
+            },
           ],
         },
       },

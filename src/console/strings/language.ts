@@ -37,6 +37,8 @@ export async function initLanguage(first: readonly Namespace[]): Promise<void> {
     })
     .use(initReactI18next)
     .init({
+      // The texts are asked for at once, and not with the next turn of the page's thread.
+      initAsync: false,
       lng: preferredLanguage(),
       fallbackLng: false,
       lowerCaseLng: true,
