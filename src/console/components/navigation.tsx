@@ -1,9 +1,10 @@
-import { SegmentedControl, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isAdmin, useSelf } from '../data/signed-in-user-and-site-queries.ts';
 import { ADMIN_SECTIONS, type NavigationSection, USER_SECTIONS } from './navigation-sections.ts';
+import { SegmentedControl } from './segmented-control.tsx';
 
 /** The menu; for administrators with a switch between their own account and the administration, by the page that is open. */
 export function Navigation() {

@@ -16,7 +16,15 @@ export function RelativeTime({
       </Text>
     );
   return (
-    <Text component="time" inherit {...text} dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
+    <Text
+      component="time"
+      inherit
+      {...text}
+      dateTime={new Date(at * 1000).toISOString()}
+      onPointerEnter={({ currentTarget }) => {
+        currentTarget.title = formatDateTime(at);
+      }}
+    >
       {formatRelativeTime(at)}
     </Text>
   );

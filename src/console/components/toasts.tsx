@@ -1,6 +1,7 @@
-import { CloseButton, Group, Paper, Portal, Stack, Text } from '@mantine/core';
+import { CloseButton, Group, Paper, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 
 interface Toast {
@@ -41,7 +42,8 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
   return (
     <Context.Provider value={value}>
       {children}
-      <Portal>
+      {/* The library's portal is rendered a second time before the page is first painted. */}
+      {createPortal(
         <Stack
           pos="fixed"
           bottom={16}
@@ -68,8 +70,9 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
               </Group>
             </Paper>
           ))}
-        </Stack>
-      </Portal>
+        </Stack>,
+        document.body,
+      )}
     </Context.Provider>
   );
 }

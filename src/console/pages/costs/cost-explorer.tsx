@@ -1,4 +1,4 @@
-import { Button, Group, Input, Paper, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Group, Input, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { LazyUsageChart } from '../../components/lazy-usage-chart.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
 import { downloadCsv } from '../../data/download-csv.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';

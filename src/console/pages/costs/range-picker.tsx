@@ -1,6 +1,7 @@
-import { SegmentedControl, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import type { DayRange } from '../../data/cost-queries.ts';
 import { formatDay, PRESET_DAYS } from './day-range.ts';
 

@@ -1,4 +1,4 @@
-import { Button, Paper, SegmentedControl, Skeleton, Stack } from '@mantine/core';
+import { Button, Paper, Skeleton, Stack } from '@mantine/core';
 import { IconBell, IconChecks, IconSettings } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NotificationItem } from '../../components/notification-item.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { useMarkAllRead } from '../../components/use-mark-all-read.ts';
 import { notificationsQuery } from '../../data/notification-queries.ts';
 

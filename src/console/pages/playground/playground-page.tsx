@@ -1,7 +1,7 @@
-import { SegmentedControl } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { ChatPlayground } from './chat-playground.tsx';
 import { ImagePlayground } from './image-playground.tsx';
 

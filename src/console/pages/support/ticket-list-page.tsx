@@ -1,4 +1,4 @@
-import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text, UnstyledButton } from '@mantine/core';
+import { Button, Group, Paper, Skeleton, Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconLifebuoy, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -9,6 +9,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-badge.tsx';
 import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/ticket-queries.ts';
 

@@ -1,5 +1,6 @@
-import { Fieldset, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { Fieldset, Stack, Text, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
 import { CredentialInput } from './credential-input.tsx';

@@ -1,6 +1,6 @@
-import { SegmentedControl } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 
 type RecordsPath = '/admin/audit' | '/admin/logins';
 

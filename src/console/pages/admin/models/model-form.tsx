@@ -1,10 +1,11 @@
-import { SegmentedControl, Select, SimpleGrid, Switch, Text, TextInput, Title } from '@mantine/core';
+import { Select, SimpleGrid, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listModelRows, ON_RETIREMENT } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import { listQuery } from '../../../data/make-endpoint-query.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';

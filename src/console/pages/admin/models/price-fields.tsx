@@ -4,7 +4,6 @@ import {
   Button,
   Group,
   NumberInput,
-  SegmentedControl,
   SimpleGrid,
   Stack,
   Text,
@@ -14,6 +13,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { DECIMALS, type MultiplierFormValues, type PriceFormValues } from './price-form-values.ts';
 import { PriceLineFields } from './price-line-fields.tsx';
 import { emptyLine } from './price-line-form-values.ts';

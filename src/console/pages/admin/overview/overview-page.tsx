@@ -1,4 +1,4 @@
-import { SegmentedControl, SimpleGrid, Skeleton, Stack } from '@mantine/core';
+import { SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +12,7 @@ import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { dataQuery, type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
 import { needsAttention } from '../channels/channel-status-badge.tsx';
 import { GettingStarted, useIsGettingStartedDecided } from './getting-started.tsx';

@@ -1,8 +1,9 @@
-import { Center, SegmentedControl, Text } from '@mantine/core';
+import { Center, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Panel } from '../../../components/description-list.tsx';
 import { CHART_HEIGHT, LazyUsageChart } from '../../../components/lazy-usage-chart.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import type { UsageMeasure, UsagePoint } from '../../../components/usage-series.ts';
 
 /** What was used, by day and model. @param rows Undefined while they are fetched. */

@@ -1,17 +1,9 @@
-import {
-  NumberInput,
-  SegmentedControl,
-  SimpleGrid,
-  Switch,
-  type SwitchProps,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { NumberInput, SimpleGrid, Switch, type SwitchProps, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import { ChannelsSelect } from './channels-select.tsx';
 import type { PlanFormValues } from './plan-form-values.ts';

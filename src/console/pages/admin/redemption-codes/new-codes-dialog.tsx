@@ -1,10 +1,11 @@
-import { NumberInput, SegmentedControl, Select, Text, TextInput } from '@mantine/core';
+import { NumberInput, Select, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminCreateRedemptionCodes } from '../../../../contract/plans.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toEndOfDay } from '../../../data/calendar-day.ts';

@@ -1,7 +1,8 @@
-import { SegmentedControl, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminReplyToTicket } from '../../../../contract/tickets.ts';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { TicketReplyForm } from '../../../components/ticket-reply-form.tsx';
 import type { AdminTicket } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';

@@ -1,10 +1,11 @@
-import { SegmentedControl, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminUpdateUser } from '../../../../contract/admin-accounts.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
