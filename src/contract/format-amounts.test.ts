@@ -37,3 +37,22 @@ test('small amounts keep four decimals, and prices that are multiplied all six',
 test('a currency without minor units is written with the decimals a credit has', () => {
   assert.equal(formatAmount(70_000, { ...YUAN, currency: 'JPY' }, 'en'), '¥0.14');
 });
+
+test('credits are written as Intl writes numbers, in both languages', () => {
+  const intl = (language: string, maximumFractionDigits: number) =>
+    new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits });
+  const formats = ['en', 'zh-CN'].map(
+    (language) => [language, intl(language, 2), intl(language, 4), intl(language, 6)] as const,
+  );
+  const unit = { quotaPerCredit: 500_000, currency: '' };
+  // Halves of a hundredth, negative and large amounts, and what an exponent is written for.
+  const quotas = [0, -0, 1, 24, 25, -25, 2_500, 502_500, 1_007_500, 4_999, 5_000, 617_283_945_000, 2 ** 60, 1e30];
+  for (let index = 0; index < 4_000; index += 1) quotas.push(Math.round(((index * 7919) % 4001) ** 2.9) - 10_000);
+  for (const quota of quotas)
+    for (const [language, two, four, six] of formats) {
+      const credits = quota / 500_000;
+      const short = credits !== 0 && Math.abs(credits) < 0.01 ? four : two;
+      assert.equal(formatAmountNumber(quota, unit, language), short.format(credits), `${quota}`);
+      assert.equal(formatAmountNumber(quota, unit, language, 'exact'), six.format(credits), `${quota}, exact`);
+    }
+});

@@ -1,4 +1,5 @@
 import { currentLanguage } from '../strings/language.ts';
+import { formatRecentPast } from './format-recent-past.ts';
 
 /** A moment, short: date and minute. @param seconds Unix seconds. */
 export function formatDateTime(seconds: number): string {
@@ -48,9 +49,12 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 /** "3 minutes ago", "in 2 days". @param seconds Unix seconds. */
 export function formatRelativeTime(seconds: number, nowMs: number = Date.now()): string {
   const delta = seconds - nowMs / 1000;
-  const format = new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto' });
   const [unit, size] = UNITS.find(([, length]) => Math.abs(delta) >= length) ?? ['minute', 60];
-  return format.format(Math.abs(delta) < 60 ? 0 : Math.round(delta / size), unit);
+  const count = Math.abs(delta) < 60 ? 0 : Math.round(delta / size);
+  return (
+    formatRecentPast(currentLanguage(), unit, -count) ??
+    new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto' }).format(count, unit)
+  );
 }
 
 /** `1:05` */

@@ -59,7 +59,7 @@ export default function ComparedVideos({ videos, actions }: CompareStageProps) {
           step={0.04}
           value={play.time}
           onChange={play.seek}
-          label={(seconds) => t('secondsShort', { count: Number(seconds.toFixed(1)) })}
+          label={(seconds) => t('secondsShort', { seconds: Number(seconds.toFixed(1)) })}
           thumbLabel={t('position')}
         />
         <Text size="sm">

@@ -31,8 +31,8 @@ export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBar
   const left = self === undefined || fromBalance === null ? undefined : self.quota - fromBalance;
   const isShort = left !== undefined && left < 0;
   const count = bodies?.length ?? 1;
-  const label = cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) });
-  const labelOfMany =
+  const label = (): string => (cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) }));
+  const labelOfMany = (): string =>
     cost === null ? t('runMany', { count }) : t('runManyPrice', { count, price: formatCredits(cost) });
   // Where a plan pays, a small wallet is no reason to stop: the service decides then.
   const hint = missing ?? describeBalance();
@@ -60,7 +60,7 @@ export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBar
         disabled={bodies === undefined}
         onClick={onRun}
       >
-        {count > 1 ? labelOfMany : label}
+        {count > 1 ? labelOfMany() : label()}
       </Button>
       <Group justify="space-between" mih={24} wrap="nowrap">
         <Text size="xs" c={isShort ? 'var(--mantine-color-error)' : 'dimmed'}>

@@ -5,7 +5,6 @@ import {
   Input,
   JsonInput,
   NativeSelect,
-  SegmentedControl,
   Slider,
   Stack,
   Switch,
@@ -17,6 +16,7 @@ import { IconChevronRight, IconDice5 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { GrowingTextarea } from '../../components/growing-textarea.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { SchemaFields } from './schema-fields.tsx';
 import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
@@ -98,13 +98,13 @@ function DurationField({
         label={t('length')}
         values={can.values.map(String)}
         value={String(value)}
-        show={(each) => t('secondsShort', { count: Number(each) })}
+        show={(each) => t('secondsShort', { seconds: each })}
         onChange={(each) => onChange(Number(each))}
       />
     );
   }
   return (
-    <Input.Wrapper label={`${t('length')}: ${t('secondsShort', { count: value })}`} labelElement="div">
+    <Input.Wrapper label={`${t('length')}: ${t('secondsShort', { seconds: value })}`} labelElement="div">
       <Slider
         min={can.min}
         max={can.max}
@@ -112,7 +112,7 @@ function DurationField({
         onChange={onChange}
         mt={6}
         mb="lg"
-        label={(each) => t('secondsShort', { count: each })}
+        label={(each) => t('secondsShort', { seconds: each })}
         marks={[can.min, can.max].map((each) => ({ value: each, label: String(each) }))}
         thumbLabel={t('length')}
       />

@@ -61,7 +61,7 @@ export default {
   pictureNeeded_one: 'This model starts from a picture: add one.',
   pictureNeeded_other: 'This model needs {{count}} pictures.',
   length: 'Length',
-  secondsShort: '{{count}} s',
+  secondsShort: '{{seconds}} s',
   ratio: 'Aspect ratio',
   resolution: 'Resolution',
   size: 'Size',

@@ -64,7 +64,7 @@ export default {
   pictureNeeded_one: '此模型需要图片：请添加一张。',
   pictureNeeded_other: '此模型需要 {{count}} 张图片。',
   length: '时长',
-  secondsShort: '{{count}} 秒',
+  secondsShort: '{{seconds}} 秒',
   ratio: '宽高比',
   resolution: '分辨率',
   size: '尺寸',
