@@ -2,7 +2,7 @@
 export const BENCHES = [
   'cli-start',
   'console-page-load',
-  'video-submit',
+  'video-submit-and-query',
   'task-polling',
   'query-time-by-table-size',
   'large-database',

@@ -6,7 +6,7 @@ import type { Dialect } from '../../src/server/chat/dialect.ts';
 import { permittedChannels } from '../../src/server/chat/permitted-channels.ts';
 import { prepareExchange, upstreamDialect } from '../../src/server/chat/upstream-exchange.ts';
 import { AppError } from '../../src/server/platform/errors.ts';
-import { PROBED_DIALECTS, type Probe } from './dialect-field-samples.ts';
+import { type FieldSample, SAMPLED_DIALECTS } from './dialect-field-samples.ts';
 
 interface Upstream {
   readonly title: string;
@@ -66,7 +66,7 @@ function send(dialect: Dialect, body: object, { vendor, model, options }: Upstre
 }
 
 /** @throws what is no refusal */
-export function treatmentOf({ body, without }: Probe, dialect: Dialect, upstream: Upstream): FieldTreatment {
+export function treatmentOf({ body, without }: FieldSample, dialect: Dialect, upstream: Upstream): FieldTreatment {
   const isSame = upstreamDialect(dialect, upstream.vendor, upstream.options) === dialect;
   try {
     const base = send(dialect, without, upstream);
@@ -83,21 +83,21 @@ export function treatmentOf({ body, without }: Probe, dialect: Dialect, upstream
 }
 
 /** Fields of a dialect, and what becomes of each at every kind of upstream. */
-export const probeAll = () =>
-  PROBED_DIALECTS.map(({ title, dialect, probes }) => ({
+export const treatmentsOfFields = () =>
+  SAMPLED_DIALECTS.map(({ title, dialect, samples }) => ({
     title,
     path: asObject(dialect)?.path,
-    rows: probes.map((probe) => ({
-      field: probe.field,
-      fates: UPSTREAMS.map((upstream) => treatmentOf(probe, dialect, upstream)),
+    rows: samples.map((sample) => ({
+      field: sample.field,
+      treatments: UPSTREAMS.map((upstream) => treatmentOf(sample, dialect, upstream)),
     })),
   }));
 
 /** docs/chat-dialects.md: a table for each dialect, by trying each field on the converters. */
 export function renderChatDialects(): string {
-  const tables = probeAll().map(({ title, rows }) => {
+  const tables = treatmentsOfFields().map(({ title, rows }) => {
     const head = ['Field', ...UPSTREAMS.map((upstream) => upstream.title)];
-    const lines = [head, head.map(() => '---'), ...rows.map(({ field, fates }) => [field, ...fates])];
+    const lines = [head, head.map(() => '---'), ...rows.map(({ field, treatments }) => [field, ...treatments])];
     return `## ${title}\n\n${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
   });
   return `# What becomes of each field between dialects

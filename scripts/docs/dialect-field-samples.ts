@@ -6,16 +6,16 @@ import { CHAT_DIALECT, RESPONSES_DIALECT } from '../../src/server/chat/openai-di
 type Body = Readonly<Record<string, unknown>>;
 
 /** A request with one field, and the same one without it. */
-export interface Probe {
+export interface FieldSample {
   readonly field: string;
   readonly body: Body;
   readonly without: Body;
 }
 
-export interface ProbedDialect {
+export interface SampledDialect {
   readonly title: string;
   readonly dialect: Dialect;
-  readonly probes: readonly Probe[];
+  readonly samples: readonly FieldSample[];
 }
 
 const PNG = 'iVBORw0KGgo=';
@@ -25,7 +25,10 @@ const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
 const CACHE = { type: 'ephemeral' };
 
 /** Fields of the top level, each in a request that has `base` besides. */
-const members = (base: Body, fields: readonly (readonly [field: string, members: Body, beside?: Body])[]): Probe[] =>
+const members = (
+  base: Body,
+  fields: readonly (readonly [field: string, members: Body, beside?: Body])[],
+): FieldSample[] =>
   fields.map(([field, more, beside = {}]) => ({
     field,
     body: { ...base, ...beside, ...more },
@@ -41,7 +44,7 @@ const chatPart = (part: object): Body => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }, part] }],
 });
 
-const CHAT_PROBES = members(chat, [
+const CHAT_SAMPLES = members(chat, [
   ['messages: system, developer', { messages: [{ role: 'developer', content: 'Be brief.' }, ...chat.messages] }],
   ['messages: system between turns', chatMessages({ role: 'system', content: 'Be brief.' }, ...chat.messages)],
   ['messages[].name', { messages: [{ role: 'user', content: 'hi', name: 'ann' }] }],
@@ -127,7 +130,7 @@ const inputPart = (part: object): Body => ({
 });
 const assistant = { role: 'assistant', content: 'a' };
 
-const RESPONSES_PROBES = members(responses, [
+const RESPONSES_SAMPLES = members(responses, [
   ['instructions', { instructions: 'Be brief.' }],
   ['input: message of a developer', { input: [{ role: 'developer', content: 'Be brief.' }, ...responses.input] }],
   ['input: input_image', inputPart({ type: 'input_image', image_url: PNG_URL })],
@@ -223,7 +226,7 @@ const result = (more: object): Body =>
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', ...more }] },
   );
 
-const MESSAGES_PROBES = members(messages, [
+const MESSAGES_SAMPLES = members(messages, [
   ['system', { system: 'Be brief.' }],
   [
     'system[].cache_control',
@@ -311,7 +314,7 @@ const functionResult = (more: object): Body => ({
   ],
 });
 
-const GEMINI_PROBES = members(gemini, [
+const GEMINI_SAMPLES = members(gemini, [
   ['systemInstruction', { systemInstruction: { parts: [{ text: 'Be brief.' }] } }],
   ['parts: inlineData, image', geminiPart({ inlineData: { mimeType: 'image/png', data: PNG } })],
   ['parts: inlineData, document', geminiPart({ inlineData: { mimeType: 'application/pdf', data: PNG } })],
@@ -356,9 +359,9 @@ const GEMINI_PROBES = members(gemini, [
 ]);
 
 /** The dialects of callers, with the fields of each. */
-export const PROBED_DIALECTS: readonly ProbedDialect[] = [
-  { title: "OpenAI's chat completions", dialect: CHAT_DIALECT, probes: CHAT_PROBES },
-  { title: "OpenAI's Responses", dialect: RESPONSES_DIALECT, probes: RESPONSES_PROBES },
-  { title: "Anthropic's Messages", dialect: ANTHROPIC_MESSAGES_DIALECT, probes: MESSAGES_PROBES },
-  { title: "Google's generateContent", dialect: GEMINI_DIALECT, probes: GEMINI_PROBES },
+export const SAMPLED_DIALECTS: readonly SampledDialect[] = [
+  { title: "OpenAI's chat completions", dialect: CHAT_DIALECT, samples: CHAT_SAMPLES },
+  { title: "OpenAI's Responses", dialect: RESPONSES_DIALECT, samples: RESPONSES_SAMPLES },
+  { title: "Anthropic's Messages", dialect: ANTHROPIC_MESSAGES_DIALECT, samples: MESSAGES_SAMPLES },
+  { title: "Google's generateContent", dialect: GEMINI_DIALECT, samples: GEMINI_SAMPLES },
 ];

@@ -7,9 +7,9 @@ import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/se
 import type { Events } from './events/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';
+import { makeHttpServer } from './make-http-server.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
 import type { Notifications } from './notifications/make.ts';
-import { openHttpServer } from './open-http-server.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/tables.ts';
@@ -76,7 +76,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   // From here on the settings include those that an administrator stored.
   const foundation: Foundation = { ...opened, config: site.config };
   const modules = await makeModules(foundation, overrides);
-  const http = await openHttpServer(foundation, modules, overrides.port);
+  const http = await makeHttpServer(foundation, modules, overrides.port);
   const { video, chat } = await registerRoutes(http, foundation, modules, site, overrides.onFaultPoint);
   const {
     accounts,

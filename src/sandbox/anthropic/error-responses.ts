@@ -16,7 +16,7 @@ const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: str
 };
 
 /** docs.claude.com/en/api/errors */
-export function problem(kind: ProblemKind, message?: string): SimulatorResponse {
+export function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
   const [status, type, text] = PROBLEMS[kind];
   const requestId = `req_sandbox_${kind}`;
   const body = { type: 'error', error: { type, message: message ?? text }, request_id: requestId };

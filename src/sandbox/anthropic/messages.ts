@@ -12,7 +12,7 @@ import {
 import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { API_KEY, MODELS } from './api-key-and-models.ts';
-import { problem } from './error-responses.ts';
+import { errorResponse } from './error-responses.ts';
 import { readCacheUsage } from './prompt-cache.ts';
 import { findFault } from './request-checks.ts';
 import { signThinking } from './thinking-signature.ts';
@@ -23,7 +23,7 @@ const THOUGHT = 'Let me think about the light.';
 export function createMessage(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
   const body = request.json();
   const fault = checkRequest(request, body, false);
-  if (fault !== undefined || body === undefined) return fault ?? problem('invalid');
+  if (fault !== undefined || body === undefined) return fault ?? errorResponse('invalid');
   const directives = parseDirectives(request);
   const { content, isCut } = planContent(body, directives, wantedFunction(request));
   const stopReason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : isCut ? 'max_tokens' : 'end_turn';
@@ -59,11 +59,11 @@ function checkRequest(
   counts: boolean,
 ): SimulatorResponse | undefined {
   if (request.headers['anthropic-version'] === undefined)
-    return problem('invalid', 'anthropic-version: header is required');
-  if (body === undefined) return problem('invalid', 'The request body is not valid JSON');
+    return errorResponse('invalid', 'anthropic-version: header is required');
+  if (body === undefined) return errorResponse('invalid', 'The request body is not valid JSON');
   const fault = findFault(body, counts);
-  if (fault !== undefined) return problem('invalid', fault);
-  return MODELS.includes(String(body.model)) ? undefined : problem('model', `model: ${String(body.model)}`);
+  if (fault !== undefined) return errorResponse('invalid', fault);
+  return MODELS.includes(String(body.model)) ? undefined : errorResponse('model', `model: ${String(body.model)}`);
 }
 
 /** Thinking where it was asked for, then tool calls, else words or the JSON of the schema. */

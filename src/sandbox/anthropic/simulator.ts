@@ -1,6 +1,6 @@
 import { defineSimulator, jsonResponse } from '../define-simulator.ts';
 import { API_KEY, MODELS } from './api-key-and-models.ts';
-import { problem } from './error-responses.ts';
+import { errorResponse } from './error-responses.ts';
 import { countTokens, createMessage } from './messages.ts';
 
 /** Rows of models to insert for it: quota per million tokens. */
@@ -22,8 +22,8 @@ export const ANTHROPIC_SANDBOX_MODELS = [
 export const anthropicSimulator = defineSimulator({
   name: 'anthropic',
   credentials: () => ({ api_key: API_KEY }),
-  authorize: (request) => (request.headers['x-api-key'] === API_KEY ? undefined : problem('unauthorized')),
-  problem,
+  authorize: (request) => (request.headers['x-api-key'] === API_KEY ? undefined : errorResponse('unauthorized')),
+  problem: errorResponse,
   routes: [
     { method: 'POST', path: '/v1/messages', operation: 'submit', handle: createMessage },
     { method: 'POST', path: '/v1/messages/count_tokens', operation: 'other', handle: countTokens },

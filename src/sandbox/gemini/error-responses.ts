@@ -16,7 +16,7 @@ const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, word: str
 };
 
 /** ai.google.dev/gemini-api/docs/troubleshooting */
-export function problem(kind: ProblemKind, message?: string): SimulatorResponse {
+export function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
   const [code, status, text] = PROBLEMS[kind];
   const details =
     kind === 'unauthorized'

@@ -11,9 +11,10 @@ import {
 } from '../chat/prompt-directives.ts';
 import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
-import { API_KEY, MODELS } from './api-key-and-models.ts';
-import { problem } from './error-responses.ts';
-import { findFault } from './request-checks.ts';
+import { API_KEY } from './api-key-and-models.ts';
+import { countPrompt } from './count-tokens.ts';
+import { errorResponse } from './error-responses.ts';
+import { readRequest } from './read-request.ts';
 import { SIGNATURE } from './thought-signatures.ts';
 
 const THOUGHT = 'Let me think about the light.';
@@ -23,7 +24,7 @@ export function generateContent(request: SimulatorRequest): SimulatorResponse | 
   const { body, fault } = readRequest(request);
   if (fault !== undefined) return fault;
   const isStream = request.params.method === 'streamGenerateContent';
-  if (isStream && request.query.get('alt') !== 'sse') return problem('invalid', 'alt must be sse');
+  if (isStream && request.query.get('alt') !== 'sse') return errorResponse('invalid', 'alt must be sse');
   const directives = parseDirectives(request);
   const { parts, finishReason } = planParts(body, directives, wantedFunction(request));
   const base = { modelVersion: request.params.model, responseId: newId('gen') };
@@ -36,19 +37,6 @@ export function generateContent(request: SimulatorRequest): SimulatorResponse | 
   const candidate = { content: { role: 'model', parts }, finishReason, index: 0 };
   const whole = jsonResponse(200, { candidates: [candidate], usageMetadata: usageOfParts(parts), ...base });
   return waitMs === 0 ? whole : sleep(waitMs).then(() => whole);
-}
-
-export function countTokens(request: SimulatorRequest): SimulatorResponse {
-  const { body, fault } = readRequest(request);
-  return fault ?? jsonResponse(200, { totalTokens: countPrompt(body) });
-}
-
-function readRequest(request: SimulatorRequest): { readonly body: Fields; readonly fault?: SimulatorResponse } {
-  const body = request.json();
-  if (!MODELS.includes(String(request.params.model))) return { body: {}, fault: problem('model') };
-  if (body === undefined) return { body: {}, fault: problem('invalid') };
-  const fault = findFault(body);
-  return fault === undefined ? { body } : { body, fault: problem('invalid', fault) };
 }
 
 /** A thought where it was asked for, then calls of functions, else words or the JSON of the schema. */
@@ -92,9 +80,6 @@ const toSmallTypes = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema ?? {}), (key, value: unknown) =>
     key === 'type' && typeof value === 'string' ? value.toLowerCase() : value,
   );
-
-const countPrompt = ({ systemInstruction, contents, tools }: Fields): number =>
-  countWords([systemInstruction, contents, tools]);
 
 /** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
 function usageOf(body: Fields, parts: readonly Fields[], directive: number | undefined): Fields | undefined {

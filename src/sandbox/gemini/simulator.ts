@@ -1,7 +1,8 @@
 import { defineSimulator, jsonResponse } from '../define-simulator.ts';
 import { API_KEY, MODELS } from './api-key-and-models.ts';
-import { problem } from './error-responses.ts';
-import { countTokens, generateContent } from './generate-content.ts';
+import { countTokens } from './count-tokens.ts';
+import { errorResponse } from './error-responses.ts';
+import { generateContent } from './generate-content.ts';
 
 /** Rows of models to insert for it: quota per million tokens. */
 export const GEMINI_SANDBOX_MODELS = [
@@ -16,8 +17,8 @@ export const GEMINI_SANDBOX_MODELS = [
 export const geminiSimulator = defineSimulator({
   name: 'gemini',
   credentials: () => ({ api_key: API_KEY }),
-  authorize: (request) => (request.headers['x-goog-api-key'] === API_KEY ? undefined : problem('unauthorized')),
-  problem,
+  authorize: (request) => (request.headers['x-goog-api-key'] === API_KEY ? undefined : errorResponse('unauthorized')),
+  problem: errorResponse,
   routes: [
     {
       method: 'POST',

@@ -4,7 +4,7 @@ import type { Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { isModel } from './api-key-and-models.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
-import { problem, toErrorEvent } from './error-responses.ts';
+import { errorResponse, toErrorEvent } from './error-responses.ts';
 import { findChatFault } from './request-checks.ts';
 import { CREATED, eventStream, promptTokens } from './response-parts.ts';
 
@@ -12,10 +12,10 @@ import { CREATED, eventStream, promptTokens } from './response-parts.ts';
 export function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
   const body = request.json();
   if (body === undefined || !Array.isArray(body.messages) || body.messages.length === 0)
-    return problem('invalid', "'messages' is required");
-  if (!isModel(body.model)) return problem('model');
+    return errorResponse('invalid', "'messages' is required");
+  if (!isModel(body.model)) return errorResponse('model');
   const fault = findChatFault(body);
-  if (fault !== undefined) return problem('invalid', fault);
+  if (fault !== undefined) return errorResponse('invalid', fault);
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));

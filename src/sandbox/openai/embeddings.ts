@@ -1,5 +1,5 @@
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
-import { problem } from './error-responses.ts';
+import { errorResponse } from './error-responses.ts';
 import { promptTokens } from './response-parts.ts';
 
 const VECTOR = [0.5, -0.5, 0.25, 0.125];
@@ -17,7 +17,7 @@ const toBase64 = (vector: readonly number[]): string =>
 /** `POST /v1/embeddings`: the same small vector for every input. */
 export function createEmbedding(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
-  if (body?.input === undefined) return problem('invalid', "'input' is required");
+  if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
   const length = typeof body.dimensions === 'number' ? body.dimensions : VECTOR.length;
   const vector = Array.from({ length }, (_, index) => VECTOR[index % VECTOR.length] ?? 0);
   const embedding = body.encoding_format === 'base64' ? toBase64(vector) : vector;

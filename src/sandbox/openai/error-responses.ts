@@ -16,7 +16,7 @@ const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: str
   not_found: [404, 'invalid_request_error', 'unknown_url', 'Unknown request URL'],
 };
 
-export function problem(kind: ProblemKind, message?: string): SimulatorResponse {
+export function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
   const [status, type, code, text] = PROBLEMS[kind];
   return jsonResponse(status, { error: { message: message ?? text, type, param: null, code } });
 }

@@ -9,7 +9,7 @@ import {
 import type { Fields, FunctionCall } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
-import { problem, toErrorEvent } from './error-responses.ts';
+import { errorResponse, toErrorEvent } from './error-responses.ts';
 import { findResponseFault } from './request-checks.ts';
 import { CREATED, eventStream, promptTokens } from './response-parts.ts';
 
@@ -19,9 +19,9 @@ type WriteEvent = (type: string, fields: Fields) => string;
 /** `POST /v1/responses`, with the events of a stream in OpenAI's order, all of which the official clients insist on. */
 export function createResponse(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
-  if (body?.input === undefined) return problem('invalid', "'input' is required");
+  if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
   const fault = findResponseFault(body);
-  if (fault !== undefined) return problem('invalid', fault);
+  if (fault !== undefined) return errorResponse('invalid', fault);
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_output_tokens, chooseJson(body));

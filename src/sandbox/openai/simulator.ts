@@ -2,7 +2,7 @@ import { defineSimulator, jsonResponse } from '../define-simulator.ts';
 import { API_KEY, MODELS } from './api-key-and-models.ts';
 import { createChatCompletion } from './chat-completions.ts';
 import { createEmbedding } from './embeddings.ts';
-import { problem } from './error-responses.ts';
+import { errorResponse } from './error-responses.ts';
 import { createImages } from './images.ts';
 import { createResponse } from './responses.ts';
 
@@ -18,8 +18,9 @@ export const OPENAI_SANDBOX_MODELS = [
 export const openaiSimulator = defineSimulator({
   name: 'openai',
   credentials: () => ({ api_key: API_KEY }),
-  authorize: (request) => (request.headers.authorization === `Bearer ${API_KEY}` ? undefined : problem('unauthorized')),
-  problem,
+  authorize: (request) =>
+    request.headers.authorization === `Bearer ${API_KEY}` ? undefined : errorResponse('unauthorized'),
+  problem: errorResponse,
   routes: [
     { method: 'POST', path: '/v1/chat/completions', operation: 'submit', handle: createChatCompletion },
     { method: 'POST', path: '/v1/responses', operation: 'submit', handle: createResponse },

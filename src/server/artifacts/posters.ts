@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { DAY_MS } from '../../contract/time.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import { detectPosterType } from '../platform/media/detect-poster-type.ts';
+import { validatePosterImage } from '../platform/media/validate-poster-image.ts';
 import { randomText } from '../platform/random-tokens.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore } from './artifact-store.ts';
@@ -60,7 +60,7 @@ export class Posters {
   /** Stores the poster of a task that has none. */
   async put({ taskId, userId }: PosterOwner, bytes: Buffer): Promise<PosterOutcome> {
     const { store, files, incoming, limitsOf, clock } = this.#dependencies;
-    const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : detectPosterType(bytes);
+    const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : validatePosterImage(bytes);
     if (mimeType === undefined) return 'invalid';
     const row = await store.insertPoster({ id: randomText(24), taskId, userId }, clock.now());
     if (row?.state !== 'pending') return 'exists';

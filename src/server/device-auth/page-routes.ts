@@ -9,9 +9,9 @@ import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import { toLoginClient } from '../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
-import { respondWithPage } from '../platform/http/respond-with-page.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { SessionCookies } from '../platform/http/session-cookie.ts';
+import { showErrorsAsHtmlPage } from '../platform/http/show-errors-as-html-page.ts';
 import { randomToken } from '../platform/random-tokens.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
@@ -234,7 +234,7 @@ function respond(
   work: () => Promise<FastifyReply>,
   pagesByError: PagesByError = {},
 ): Promise<FastifyReply> {
-  return respondWithPage(visit.reply, visit.locale, work, async ({ code, status, message }) =>
+  return showErrorsAsHtmlPage(visit.reply, visit.locale, work, async ({ code, status, message }) =>
     sendPage(visit, status, (await pagesByError[code]?.(message)) ?? failureView(visit.context, message)),
   );
 }

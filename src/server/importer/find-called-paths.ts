@@ -1,5 +1,5 @@
 import { isObject } from '../../contract/is-object.ts';
-import type { ImportFindings } from './import-findings.ts';
+import type { ImportSummary } from './import-summary.ts';
 import { objectOf } from './mapping/column-values.ts';
 import { describeServedPath } from './mapping/served-paths.ts';
 import type { SourceDatabase } from './source/source-database.ts';
@@ -9,7 +9,7 @@ const NEWEST = 2_000;
 const MAX_PATHS = 50;
 
 /** The calls videos were begun by, where the source notes them: its newest generation does, in `tasks.private_data`. */
-export async function findCalledPaths({ query, tables }: SourceDatabase, found: ImportFindings): Promise<void> {
+export async function findCalledPaths({ query, tables }: SourceDatabase, found: ImportSummary): Promise<void> {
   if (tables.get('tasks')?.includes('private_data') !== true) return;
   const rows = await query(`select [private_data] from [tasks] order by [id] desc limit ${NEWEST}`);
   const calls = new Map<string, number>();

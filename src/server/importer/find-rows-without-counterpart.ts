@@ -1,5 +1,5 @@
 import { findCalledPaths } from './find-called-paths.ts';
-import type { ImportFindings } from './import-findings.ts';
+import type { ImportSummary } from './import-summary.ts';
 import { integerOf, textOf } from './mapping/column-values.ts';
 import type { SourceSchema } from './source/detect-program.ts';
 import type { SourceDatabase } from './source/source-database.ts';
@@ -22,7 +22,7 @@ const WITHOUT_COUNTERPART: Readonly<Record<string, string>> = {
 export async function findRowsWithoutCounterpart(
   source: SourceDatabase,
   schema: SourceSchema,
-  found: ImportFindings,
+  found: ImportSummary,
 ): Promise<void> {
   for (const [table, what] of Object.entries(WITHOUT_COUNTERPART)) {
     if (!source.tables.has(table)) continue;
@@ -42,7 +42,7 @@ export async function findRowsWithoutCounterpart(
   await findCalledPaths(source, found);
 }
 
-async function findSubscriptions(source: SourceDatabase, found: ImportFindings): Promise<void> {
+async function findSubscriptions(source: SourceDatabase, found: ImportSummary): Promise<void> {
   if (!source.tables.has('user_subscriptions')) return;
   const rows = await source.query(
     "select [id], [user_id], [amount_total], [amount_used] from [user_subscriptions] where [status] = 'active' order by [id]",

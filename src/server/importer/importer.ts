@@ -5,7 +5,7 @@ import { CatalogImportStore } from './catalog-import-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
 import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
 import { GroupImportStore } from './group-import-store.ts';
-import type { ImportFindings } from './import-findings.ts';
+import type { ImportSummary } from './import-summary.ts';
 import { ImportWriter } from './import-writer.ts';
 import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { readPrices } from './mapping/prices.ts';
@@ -165,7 +165,7 @@ export class Importer {
     { source, schema }: OpenedSource,
     visitor: Parameters<typeof readSource>[1],
     phase: ImportProgress['phase'],
-  ): Promise<ImportFindings> {
+  ): Promise<ImportSummary> {
     const { target, clock, onProgress } = this.#dependencies;
     const { quotaPerUnit } = readPrices(await readOptions(source));
     if (quotaPerUnit !== target.quotaPerUnit)
@@ -190,7 +190,7 @@ export class Importer {
     { from }: ImportRequest,
     { source, schema }: OpenedSource,
     mode: ImportReport['mode'],
-    found: ImportFindings,
+    found: ImportSummary,
     proof?: ImportReport['proof'],
   ): ImportReport {
     const madeAt = new Date(this.#dependencies.clock.now()).toISOString();

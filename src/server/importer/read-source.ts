@@ -1,7 +1,7 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time.ts';
 import { hashToken } from '../platform/random-tokens.ts';
-import { ImportFindings } from './import-findings.ts';
+import { ImportSummary } from './import-summary.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor.ts';
 import type { ImportedUsage } from './imported-rows-store.ts';
 import { type ImportedKey, mapKey } from './mapping/api-keys.ts';
@@ -23,8 +23,8 @@ const DEFAULT_GROUP = 'default';
 const FIRST_PASSWORD = '123456';
 
 /** Reads a source from end to end: maps its rows, has the visitor deal with them, and returns what is to be reported. */
-export async function readSource(context: ReadContext, visitor: ImportVisitor): Promise<ImportFindings> {
-  const found = new ImportFindings();
+export async function readSource(context: ReadContext, visitor: ImportVisitor): Promise<ImportSummary> {
+  const found = new ImportSummary();
   const { grouped, byId } = await readChannels(context, visitor, found);
   await readGroups(context, visitor, found, grouped);
   const imported = await readUsers(context, visitor, found);
@@ -41,11 +41,7 @@ interface ReadChannels {
   readonly byId: ReadonlyMap<number, readonly ImportedChannel[]>;
 }
 
-async function readChannels(
-  context: ReadContext,
-  visitor: ImportVisitor,
-  found: ImportFindings,
-): Promise<ReadChannels> {
+async function readChannels(context: ReadContext, visitor: ImportVisitor, found: ImportSummary): Promise<ReadChannels> {
   const { schema, target } = context;
   const channels: ImportedChannel[] = [];
   const grouped: GroupedChannel[] = [];
@@ -76,7 +72,7 @@ async function readChannels(
 async function readGroups(
   { source }: ReadContext,
   visitor: ImportVisitor,
-  found: ImportFindings,
+  found: ImportSummary,
   channels: readonly GroupedChannel[],
 ): Promise<void> {
   const rows = source.tables.get('users')?.includes('group')
@@ -92,7 +88,7 @@ async function readGroups(
 async function readUsers(
   context: ReadContext,
   visitor: ImportVisitor,
-  found: ImportFindings,
+  found: ImportSummary,
 ): Promise<ReadonlySet<number>> {
   const imported = new Set<number>();
   const { sums } = found;
@@ -125,7 +121,7 @@ async function readUsers(
 function withoutFirstPassword(
   rows: readonly MappedRow<ImportedUser>[],
   page: readonly SourceRow[],
-  found: ImportFindings,
+  found: ImportSummary,
 ): MappedRow<ImportedUser>[] {
   return rows.map((row, index) => {
     const { outcome } = row;
@@ -197,7 +193,7 @@ async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Prom
 async function readKeys(
   context: ReadContext,
   visitor: ImportVisitor,
-  found: ImportFindings,
+  found: ImportSummary,
   imported: ReadonlySet<number>,
 ): Promise<void> {
   const repeated = await repeatedKeysOf(context.source);
@@ -228,7 +224,7 @@ async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<strin
   return new Set(rows.map((row) => hashToken(`sk-${textOf(row, 'value')}`)));
 }
 
-async function readCodes(context: ReadContext, visitor: ImportVisitor, found: ImportFindings): Promise<void> {
+async function readCodes(context: ReadContext, visitor: ImportVisitor, found: ImportSummary): Promise<void> {
   for await (const page of pagesOf(context, 'redemptions')) {
     const rows = page.map((row) => ({
       sourceId: smallIntegerOf(row, 'id'),

@@ -1,4 +1,4 @@
-import type { ImportFindings } from './import-findings.ts';
+import type { ImportSummary } from './import-summary.ts';
 import type { ImportVisitor, ReadContext } from './import-visitor.ts';
 import { integerOf, smallIntegerOf, textOf } from './mapping/column-values.ts';
 import { mapEndedTask } from './mapping/ended-tasks.ts';
@@ -18,7 +18,7 @@ const UNFINISHED = { columns: TASK_COLUMNS, where: "[status] not in ('SUCCESS', 
 export async function readTasks(
   reading: ReadContext,
   visitor: ImportVisitor,
-  found: ImportFindings,
+  found: ImportSummary,
   context: Omit<TaskMapping, 'repeatedIds'>,
 ): Promise<void> {
   const { source } = reading;

@@ -1,4 +1,5 @@
-import type { Finding, ImportFindings, ImportSums, KindCount } from './import-findings.ts';
+import type { Finding, ImportSummary, KindCount } from './import-summary.ts';
+import type { ImportSums } from './import-sums.ts';
 import type { Generation, ProgramName } from './source/detect-program.ts';
 import type { EngineName } from './source/source-database.ts';
 import type { Discrepancy } from './verify.ts';
@@ -25,7 +26,7 @@ export interface ImportReport extends ReportHead {
     | undefined;
 }
 
-export function toReport(head: ReportHead, found: ImportFindings, proof: ImportReport['proof']): ImportReport {
+export function toReport(head: ReportHead, found: ImportSummary, proof: ImportReport['proof']): ImportReport {
   const { mode, madeAt, source, engine, program, generation } = head;
   const sums = Object.entries(found.sums).map(([name, sum]: [string, bigint]) => [name, String(sum)]);
   const report = {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { splitSettlement } from './settlement-split.ts';
-import { dateOf, dayOf } from './utc-days.ts';
 
 describe('the end of a reservation', () => {
   it('T74: splits every amount without losing or making any', () => {
@@ -20,11 +19,5 @@ describe('the end of a reservation', () => {
       }),
       { numRuns: 2_000 },
     );
-  });
-
-  it('counts days of UTC', () => {
-    assert.equal(dayOf(Date.UTC(1970, 0, 1, 23, 59, 59, 999)), 0);
-    assert.equal(dayOf(Date.UTC(2026, 1, 28)) + 1, dayOf(Date.UTC(2026, 2, 1)));
-    assert.equal(dateOf(dayOf(Date.UTC(2026, 1, 28, 23))), '2026-02-28');
   });
 });

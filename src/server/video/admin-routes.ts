@@ -6,9 +6,9 @@ import { toSeconds } from '../../contract/time.ts';
 import type { ChannelDirectory } from '../channels/channel-directory.ts';
 import { notExistError } from '../platform/errors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { toVideoRow } from './owner-routes.ts';
 import type { TaskAdminStore } from './task-admin-store.ts';
 import type { Task } from './task-store.ts';
+import { toVideoRow } from './video-row-presenter.ts';
 
 /** The ledger entries of one task, oldest first; implemented by quota. */
 export interface LedgerHistory {

@@ -64,9 +64,9 @@ import { ShareAccess } from './shares/share-access.ts';
 import { ShareService } from './shares/share-service.ts';
 import { ShareStore } from './shares/share-store.ts';
 import { addStudioRoutes } from './studio-routes.ts';
-import { AttemptLog } from './submit/attempt-log.ts';
 import { AttemptRunner } from './submit/attempt-runner.ts';
 import { ChannelPlaceStore } from './submit/channel-place-store.ts';
+import { FailedAttemptRecorder } from './submit/failed-attempt-recorder.ts';
 import { SubmitService } from './submit/submit-service.ts';
 import { TaskAdminStore } from './task-admin-store.ts';
 import { TaskCompletion } from './task-completion.ts';
@@ -158,9 +158,9 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const idempotency = new Idempotency(database, store, clock);
-  const attemptLog = new AttemptLog(adminStore, clock, log);
+  const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log);
   const places = new ChannelPlaceStore(database);
-  const attempts = new AttemptRunner({ ...shared, completion, attemptLog, places });
+  const attempts = new AttemptRunner({ ...shared, completion, failedAttemptRecorder, places });
   const submitter = new SubmitService({ ...shared, idempotency, attempts, places });
   const quotes = new PriceQuoteService(submitter, dependencies.outlook);
 

@@ -1,10 +1,8 @@
-import type { Static } from 'typebox';
 import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import { ok } from '../../contract/schemas.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time.ts';
 import * as endpoints from '../../contract/video.ts';
-import type { VideoRow } from '../../contract/video-row.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -16,6 +14,7 @@ import type { PlayLinks } from './deliver/play-links.ts';
 import { isImportedEndedTask } from './imported-ended-task-numbers.ts';
 import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { Task, TaskFilter, TaskStore } from './task-store.ts';
+import { toVideoRow } from './video-row-presenter.ts';
 
 export interface OwnerRouteDependencies {
   readonly store: TaskStore;
@@ -70,25 +69,6 @@ export function addOwnerVideoRoutes(
       request: JSON.parse(task.request),
     });
   });
-}
-
-/** @param posterUrl empty: it has no poster, or the row is not its owner's */
-export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> {
-  return {
-    task_id: task.public_id,
-    model: task.model,
-    prompt: task.prompt,
-    status: task.status,
-    progress: `${task.progress}%`,
-    fail_cause: task.fail_cause,
-    fail_reason: task.fail_reason,
-    error_code: task.error_code,
-    quota: task.price,
-    imported: isImportedEndedTask(task),
-    poster_url: posterUrl,
-    submit_time: toSeconds(task.submit_time),
-    finish_time: toSeconds(task.finish_time),
-  };
 }
 
 /** The filters of the list; empty ones are ignored. @throws AppError `invalid_request` */

@@ -14,7 +14,7 @@ import {
   type GenerationRequestBody,
   parseGenerationRequest,
 } from './submit/generation-request.ts';
-import { submitForToken } from './submit/idempotent-submit.ts';
+import { submitForToken } from './submit/submit-from-request.ts';
 import type { SubmitService } from './submit/submit-service.ts';
 import type { Task, TaskStore } from './task-store.ts';
 

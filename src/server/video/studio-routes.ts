@@ -7,7 +7,7 @@ import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { PriceQuoteService } from './price-quote-service.ts';
 import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
-import { submitForAccount } from './submit/idempotent-submit.ts';
+import { submitForAccount } from './submit/submit-from-request.ts';
 import type { SubmitService } from './submit/submit-service.ts';
 import type { TaskStore } from './task-store.ts';
 import type { VideoDurationStatisticsStore } from './video-duration-statistics-store.ts';

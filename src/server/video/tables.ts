@@ -125,7 +125,7 @@ export interface VideoTables extends ReconciliationTables {
     /** SHA-256 of the request's content. */
     request_hash: string;
     task_id: string;
-    /** JSON of the SubmittedTask; null while the submit is in progress. */
+    /** JSON of the SubmitResult; null while the submit is in progress. */
     result: string | null;
     /** Until when the process with the submit in progress counts as alive; it is moved on while it runs. */
     alive_until: number;

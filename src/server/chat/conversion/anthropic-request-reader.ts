@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { asObject } from '../../../contract/is-object.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -13,6 +13,7 @@ import type {
   TextPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import {
   checkMembers,
   dropOthers,

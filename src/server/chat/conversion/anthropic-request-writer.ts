@@ -1,5 +1,6 @@
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { parseArguments } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
 

@@ -1,9 +1,7 @@
-import { type AppError, invalidRequest } from '../../platform/errors.ts';
-
 /** Paths are cut off beyond it; the header of a response has limits. */
 const MAX_PATHS = 40;
 
-/** What becomes of the members of a request that its upstream's dialect cannot say. */
+/** The members of a request that its upstream's dialect cannot say and that are left out. */
 export class DroppedFields {
   readonly #dropped = new Set<string>();
 
@@ -16,9 +14,3 @@ export class DroppedFields {
     return [...this.#dropped];
   }
 }
-
-/** Refuses what would change the answer. */
-export const notExpressibleError = (
-  path: string,
-  why = 'cannot be expressed for the upstream of this model',
-): AppError => invalidRequest(`${path} ${why}.`, path);

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import { fromGeminiSchema } from './gemini-schema.ts';
 import type {
   Conversation,
@@ -12,6 +12,7 @@ import type {
   TextPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import {
   checkMembers,
   dropOthers,

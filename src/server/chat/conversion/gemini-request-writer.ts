@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type {
   CallPart,
   Conversation,
@@ -11,6 +11,7 @@ import type {
   TextPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { parseArguments } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
 

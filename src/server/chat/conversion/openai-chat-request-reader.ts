@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type {
   CacheMarker,
   Conversation,
@@ -13,6 +13,7 @@ import type {
   ThinkingPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import {
   checkMembers,
   detailAt,

@@ -1,4 +1,4 @@
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type {
   CallPart,
   Conversation,
@@ -10,6 +10,7 @@ import type {
   ThinkingPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { toOpenAiEffort } from './openai-reasoning-effort.ts';
 import { toDataUrl } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';

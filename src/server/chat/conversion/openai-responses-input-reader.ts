@@ -1,6 +1,7 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { namespacedName, toFreeformArguments } from './openai-responses-tools.ts';
 import { detailAt, dropOthers, fieldSet, listAt, objectAt, sourceOf, textAt } from './read-request-fields.ts';
 import { readSignature } from './thinking-signatures.ts';

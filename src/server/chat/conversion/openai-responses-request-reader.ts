@@ -1,6 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type { Conversation, OutputFormat, Reasoning } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { readInput } from './openai-responses-input-reader.ts';
 import { readToolChoice, readTools } from './openai-responses-tools.ts';
 import { checkMembers, fieldTable, numberAt, objectAt, textAt } from './read-request-fields.ts';

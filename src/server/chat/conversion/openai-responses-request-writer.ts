@@ -1,5 +1,5 @@
 import { isReasoningModel } from '../output-limit.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type {
   Conversation,
   MediaPart,
@@ -11,6 +11,7 @@ import type {
   ThinkingPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { toOpenAiEffort } from './openai-reasoning-effort.ts';
 import { toDataUrl } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';

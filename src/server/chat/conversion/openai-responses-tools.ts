@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { tryParse } from '../usage-in-text.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type { FunctionTool, ToolChoice, ToolOrigin } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 import { dropOthers, fieldSet, listAt, objectAt, strictAt, textAt } from './read-request-fields.ts';
 
 const FUNCTION_MEMBERS = fieldSet('type name description parameters strict');

@@ -1,7 +1,8 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import { type DroppedFields, notExpressibleError } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type { Setting } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 
 /** Members of a request by what a conversion does with them: those it reads, and those it leaves out. All others are refused. */
 export interface FieldTable {

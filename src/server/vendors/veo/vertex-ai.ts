@@ -38,7 +38,7 @@ const modelPath = (model: string, context: AdapterContext): string => {
 };
 
 /** Base64 is replaced by a marker, since a task's row must not hold megabytes. */
-function redactBase64(reply: BufferedResponse): Json {
+function replaceBase64ByMarker(reply: BufferedResponse): Json {
   const operation = asObject(reply.json);
   const response = asObject(operation?.response);
   const videos = asArray(response?.videos);
@@ -58,7 +58,7 @@ const responseLayout: ResponseLayout = {
     if (isStorageUri(entry.gcsUri)) return { kind: 'protected' };
     return asText(entry.bytesBase64Encoded) === undefined ? undefined : { kind: 'inline' };
   },
-  raw: redactBase64,
+  raw: replaceBase64ByMarker,
 };
 
 const firstVideo = (operation: unknown): UntrustedObject | undefined =>

@@ -4,8 +4,8 @@ import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { SingleFlight } from '../../platform/single-flight.ts';
 import { PollFailed } from '../../upstreams/error.ts';
-import { redactBase64 } from '../redact-base64.ts';
 import type { Task, TaskStore } from '../task-store.ts';
+import { truncateBase64 } from '../truncate-base64.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 
 export interface UrlRefresherDependencies {
@@ -76,7 +76,7 @@ export class UrlRefresher {
       return outcome.state === 'FAILURE' ? 'gone' : 'failed';
     const fresh = {
       artifact: JSON.stringify(outcome.artifact),
-      data: JSON.stringify(redactBase64(outcome.raw)),
+      data: JSON.stringify(truncateBase64(outcome.raw)),
       handle: outcome.handle === undefined ? storedHandle : JSON.stringify(outcome.handle),
     };
     this.#refreshedAt.set(task.id, clock.now());

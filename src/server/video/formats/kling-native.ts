@@ -2,7 +2,7 @@ import { isObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { Json } from '../../vendors/adapter.ts';
-import type { SubmittedTask } from '../submit/submitted-task.ts';
+import type { SubmitResult } from '../submit/submit-result.ts';
 import { artifactOf } from '../task-artifact.ts';
 import type { Task } from '../task-store.ts';
 
@@ -27,7 +27,7 @@ export const toKlingEnvelope = (data: Json, requestId: string) => ({
 const taskInfoOf = ({ external_id }: Pick<Task, 'external_id'>): Json =>
   external_id === null ? {} : { external_task_id: external_id };
 
-export const toKlingSubmitData = ({ task }: SubmittedTask): Json => ({
+export const toKlingSubmitData = ({ task }: SubmitResult): Json => ({
   task_id: task.public_id,
   task_info: taskInfoOf(task),
   task_status: 'submitted',

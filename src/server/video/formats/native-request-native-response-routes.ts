@@ -7,7 +7,7 @@ import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { toJimengBody } from '../../platform/http/vendor-error-formats.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
-import { submitForToken } from '../submit/idempotent-submit.ts';
+import { submitForToken } from '../submit/submit-from-request.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { toJimengTask } from './jimeng-native.ts';

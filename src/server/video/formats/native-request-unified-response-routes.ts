@@ -7,7 +7,7 @@ import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
-import { submitForToken } from '../submit/idempotent-submit.ts';
+import { submitForToken } from '../submit/submit-from-request.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
 import { parseJimengRequest, parseKlingRequest } from './parse-native-requests.ts';
 import type { TaskRenderer } from './task-renderer.ts';

@@ -3,7 +3,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import { OPENAI_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter.ts';
-import type { SubmittedTask } from '../submit/submitted-task.ts';
+import type { SubmitResult } from '../submit/submit-result.ts';
 import { artifactOf } from '../task-artifact.ts';
 import type { Task } from '../task-store.ts';
 import { isOpaque } from './unified-task.ts';
@@ -78,7 +78,7 @@ function toPassthrough(task: Task): Json {
 }
 
 /** The response to a submit: the task's outline, its id alone, or the upstream's own object, by the vendor's rules. */
-export function toSubmitResponse({ task, raw }: SubmittedTask, adapter: VendorAdapter): Json {
+export function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): Json {
   const skeleton = {
     id: task.public_id,
     task_id: task.public_id,

@@ -1,6 +1,6 @@
 import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
-import type { SubmittedTask } from '../submit/submitted-task.ts';
+import type { SubmitResult } from '../submit/submit-result.ts';
 import type { Task } from '../task-store.ts';
 import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video.ts';
 import { toUnifiedTask } from './unified-task.ts';
@@ -16,7 +16,7 @@ export class TaskRenderer {
     this.#baseUrl = baseUrl;
   }
 
-  submitted(submitted: SubmittedTask): Json {
+  submitted(submitted: SubmitResult): Json {
     return toSubmitResponse(submitted, this.#vendors.get(submitted.task.vendor));
   }
 

@@ -70,7 +70,7 @@ export class IdempotencyStore {
       .execute();
   }
 
-  /** @param result JSON of the SubmittedTask */
+  /** @param result JSON of the SubmitResult */
   async saveResult({ scope, key, taskId }: ClaimedKey, result: string): Promise<void> {
     await this.#database.kysely
       .updateTable('idempotency_keys')

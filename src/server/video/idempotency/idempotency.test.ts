@@ -5,8 +5,9 @@ import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { isAppError } from '../../platform/errors.ts';
-import type { InTransaction, SubmittedTask } from '../submit/submitted-task.ts';
+import type { SubmitResult } from '../submit/submit-result.ts';
 import { TaskStore } from '../task-store.ts';
+import type { ClaimKeyInTransaction } from './claim-key-in-transaction.ts';
 import { Idempotency } from './idempotency.ts';
 
 const CLAIM = { scope: 1, key: 'key', requestHash: 'hash of a cat' };
@@ -18,13 +19,14 @@ describe('a submit whose answer goes wrong', () => {
       const clock = manualClock();
       const submits: string[] = [];
       /** Writes a task with its key, in the state it has when the response goes wrong. */
-      const submit = (id: string, status: 'NOT_START' | 'SUBMITTED' | 'FAILURE') => async (claimKey: InTransaction) => {
-        submits.push(id);
-        await insertTask(database, { id, status });
-        await database.transaction((trx) => claimKey(trx, id));
-        throw new Error('the database went away');
-      };
-      const once = (work: (claimKey: InTransaction) => Promise<SubmittedTask>) =>
+      const submit =
+        (id: string, status: 'NOT_START' | 'SUBMITTED' | 'FAILURE') => async (claimKey: ClaimKeyInTransaction) => {
+          submits.push(id);
+          await insertTask(database, { id, status });
+          await database.transaction((trx) => claimKey(trx, id));
+          throw new Error('the database went away');
+        };
+      const once = (work: (claimKey: ClaimKeyInTransaction) => Promise<SubmitResult>) =>
         new Idempotency(database, new TaskStore(database), clock).runOnce(CLAIM, work);
       return { database, clock, submits, submit, once };
     }
@@ -42,7 +44,7 @@ describe('a submit whose answer goes wrong', () => {
     it('counts as in progress for as long as its process says so, however long it takes', async (t) => {
       const { database, clock, once, submit } = await setUp();
       t.mock.timers.enable({ apis: ['setInterval'] });
-      const vendor = Promise.withResolvers<SubmittedTask>();
+      const vendor = Promise.withResolvers<SubmitResult>();
       const began = Promise.withResolvers<void>();
       const slow = once(async (claimKey) => {
         await insertTask(database, { id: 'task_slow', status: 'NOT_START' });
@@ -76,7 +78,7 @@ describe('a submit whose answer goes wrong', () => {
 
     it('never touches the key another submit has noted meanwhile', async () => {
       const { database, submits, submit, once } = await setUp();
-      const undone = async (claimKey: InTransaction) => {
+      const undone = async (claimKey: ClaimKeyInTransaction) => {
         await database
           .transaction(async (trx) => {
             await claimKey(trx, 'task_undone');

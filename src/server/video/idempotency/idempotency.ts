@@ -3,8 +3,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Tables } from '../../tables.ts';
-import { type InTransaction, type SubmittedTask, toSubmittedTask } from '../submit/submitted-task.ts';
+import { type SubmitResult, toSubmitResult } from '../submit/submit-result.ts';
 import type { TaskStore } from '../task-store.ts';
+import type { ClaimKeyInTransaction } from './claim-key-in-transaction.ts';
 import type { IdempotencyClaim } from './idempotency-key.ts';
 import { IdempotencyStore } from './idempotency-store.ts';
 
@@ -15,7 +16,7 @@ const RENEW_INTERVAL_MS = 2_500;
 /** With the lease: a repeated submit is answered within ten seconds of a crash. */
 const RETRY_AFTER_SECONDS = 2;
 
-type Submit = (claimKey: InTransaction) => Promise<SubmittedTask>;
+type Submit = (claimKey: ClaimKeyInTransaction) => Promise<SubmitResult>;
 
 /**
  * Idempotency-Key on submits: for 24 hours the same key and request return the same task, and another request with the key is
@@ -28,7 +29,7 @@ export class Idempotency {
   readonly #tasks: Pick<TaskStore, 'findById'>;
   readonly #clock: Clock;
   /** Submits in progress in this process, by scope and key. */
-  readonly #inProgress = new Map<string, { readonly requestHash: string; readonly result: Promise<SubmittedTask> }>();
+  readonly #inProgress = new Map<string, { readonly requestHash: string; readonly result: Promise<SubmitResult> }>();
 
   constructor(database: Database<Tables>, tasks: Pick<TaskStore, 'findById'>, clock: Clock) {
     this.#keys = new IdempotencyStore(database);
@@ -40,7 +41,7 @@ export class Idempotency {
    * @param submit is called where the key is new; it must run the function it is given inside its transaction
    * @throws AppError `idempotency_mismatch`, `idempotency_in_progress`, and what `submit` throws
    */
-  runOnce(claim: IdempotencyClaim, submit: Submit): Promise<SubmittedTask> {
+  runOnce(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
     const { scope, key, requestHash } = claim;
     const id = `${scope} ${key}`;
     // The row decides between processes; within one, duplicates wait for the first instead of being refused. Nothing is awaited
@@ -55,7 +56,7 @@ export class Idempotency {
     return result;
   }
 
-  async #resultOf(claim: IdempotencyClaim, submit: Submit): Promise<SubmittedTask> {
+  async #resultOf(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
     const now = this.#clock.now();
     const row = await this.#keys.find(claim, now - KEY_TTL_MS);
     if (row === undefined) return this.#start(claim, submit);
@@ -63,10 +64,10 @@ export class Idempotency {
     if (row.result !== null) return JSON.parse(row.result);
     const task = row.alive_until <= now ? await this.#tasks.findById(row.task_id) : undefined;
     if (task === undefined) throw inProgress();
-    return toSubmittedTask(task, null);
+    return toSubmitResult(task, null);
   }
 
-  async #start(claim: IdempotencyClaim, submit: Submit): Promise<SubmittedTask> {
+  async #start(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
     let taskId: string | undefined;
     const renew = setInterval(() => {
       if (taskId === undefined) return;

@@ -10,11 +10,11 @@ import type { Tables } from '../../tables.ts';
 import { calledAccountIds } from '../../upstreams/called-account-ids.ts';
 import { PollFailed } from '../../upstreams/error.ts';
 import type { QueryOutcome } from '../../vendors/adapter.ts';
-import { redactBase64 } from '../redact-base64.ts';
 import { progressOf } from '../states.ts';
 import type { TaskCompletion } from '../task-completion.ts';
 import { toFailure } from '../task-failure.ts';
 import type { Task, TaskChange, TaskStore } from '../task-store.ts';
+import { truncateBase64 } from '../truncate-base64.ts';
 import { videoSpan } from '../video-span.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 
@@ -120,7 +120,7 @@ export class TaskPoller {
     const change: TaskChange = {
       status: outcome.state,
       progress: Math.max(progress, ended ? 100 : Math.min(task.progress, 99)),
-      data: JSON.stringify(redactBase64(outcome.raw)),
+      data: JSON.stringify(truncateBase64(outcome.raw)),
       handle: outcome.handle === undefined ? undefined : JSON.stringify(outcome.handle),
       artifact: outcome.artifact === undefined ? undefined : JSON.stringify(outcome.artifact),
       ...(outcome.state === 'FAILURE' && { failure: toFailure(outcome.error) }),

@@ -6,8 +6,8 @@ import { toIpLimitKey } from '../../platform/client-ip.ts';
 import { AppError } from '../../platform/errors.ts';
 import { PLAYER_PAGE_HEADERS } from '../../platform/html.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
-import { respondWithPage } from '../../platform/http/respond-with-page.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
+import { showErrorsAsHtmlPage } from '../../platform/http/show-errors-as-html-page.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { ContentDelivery } from '../deliver/content-delivery.ts';
 import { sendContent, toFileRequest } from '../deliver/routes.ts';
@@ -75,7 +75,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
       return reply.headers(PLAYER_PAGE_HEADERS).redirect(`${pathOf(params.token)}?lang=${context.locale}`, 303);
     };
     // Too many tries, and an overloaded service, are shown on the form itself.
-    return respondWithPage(reply, context.locale, unlock, ({ status, message }) =>
+    return showErrorsAsHtmlPage(reply, context.locale, unlock, ({ status, message }) =>
       send(reply, status, lockedPage(context, message)),
     );
   });

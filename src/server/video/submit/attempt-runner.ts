@@ -14,15 +14,15 @@ import type { UpstreamCalls } from '../../upstreams/upstream-calls.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import type { NewTask } from '../new-task-row.ts';
-import { redactBase64 } from '../redact-base64.ts';
 import type { TaskCompletion } from '../task-completion.ts';
 import { type Failure, toFailure } from '../task-failure.ts';
 import type { Task, TaskStore } from '../task-store.ts';
+import { truncateBase64 } from '../truncate-base64.ts';
 import { videoSpan } from '../video-span.ts';
-import { type AttemptLog, describeOutcome } from './attempt-log.ts';
-import type { AttemptOutcome } from './attempt-outcome.ts';
+import { type AttemptOutcome, describeOutcome } from './attempt-outcome.ts';
 import type { ChannelPlaceStore } from './channel-place-store.ts';
-import { type SubmittedTask, toSubmittedTask } from './submitted-task.ts';
+import type { FailedAttemptRecorder } from './failed-attempt-recorder.ts';
+import { type SubmitResult, toSubmitResult } from './submit-result.ts';
 import { toUpstreamFailure } from './upstream-failure.ts';
 import { VendorHandleOwners } from './vendor-handle-owners.ts';
 
@@ -32,7 +32,7 @@ export interface AttemptRunnerDependencies {
   readonly channels: Pick<ChannelDirectory, 'report'>;
   readonly upstreamCalls: UpstreamCalls;
   readonly completion: TaskCompletion;
-  readonly attemptLog: AttemptLog;
+  readonly failedAttemptRecorder: FailedAttemptRecorder;
   readonly places: Pick<ChannelPlaceStore, 'take'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -80,8 +80,8 @@ export class AttemptRunner {
   }
 
   /** @throws AppError after the task was failed and refunded */
-  async run(job: SubmitJob): Promise<SubmittedTask> {
-    const { attemptLog, completion, clock, channels, faultPoint } = this.#dependencies;
+  async run(job: SubmitJob): Promise<SubmitResult> {
+    const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
     const { task, candidates } = job;
     let lastError: VendorError | undefined;
     let number = 0;
@@ -96,14 +96,14 @@ export class AttemptRunner {
       const outcome = await this.#send(job, channel);
       const durationMs = performance.now() - startedAt;
       if (outcome.kind === 'accepted') return this.#accept(job, { number, channel, sentAt, durationMs }, outcome);
-      await attemptLog.record({
+      await failedAttemptRecorder.record({
         taskId: task.id,
         attempt: number,
         channelId: channel.id,
         credentialId: channel.credentialId,
         ...describeOutcome(outcome),
       });
-      if (outcome.kind === 'unknown') return toSubmittedTask(task, null);
+      if (outcome.kind === 'unknown') return toSubmitResult(task, null);
       faultPoint('after-answer');
       if (outcome.kind === 'unfit') {
         const { message, param } = outcome.error;
@@ -172,14 +172,14 @@ export class AttemptRunner {
     }
   }
 
-  async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmittedTask> {
+  async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmitResult> {
     const { store, database, clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
     const { task, adapter, model } = job;
     faultPoint('after-answer');
     const handle = JSON.stringify(outcome.handle);
     if (await this.#isHandleOfAnother(job, attempt, handle)) {
       log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, "a submit was answered with another task's id");
-      return toSubmittedTask(task, null);
+      return toSubmitResult(task, null);
     }
     const { channel, durationMs } = attempt;
     channels.report({ ...calledAccountIds(channel), model: model.id, userId: task.user_id, outcome: 'ok', durationMs });
@@ -190,15 +190,15 @@ export class AttemptRunner {
       attempt: attempt.number,
       public_id: passesThrough ? outcome.upstreamId : task.id,
       handle,
-      data: JSON.stringify(redactBase64(outcome.raw)),
+      data: JSON.stringify(truncateBase64(outcome.raw)),
       now,
       next: now + syncPeriodMs,
     });
     if (publicId === undefined) {
       await this.#recordLateAcceptance(task, attempt, outcome.upstreamId);
-      return toSubmittedTask({ ...task, handle }, outcome.raw);
+      return toSubmitResult({ ...task, handle }, outcome.raw);
     }
-    return toSubmittedTask({ ...task, public_id: publicId, status: TASK_STATUS.SUBMITTED, handle }, outcome.raw);
+    return toSubmitResult({ ...task, public_id: publicId, status: TASK_STATUS.SUBMITTED, handle }, outcome.raw);
   }
 
   /**
@@ -222,10 +222,10 @@ export class AttemptRunner {
 
   /** The vendor may bill the operator for a job that no caller pays for; administrators find it among the attempts. */
   async #recordLateAcceptance(task: NewTask, { number, channel }: Attempt, upstreamId: string): Promise<void> {
-    const { log, attemptLog } = this.#dependencies;
+    const { log, failedAttemptRecorder } = this.#dependencies;
     log.warn({ taskId: task.id, upstreamId }, 'a submit was accepted after its task had ended');
     const message = `accepted as ${upstreamId} when the task had gone on without it`;
-    await attemptLog.record({
+    await failedAttemptRecorder.record({
       taskId: task.id,
       attempt: number,
       channelId: channel.id,

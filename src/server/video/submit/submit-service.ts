@@ -15,19 +15,20 @@ import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { UrlCheck } from '../../webhooks/url-check.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
+import type { ClaimKeyInTransaction } from '../idempotency/claim-key-in-transaction.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { IdempotencyClaim } from '../idempotency/idempotency-key.ts';
 import { type NewTask, newTaskRow } from '../new-task-row.ts';
-import { redactBase64 } from '../redact-base64.ts';
 import { NO_TOKEN } from '../tables.ts';
 import { formatTerms, type TaskTerms } from '../task-charge.ts';
 import type { Task, TaskStore } from '../task-store.ts';
+import { truncateBase64 } from '../truncate-base64.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import type { ChannelPlaceStore } from './channel-place-store.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { pickSchemaArguments } from './media-schema-arguments.ts';
 import { toPriceFacts } from './price-facts.ts';
-import type { InTransaction, SubmittedTask } from './submitted-task.ts';
+import type { SubmitResult } from './submit-result.ts';
 
 export interface SubmitServiceDependencies {
   readonly tracing: Tracing;
@@ -89,7 +90,7 @@ export class SubmitService {
     caller: SubmitCaller,
     request: GenerationRequest,
     { idempotency, ...origin }: SubmitOptions = {},
-  ): Promise<SubmittedTask> {
+  ): Promise<SubmitResult> {
     if (idempotency === undefined) return this.#start(caller, request, origin);
     return this.#dependencies.idempotency.runOnce(idempotency, (claimKey) =>
       this.#start(caller, request, origin, claimKey),
@@ -115,8 +116,8 @@ export class SubmitService {
     caller: SubmitCaller,
     generation: GenerationRequest,
     { remixOf, client = '', onAdmitted }: Omit<SubmitOptions, 'idempotency'>,
-    claimKey?: InTransaction,
-  ): Promise<SubmittedTask> {
+    claimKey?: ClaimKeyInTransaction,
+  ): Promise<SubmitResult> {
     const { attempts, newTaskId, faultPoint } = this.#dependencies;
     const id = newTaskId();
     const prepared = await this.#prepare(caller, generation, id, remixOf);
@@ -137,7 +138,7 @@ export class SubmitService {
   }
 
   /** Reserves the quota and stores the task. @returns false where the channel has become full; nothing has changed then */
-  #begin(caller: SubmitCaller, task: NewTask, channel: Channel, claimKey?: InTransaction): Promise<boolean> {
+  #begin(caller: SubmitCaller, task: NewTask, channel: Channel, claimKey?: ClaimKeyInTransaction): Promise<boolean> {
     const { database, quota, store, places } = this.#dependencies;
     return database.transaction(async (trx) => {
       if (!(await places.take(trx, channel))) return false;
@@ -233,7 +234,7 @@ export class SubmitService {
       price,
       pricing: formatTerms(terms),
       prompt: generation.prompt,
-      request: JSON.stringify(redactBase64(generation.body as Json)),
+      request: JSON.stringify(truncateBase64(generation.body as Json)),
       find_task_hint: hint === undefined ? null : JSON.stringify(hint),
       remixed_from: remixOf?.id ?? null,
       external_id: generation.externalId ?? null,

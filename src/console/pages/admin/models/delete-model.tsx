@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { adminDeleteModel } from '../../../../contract/model-catalog.ts';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { toModelUrlPart } from './model-url.ts';
+import { toModelUrlSegment } from './model-id-url-segment.ts';
 
 export function DeleteModel({ id: name }: { readonly id: string }) {
   const { t } = useTranslation('admin-models');
@@ -12,7 +12,7 @@ export function DeleteModel({ id: name }: { readonly id: string }) {
       title={t('models.removeTitle', { name })}
       text={t('models.removeText')}
       confirmLabel={t('models.removeAction', { name })}
-      remove={() => callApi(adminDeleteModel, { params: { id: toModelUrlPart(name) } })}
+      remove={() => callApi(adminDeleteModel, { params: { id: toModelUrlSegment(name) } })}
       message={t('models.removed', { name })}
       listPage="/admin/models"
     />

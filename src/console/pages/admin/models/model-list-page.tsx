@@ -19,7 +19,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
-import { toModelUrlPart } from './model-url.ts';
+import { toModelUrlSegment } from './model-id-url-segment.ts';
 import type { AnyPrice } from './price-form-values.ts';
 
 type ModelListItem = ListItem<typeof listModelRows>;
@@ -92,7 +92,7 @@ function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelLis
   const { t } = useTranslation('admin-models');
   const invalidate = useInvalidateQueries();
   const setEnabled = (enabled: boolean) => (model: ModelListItem) =>
-    callApi(adminUpdateModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } });
+    callApi(adminUpdateModel, { params: { id: toModelUrlSegment(model.id) }, body: { enabled } });
   return (
     <BulkBar
       selection={selection}
@@ -125,7 +125,7 @@ function ModelName({ model }: { readonly model: ModelListItem }) {
     <>
       <RouteLink
         to="/admin/models/$id"
-        params={{ id: toModelUrlPart(model.id) }}
+        params={{ id: toModelUrlSegment(model.id) }}
         fw={600}
         size="sm"
         style={{ overflowWrap: 'anywhere' }}
@@ -192,7 +192,7 @@ function EnabledSwitch({ model }: { readonly model: ModelListItem }) {
   const toasts = useToasts();
   const change = useMutation({
     mutationFn: (enabled: boolean) =>
-      callApi(adminUpdateModel, { params: { id: toModelUrlPart(model.id) }, body: { enabled } }),
+      callApi(adminUpdateModel, { params: { id: toModelUrlSegment(model.id) }, body: { enabled } }),
     onSuccess: invalidate,
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });

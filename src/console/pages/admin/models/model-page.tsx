@@ -14,7 +14,7 @@ import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { DeleteModel } from './delete-model.tsx';
 import { ModelForm } from './model-form.tsx';
 import { toModelBody, toModelFormValues } from './model-form-values.ts';
-import { toModelUrlPart } from './model-url.ts';
+import { toModelUrlSegment } from './model-id-url-segment.ts';
 
 export function ModelPage() {
   const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
@@ -22,7 +22,7 @@ export function ModelPage() {
   const { data: status } = useStatus();
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
-  const model = useQuery(dataQuery(getModelRow, { params: { id: toModelUrlPart(id) } }));
+  const model = useQuery(dataQuery(getModelRow, { params: { id: toModelUrlSegment(id) } }));
   if (model.data === undefined || status === undefined) {
     return model.error === null ? (
       <PageLoadingIndicator />
@@ -58,7 +58,7 @@ export function ModelPage() {
             submitLabel={t('app:save')}
             save={async (draft) => {
               const { id: _name, ...body } = toModelBody(draft, status.quota_per_unit);
-              await callApi(adminUpdateModel, { params: { id: toModelUrlPart(known.id) }, body });
+              await callApi(adminUpdateModel, { params: { id: toModelUrlSegment(known.id) }, body });
               await invalidate();
               toasts.success(t('app:saved'));
             }}

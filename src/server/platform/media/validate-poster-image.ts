@@ -5,8 +5,8 @@ export type PosterType = 'image/jpeg' | 'image/webp';
 const WEBP_CHUNKS = new Set(['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ICCP']);
 const JPEG_START_OF_SCAN = 0xda;
 
-/** What a still picture is, read from its structure up to its last byte; undefined for anything else. */
-export function detectPosterType(bytes: Buffer): PosterType | undefined {
+/** The type of a whole, still picture, checked by its structure up to its last byte; undefined for anything else. */
+export function validatePosterImage(bytes: Buffer): PosterType | undefined {
   if (isWholeWebp(bytes)) return 'image/webp';
   return isWholeJpeg(bytes) ? 'image/jpeg' : undefined;
 }

@@ -6,7 +6,7 @@ import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import { createIpCheck } from './platform/ip-ranges.ts';
 
 /** The HTTP server of the service by its settings, without routes. @param port to serve on, which may be open already */
-export function openHttpServer(
+export function makeHttpServer(
   { config, log, metrics, tracing }: Foundation,
   { accounts }: Modules,
   port: PortLifecycle | undefined,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadMedia } from '../../../sandbox/media.ts';
-import { detectPosterType } from './detect-poster-type.ts';
+import { validatePosterImage } from './validate-poster-image.ts';
 
 const WEBP = loadMedia('thumbnail.webp').bytes;
 const JPEG = loadMedia('spritesheet.jpg').bytes;
 
 it('a whole still JPEG or WebP picture is a poster; anything else, cut short or with something behind it, is none', () => {
-  assert.equal(detectPosterType(WEBP), 'image/webp');
-  assert.equal(detectPosterType(JPEG), 'image/jpeg');
+  assert.equal(validatePosterImage(WEBP), 'image/webp');
+  assert.equal(validatePosterImage(JPEG), 'image/jpeg');
   for (const whole of [WEBP, JPEG])
     for (const bad of [
       whole.subarray(0, -1),
@@ -16,7 +16,7 @@ it('a whole still JPEG or WebP picture is a poster; anything else, cut short or 
       Buffer.concat([whole, Buffer.from('<script>')]),
       whole.subarray(1),
     ])
-      assert.equal(detectPosterType(bad), undefined);
+      assert.equal(validatePosterImage(bad), undefined);
   const animated = Buffer.from(WEBP);
   animated.write('ANIM', 12, 'latin1');
   for (const bad of [
@@ -26,5 +26,5 @@ it('a whole still JPEG or WebP picture is a poster; anything else, cut short or 
     Buffer.alloc(0),
     Buffer.alloc(64),
   ])
-    assert.equal(detectPosterType(bad), undefined);
+    assert.equal(validatePosterImage(bad), undefined);
 });

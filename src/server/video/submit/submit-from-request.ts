@@ -3,8 +3,8 @@ import type { RequestContext } from '../../platform/http/request-context.ts';
 import { toIdempotencyClaim } from '../idempotency/idempotency-key.ts';
 import type { Task } from '../task-store.ts';
 import type { GenerationRequest } from './generation-request.ts';
+import type { SubmitResult } from './submit-result.ts';
 import type { SubmitService } from './submit-service.ts';
-import type { SubmittedTask } from './submitted-task.ts';
 
 /**
  * Submits for a token, once where the request carries an Idempotency-Key. Two requests are the same when they remix the same
@@ -16,7 +16,7 @@ export function submitForToken(
   generation: GenerationRequest,
   request: RequestContext,
   remixOf?: Task,
-): Promise<SubmittedTask> {
+): Promise<SubmitResult> {
   const idempotency = toIdempotencyClaim(caller.tokenId, request.headers['idempotency-key'], () => [
     JSON.stringify([remixOf?.public_id, generation.officialVendor, generation.officialOperation]),
     request.rawBody ?? JSON.stringify(generation.body),
@@ -36,7 +36,7 @@ export function submitForAccount(
   userId: number,
   generation: GenerationRequest,
   request: RequestContext,
-): Promise<SubmittedTask> {
+): Promise<SubmitResult> {
   // Tokens have positive ids, so the negative of the account's id is a scope of its own.
   const idempotency = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
     request.rawBody ?? JSON.stringify(generation.body),

@@ -1,6 +1,6 @@
 import { endpoint } from './endpoint.ts';
 
-/** First path segments of the console; every path below them is a console page. Links in notifications use these paths too. */
+/** First path segments at which the console is served; every path below them is a console page. Links in notifications use these paths too. */
 export const CONSOLE_SECTIONS = [
   'sign-in',
   'register',

@@ -11,8 +11,8 @@ export interface PageFailure {
   readonly message: string;
 }
 
-/** Does the work of a page; what fails is shown on a page as well, by which the person can go on. */
-export async function respondWithPage(
+/** Does the work of an HTML page; an error is shown on a page as well, by which the person can go on. */
+export async function showErrorsAsHtmlPage(
   reply: FastifyReply,
   locale: Locale,
   work: () => Promise<FastifyReply>,

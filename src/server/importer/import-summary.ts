@@ -1,3 +1,4 @@
+import { type ImportSums, zeroSums } from './import-sums.ts';
 import type { Outcome } from './mapping/outcome.ts';
 import type { ImportKind } from './tables.ts';
 
@@ -16,47 +17,12 @@ export interface KindCount {
   skipped: number;
 }
 
-/** Sums of the source, whole quota. Text in reports: they may be more than JavaScript counts exactly. */
-export interface ImportSums {
-  /** Both balances of all accounts that are imported. */
-  balance: bigint;
-  /** What goes into wallets. */
-  granted: bigint;
-  /** What accounts were overdrawn by. `balance` = `granted` - `debts`. */
-  debts: bigint;
-  /** Balances of accounts that are not imported. */
-  leftBehind: bigint;
-  /** What limited keys may still spend. */
-  keyLimits: bigint;
-  /** Unused redemption codes. */
-  codes: bigint;
-  /** What plans bought there still cover. */
-  subscriptions: bigint;
-  /** Paid for videos that had ended and are history here. */
-  endedTasks: bigint;
-  /** Paid for videos that were not finished. */
-  unfinishedTasks: bigint;
-  /** Of that, what is held here for those that come over. */
-  heldTasks: bigint;
-}
-
-/** What reading a source found: figures for the report and for the verification. */
-export class ImportFindings {
+/** What reading a source found: counts of rows, remarks and sums, for the report and for the verification. */
+export class ImportSummary {
   readonly counts = new Map<ImportKind, KindCount>();
   readonly findings: Finding[] = [];
   readonly warnings: string[] = [];
-  readonly sums: ImportSums = {
-    balance: 0n,
-    granted: 0n,
-    debts: 0n,
-    leftBehind: 0n,
-    keyLimits: 0n,
-    codes: 0n,
-    subscriptions: 0n,
-    endedTasks: 0n,
-    unfinishedTasks: 0n,
-    heldTasks: 0n,
-  };
+  readonly sums: ImportSums = zeroSums();
 
   /** Counts a row and keeps what is to be said about it. */
   add(kind: ImportKind, source: string, outcome: Outcome<unknown>): void {

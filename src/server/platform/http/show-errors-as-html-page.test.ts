@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../errors.ts';
-import { type PageFailure, respondWithPage } from './respond-with-page.ts';
+import { type PageFailure, showErrorsAsHtmlPage } from './show-errors-as-html-page.ts';
 
 /** What a page shows of its work's end, and the headers it then has. */
 async function respond(work: () => Promise<void>, locale: 'en' | 'zh-CN' = 'en') {
@@ -14,7 +14,7 @@ async function respond(work: () => Promise<void>, locale: 'en' | 'zh-CN' = 'en')
     },
   } as unknown as FastifyReply;
   let shown: PageFailure | undefined;
-  const given = await respondWithPage(
+  const given = await showErrorsAsHtmlPage(
     reply,
     locale,
     async () => {
@@ -30,7 +30,7 @@ async function respond(work: () => Promise<void>, locale: 'en' | 'zh-CN' = 'en')
   return { shown, headers };
 }
 
-describe('what fails on a page', () => {
+describe('an error of a page', () => {
   it('is shown with its status, in the language of the page', async () => {
     const fail = async () => {
       throw new AppError('not_exist', { params: { what: 'video' } });
