@@ -13,11 +13,17 @@ import { warmUp } from './support/warm-up.ts';
  * reservation, settlement and usage record with us (SQLite, synchronous=FULL), nothing of it with the others. The upstream is
  * nginx, which responds at once. "To Anthropic" is the same question to an upstream that speaks Anthropic's Messages.
  *
- * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length.
+ * Repeat with `cd bench && npm ci && cd .. && node bench/chat.ts`; needs nginx. `SECONDS` and `ROUNDS` change the length,
+ * `SUBJECTS='bare Node proxy,Reelgate'` measures some alone.
  */
 const SECONDS = Number(process.env.SECONDS ?? '4');
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const CONNECTIONS = 64;
+/**
+ * Load before each measured window, as a subject has paused while the others had theirs: when nothing is under way, V8 drops compiled code that
+ * depends on the shapes of objects that are gone, and compiles it again in the first seconds of load.
+ */
+const LEAD_IN_SECONDS = SECONDS / 2;
 const PATH = '/v1/chat/completions';
 
 const CHAT_BODY = JSON.stringify({ model: 'bench-chat', messages: QUESTION });
@@ -38,7 +44,7 @@ const { service, key } = await startChatService(4_380, upstream.origin);
 const portkey = await startPortkey();
 const plain = postBytes(PATH, { authorization: 'Bearer sk-bench' }, CHAT_BODY);
 const ask = (path: string, body: string): Buffer => postBytes(path, { authorization: `Bearer ${key}` }, body);
-const subjects: Subject[] = [
+const known: Subject[] = [
   { name: 'direct', process: upstream, request: plain },
   { name: 'nginx, 1 worker', process: await startNginxProxy(upstream.port), request: plain },
   {
@@ -78,6 +84,8 @@ const subjects: Subject[] = [
         },
       ]),
 ];
+const asked = process.env.SUBJECTS?.split(',');
+const subjects = known.filter(({ name }) => asked?.includes(name) ?? true);
 
 interface Figures {
   readonly perSecond: number[];
@@ -100,13 +108,14 @@ try {
         process: { port },
         request,
       } = subject;
+      await rawLoad({ port, connections: CONNECTIONS, seconds: LEAD_IN_SECONDS, request });
       const { many, cpuUs } = await loadOf(subject);
       note(subject.name, many, cpuUs, await rawLoad({ port, connections: 1, seconds: SECONDS / 2, request }));
     }
   print();
   report();
 } finally {
-  await Promise.all(subjects.map(({ process }) => process.stop()));
+  await Promise.all(known.map(({ process }) => process.stop()));
 }
 
 /** One window of load, and what the subject spent on each request of it. */
