@@ -15,12 +15,14 @@ import type { ChargeBatcher } from './charge-batcher.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ModelCallContext } from './model-call.ts';
 import { CHAT_DIALECT } from './openai-dialects.ts';
+import type { SettlementJournal } from './settlement-journal.ts';
 
 export interface ImageTaskRelayDependencies {
   readonly channels: ChannelDirectory;
   readonly clock: Clock;
   readonly log: Log;
   readonly batcher: ChargeBatcher;
+  readonly journal: Pick<SettlementJournal, 'whenWritten'>;
   /** Made by video: the same calls its adapters get. */
   readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
   /** Time between two polls. */
@@ -58,6 +60,7 @@ export class ImageTaskRelay {
       // The vendor bills each image; some models make several if the prompt requests them.
       const result = { usage, complete: true, imageCount: urls.length, text: () => '' };
       charge.settle(result, { status: 'ok', channelId });
+      await new Promise<void>((resolve) => this.#dependencies.journal.whenWritten(resolve));
       if (!clientResponse.disconnected)
         sendImages(work, urls, Math.floor(this.#dependencies.clock.now() / 1_000), model.id);
     } catch (error) {

@@ -1,7 +1,6 @@
 import { createDecipheriv } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { toTokenCallFacts } from '../../contract/call-pricing.ts';
 import { asObject } from '../../contract/is-object.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -11,6 +10,7 @@ import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { EventStream } from './event-stream.ts';
+import { decodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
 import { findDialect } from './openai-dialects.ts';
 import { quotaWithPlanFactor } from './per-image-price.ts';
 import {
@@ -20,8 +20,6 @@ import {
   journalKey,
   KEY_CHECK,
   LIVE_OWNERS,
-  RECORD_HEADER_BYTES,
-  RECORD_KIND,
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
@@ -111,21 +109,15 @@ interface SegmentContents {
   readonly open: Map<number, OpenCall>;
 }
 
-/** Reads up to the first record that is not whole, which is where its process was killed. @returns whether a key opens it */
+/** @returns whether a key opens it */
 function readSegment(path: string, masterKeys: readonly Buffer[], into: SegmentContents): boolean {
   const plain = decrypt(readFileSync(path), masterKeys);
   if (plain === undefined) return false;
-  for (let at = 0; at + RECORD_HEADER_BYTES <= plain.length; ) {
-    const end = at + RECORD_HEADER_BYTES + plain.readUInt32LE(at);
-    const record = plain.subarray(at + RECORD_HEADER_BYTES, end);
-    if (end > plain.length || record.length < 5 || crc32(record) !== plain.readUInt32LE(at + 4)) break;
-    readRecord(record[0] ?? 0, record.readUInt32LE(1), record.subarray(5), into);
-    at = end;
-  }
+  for (const record of decodeRecords(plain)) readRecord(record, into);
   return true;
 }
 
-function readRecord(kind: number, slot: number, content: Buffer, { settlements, closed, open }: SegmentContents): void {
+function readRecord({ kind, slot, content }: JournalRecord, { settlements, closed, open }: SegmentContents): void {
   if (kind === RECORD_KIND.open) {
     const bodyAt = 4 + content.readUInt32LE(0);
     const meta = JSON.parse(content.toString('utf8', 4, bodyAt)) as CallMeta;

@@ -83,6 +83,7 @@ export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat
   const imageRelay = new ImageTaskRelay({
     ...dependencies,
     batcher,
+    journal,
     keepAliveMs,
     pollMs: IMAGE_POLL_MS,
     totalMs: IMAGE_TOTAL_MS,

@@ -297,12 +297,13 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     }
     this.#markFinished();
     this.#reportSuccess(stream.usage, stream.totalBytes);
-    // Before the last bytes are sent, so that no caller has a complete response whose settlement is not in the journal yet.
     charge.settle(stream, this.#endAs('ok'));
-    if (!clientResponse.streaming) clientResponse.openStream();
-    const tail = this.#exchange?.conversion?.finish() ?? '';
-    if (tail !== '') clientResponse.write(tail);
-    clientResponse.end();
+    this.#sendEnd(() => {
+      if (!clientResponse.streaming) clientResponse.openStream();
+      const tail = this.#exchange?.conversion?.finish() ?? '';
+      if (tail !== '') clientResponse.write(tail);
+      clientResponse.end();
+    });
   }
 
   #finishComplete(): void {
@@ -323,7 +324,16 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     charge.settle(result, this.#endAs('ok'));
     const converted = this.#exchange?.conversion?.convert(body);
     const shown = converted === undefined ? body : Buffer.from(converted);
-    clientResponse.sendBody(JSON_CONTENT_TYPE, maskChannelKeyInBytes(this.#channel, shown));
+    const masked = maskChannelKeyInBytes(this.#channel, shown);
+    this.#sendEnd(() => clientResponse.sendBody(JSON_CONTENT_TYPE, masked));
+  }
+
+  /** Once what the call costs is in the journal, so that no caller has a complete response that would not be charged after a crash. */
+  #sendEnd(send: () => void): void {
+    const { clientResponse } = this.#context;
+    this.#dependencies.journal.whenWritten(() => {
+      if (!clientResponse.disconnected) send();
+    });
   }
 
   #readUpstreamError(): UpstreamFailure {
@@ -372,7 +382,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     }
     const error = toPartialResponseError(refusal.error);
     charge.settle(stream, this.#endAs('failed', error.code));
-    clientResponse.fail(error, request.dialect);
+    this.#sendEnd(() => clientResponse.fail(error, request.dialect));
   }
 
   /** The caller left: what the upstream did until it was stopped is charged, the prompt too once it was sent. */

@@ -80,6 +80,33 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
+  it('T81: writes what calls cost that end in one turn together, and only then lets their responses end', async (t) => {
+    const directory = temporaryDirectory(t);
+    const journal = new SettlementJournal(directory, KEY, log);
+    const calls: string[] = [];
+    journal.whenWritten(() => calls.push('nothing waits'));
+    assert.deepEqual(calls, ['nothing waits']);
+    const sizes = (): number[] => readdirSync(directory).map((name) => statSync(join(directory, name)).size);
+    journal.close({ ref: 'req_a', cost: 30 });
+    const [before = 0] = sizes();
+    for (const ref of ['req_b', 'req_c']) {
+      journal.close({ ref, cost: 30 });
+      journal.whenWritten(() => {
+        const [now = 0] = sizes();
+        calls.push(now > before ? `${ref} is written` : `${ref} is not`);
+        if (ref === 'req_b') throw new Error('a response that cannot be sent');
+      });
+    }
+    assert.deepEqual(calls, ['nothing waits'], 'later in the turn');
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(calls, ['nothing waits', 'req_b is written', 'req_c is written']);
+    journal.close({ ref: 'req_d', cost: 30 });
+    journal.stop();
+    const { recover, balance } = await withReservations(['req_a', 'req_b', 'req_c', 'req_d']);
+    assert.equal(await recover(directory), 4);
+    assert.equal(await balance(), 10_000 - 4 * 30);
+  });
+
   it('reads as far as a process came that was killed while it wrote', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);

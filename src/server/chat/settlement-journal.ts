@@ -2,10 +2,10 @@ import { type Cipheriv, createCipheriv, hkdfSync, randomBytes } from 'node:crypt
 import { closeSync, fdatasync, futimesSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, Settlement } from '../quota/ledger.ts';
+import { encodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
 
 /** The data needed to charge a call whose process died while its response was being delivered. */
 export interface CallMeta {
@@ -33,17 +33,11 @@ export interface JournaledCall {
   journalText(): string;
 }
 
-/** Kinds of records. */
-export const RECORD_KIND = { open: 1, events: 2, text: 3, close: 4 } as const;
-
 /** First bytes of a segment, before those of its initialization vector. */
 export const SEGMENT_MAGIC = Buffer.from('RGSJ0001');
 export const IV_BYTES = 16;
 /** The first encrypted bytes; a reader compares them to check that it has the right key. */
 export const KEY_CHECK = Buffer.from('settlement journal');
-/** Length and checksum before each record. */
-export const RECORD_HEADER_BYTES = 8;
-
 export const journalKey = (masterKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', 'settlement journal', 32));
 
@@ -83,7 +77,8 @@ interface Entry {
  * the database has not stored when the process dies, or while the database is unavailable, is read from there and repeated.
  * Records are encrypted, since they hold users' text, and are kept only until their settlement is in the database.
  *
- * A write goes to the operating system at once, which keeps it when the process is killed, and to the disk every ten seconds.
+ * A write goes to the operating system at once, which keeps it when the process is killed, and to the disk every ten seconds. What calls
+ * cost that end in the same turn of the event loop is one write, as each takes longer than to make the record: their responses wait for it.
  */
 export class SettlementJournal {
   readonly #directory: string | undefined;
@@ -96,6 +91,9 @@ export class SettlementJournal {
   #slot = 0;
   #heartbeat: NodeJS.Timeout | undefined;
   #failed = false;
+  /** Of this turn of the event loop, in their order; and what is called when they are written. */
+  #unwritten: JournalRecord<Buffer | string>[] = [];
+  #callbacks: (() => void)[] = [];
 
   /** @param directory of the segments; undefined: nothing is kept, as for a database in memory */
   constructor(directory: string | undefined, masterKey: Buffer, log: Log) {
@@ -129,7 +127,10 @@ export class SettlementJournal {
     if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, Buffer.from(text));
   }
 
-  /** Call it before the end of a response is delivered, or for a refund (no cost) when it is decided. */
+  /**
+   * Call it before the end of a response is delivered, or for a refund (no cost) when it is decided. It is written at the end of this turn
+   * of the event loop: deliver the end by `whenWritten`.
+   */
   close(end: Settlement): void {
     const { ref } = end;
     if (this.#directory === undefined) return;
@@ -143,7 +144,26 @@ export class SettlementJournal {
       entry.segment = segment;
     }
     segment.pending++;
-    this.#write(RECORD_KIND.close, 0, Buffer.from(JSON.stringify(end)));
+    if (this.#unwritten.push({ kind: RECORD_KIND.close, slot: 0, content: JSON.stringify(end) }) === 1)
+      setImmediate(() => this.#flush());
+  }
+
+  /** Calls back when what was closed is written: now where nothing waits, else at the end of this turn of the event loop. */
+  whenWritten(callback: () => void): void {
+    if (this.#unwritten.length === 0) callback();
+    else this.#callbacks.push(callback);
+  }
+
+  #flush(): void {
+    this.#writeAll();
+    const callbacks = this.#callbacks;
+    this.#callbacks = [];
+    for (const callback of callbacks)
+      try {
+        callback();
+      } catch (error) {
+        this.#log.error({ err: error }, 'a response could not be sent');
+      }
   }
 
   /** When the settlement is in the database. */
@@ -158,6 +178,7 @@ export class SettlementJournal {
 
   /** Leaves the segments whose settlements the database has not taken to the next process. */
   stop(): void {
+    this.#flush();
     clearInterval(this.#heartbeat);
     this.#endSegment();
     LIVE_OWNERS.delete(this.#owner);
@@ -188,6 +209,7 @@ export class SettlementJournal {
 
   /** Calls under way are written to the new segment as they stand, so that the old one need not be kept for them. */
   #rotate(): void {
+    this.#writeAll();
     const old = this.#segment;
     this.#segment = undefined;
     this.#begin();
@@ -222,18 +244,19 @@ export class SettlementJournal {
     this.#write(RECORD_KIND.open, slot, Buffer.concat([length, meta, call.journalBody()]));
   }
 
-  /** A record is its length and checksum, then its kind, its slot and what it holds. */
+  /** Writes a record, after those that wait. */
   #write(kind: number, slot: number, content: Buffer): void {
+    this.#unwritten.push({ kind, slot, content });
+    this.#writeAll();
+  }
+
+  #writeAll(): void {
+    const records = this.#unwritten;
+    this.#unwritten = [];
     const segment = this.#segment;
-    if (segment === undefined) return;
-    const record = Buffer.allocUnsafe(RECORD_HEADER_BYTES + 5 + content.length);
-    record.writeUInt32LE(5 + content.length, 0);
-    record[RECORD_HEADER_BYTES] = kind;
-    record.writeUInt32LE(slot, RECORD_HEADER_BYTES + 1);
-    record.set(content, RECORD_HEADER_BYTES + 5);
-    record.writeUInt32LE(crc32(record.subarray(RECORD_HEADER_BYTES)), 4);
+    if (segment === undefined || records.length === 0) return;
     try {
-      segment.bytes += writeSync(segment.fd, segment.cipher.update(record));
+      segment.bytes += writeSync(segment.fd, segment.cipher.update(encodeRecords(records)));
     } catch (error) {
       this.#fail(error);
     }
