@@ -12,12 +12,19 @@ import { translateValidationMessages } from './strings/validation-messages.ts';
 /** How long the page may take before the frame is shown without it. */
 const MAX_WAIT_MS = 1_000;
 
+/** How long its data may take longer than its code: rendering what waits for it, and all of it again, takes a slow machine as long. */
+const MAX_WAIT_FOR_DATA_MS = 150;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 translateValidationMessages();
 // The build gives each component its own rules (vite.config.ts).
 if (import.meta.env.DEV) await import('@mantine/core/styles.css');
-const texts = initLanguage(preloadFirstPage());
+const first = preloadFirstPage();
+const texts = initLanguage(first.texts);
 // The page is loaded meanwhile, so that all is rendered once, and not first without it. Its errors are shown where it would be.
-const page = Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]).catch(() => {});
-void Promise.all([texts, page]).then(() => createRoot(root).render(<App />));
+const page = Promise.race([router.load(), pause(MAX_WAIT_MS)]).catch(() => {});
+void Promise.all([texts, page])
+  .then(() => Promise.race([first.data, pause(MAX_WAIT_FOR_DATA_MS)]))
+  .then(() => createRoot(root).render(<App />));

@@ -10,16 +10,19 @@ import type { Namespace } from './strings/resources.ts';
  * Begins to load all that the studio is made of, where most visits begin: its code, its texts and its data would otherwise be asked
  * for one after the other, each by what has arrived before. What the page asks for later is then there, or on its way.
  *
- * @returns the texts it needs
+ * @returns the texts it needs, and when its data has arrived, or failed to
  */
-export function preloadFirstPage(): readonly Namespace[] {
-  if (readUserId() === undefined || !/^\/(studio\/?)?$/.test(location.pathname)) return [];
+export function preloadFirstPage(): { readonly texts: readonly Namespace[]; readonly data: Promise<unknown> } {
+  if (readUserId() === undefined || !/^\/(studio\/?)?$/.test(location.pathname))
+    return { texts: [], data: Promise.resolve() };
   // Where it fails, the page asks again and shows why.
   import('./pages/studio/studio-page.tsx').catch(() => {});
-  void queryClient.prefetchQuery(selfQuery);
-  void queryClient.prefetchQuery(usableModelsQuery);
-  void preloadNewestVideo();
-  return ['studio'];
+  const data = Promise.all([
+    queryClient.prefetchQuery(selfQuery),
+    queryClient.prefetchQuery(usableModelsQuery),
+    preloadNewestVideo(),
+  ]);
+  return { texts: ['studio'], data };
 }
 
 /** The list of the newest videos, and what the newest is played from, unless the address names another. */
@@ -28,4 +31,6 @@ async function preloadNewestVideo(): Promise<void> {
   const newest = list?.data[0];
   if (newest?.status === 'SUCCESS' && !location.search.includes('show='))
     await queryClient.prefetchQuery(videoQuery(newest.task_id));
+  // What nothing has taken would be old when something asks for it.
+  globalThis.firstResponses = undefined;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { addFirstRequests } from './vite-first-requests.ts';
 import { mergeFirstStyles } from './vite-merge-styles.ts';
 import {
   compileAhead,
@@ -55,6 +56,7 @@ export default defineConfig({
     emitFont(),
     mergeFirstStyles(),
     compileAhead(),
+    addFirstRequests(),
     precompress(),
   ],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.

@@ -52,4 +52,27 @@ describe('what the first screen fetches', { skip: chromiumPath === undefined && 
       t.diagnostic(`${bytes - gzipped(plots)} bytes in ${scripts.length - plots.length} files`);
       assert.ok(scripts.filter((name) => /-page-/.test(name)).length <= 1, scripts.join(' '));
     });
+
+  it('asks for the data of the studio once, before the scripts that render it', async () => {
+    const page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+    await waitForContent(page);
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      // What the page that is left still asks for is not counted.
+      if (request.resourceType() === 'document') asked.length = 0;
+      if (pathname.startsWith('/api/')) asked.push(pathname + search);
+    });
+    await page.goto('/studio');
+    await waitForContent(page);
+    const isTaken = await page.evaluate(
+      'globalThis.firstResponses === undefined || globalThis.firstResponses.size === 0',
+    );
+    await page.context().close();
+    assert.ok(isTaken, 'every response that was asked for early is used');
+    const early = ['/api/user/self', '/api/models', '/api/videos?page=1&page_size=24'];
+    assert.deepEqual(asked.slice(0, early.length), early);
+    for (const path of early) assert.equal(asked.filter((each) => each === path).length, 1, path);
+  });
 });

@@ -7,8 +7,15 @@ import { readUserId } from './stored-user-id.ts';
 
 const LOCALES = { en: 'en', 'zh-cn': 'zh-CN' } as const;
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
+/** Takes a response that `first-requests.ts` has asked for. */
+const fetchOrTake: typeof fetch = (target, init) => {
+  const begun = typeof target === 'string' ? globalThis.firstResponses?.get(target) : undefined;
+  if (begun === undefined) return fetch(target, init);
+  globalThis.firstResponses?.delete(target as string);
+  return begun;
+};
 const createTransport = (): Transport =>
-  new Transport({ baseUrl: '', userHeader, credentials: () => ({ userId: readUserId() }) });
+  new Transport({ baseUrl: '', userHeader, credentials: () => ({ userId: readUserId() }), fetch: fetchOrTake });
 let transport = createTransport();
 
 const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({

@@ -1,24 +1,9 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
+import { LANGUAGE_KEY, type Language, preferredLanguage } from './preferred-language.ts';
 import type { Namespace } from './resources.ts';
 
-export const LANGUAGES = { en: 'English', 'zh-cn': '中文' } as const;
-export type Language = keyof typeof LANGUAGES;
-
-const LANGUAGE_KEY = 'reelgate.language';
 const stringFiles = import.meta.glob<{ default: object }>('./{en,zh-cn}/*.ts');
-
-/** The language last chosen here, else the browser's. */
-function preferredLanguage(): Language {
-  const kept = localStorage.getItem(LANGUAGE_KEY);
-  if (kept === 'en' || kept === 'zh-cn') return kept;
-  return navigator.languages
-    .find((each) => /^(zh|en)/i.test(each))
-    ?.toLowerCase()
-    .startsWith('zh') === true
-    ? 'zh-cn'
-    : 'en';
-}
 
 export const currentLanguage = (): Language =>
   // Before the first texts have arrived i18next has no language yet, and requests name one already.

@@ -1,0 +1,16 @@
+export const LANGUAGES = { en: 'English', 'zh-cn': '中文' } as const;
+export type Language = keyof typeof LANGUAGES;
+
+export const LANGUAGE_KEY = 'reelgate.language';
+
+/** The language last chosen here, else the browser's. */
+export function preferredLanguage(): Language {
+  const kept = localStorage.getItem(LANGUAGE_KEY);
+  if (kept === 'en' || kept === 'zh-cn') return kept;
+  return navigator.languages
+    .find((each) => /^(zh|en)/i.test(each))
+    ?.toLowerCase()
+    .startsWith('zh') === true
+    ? 'zh-cn'
+    : 'en';
+}
