@@ -38,12 +38,12 @@ function begin(userId: number): void {
     responses.set(path, response);
     return response;
   };
-  ask('/api/user/self');
-  ask('/api/models');
+  void ask('/api/user/self');
+  void ask('/api/models');
   ask(VIDEOS)
     .then((response) => response.clone().json())
     .then(({ data: [newest] }: { readonly data: readonly { readonly task_id: string; readonly status: string }[] }) => {
-      if (newest?.status === 'SUCCESS' && !location.search.includes('show=')) ask(`/api/videos/${newest.task_id}`);
+      if (newest?.status === 'SUCCESS' && !location.search.includes('show=')) void ask(`/api/videos/${newest.task_id}`);
     })
     .catch(() => {});
 }
