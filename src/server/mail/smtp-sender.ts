@@ -1,4 +1,4 @@
-import { createTransport, type Transporter } from 'nodemailer';
+import type { createTransport, Transporter } from 'nodemailer';
 
 export interface SmtpMail {
   readonly messageId: string;
@@ -39,13 +39,14 @@ const TIMEOUT_MS = 30_000;
 const SESSION_ERRORS = new Set(['EAUTH', 'ETLS', 'ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'EDNS', 'EPROTOCOL']);
 
 export class SmtpSender implements MailSender {
-  readonly #transport: Transporter;
+  readonly #options: Parameters<typeof createTransport>[0];
   readonly #from: string;
+  #transport: Promise<Transporter> | undefined;
 
   constructor({ url, from }: SmtpOptions) {
     this.#from = from;
     const { username, hostname } = new URL(url);
-    this.#transport = createTransport({
+    this.#options = {
       url,
       pool: true,
       maxConnections: 4,
@@ -56,12 +57,13 @@ export class SmtpSender implements MailSender {
       socketTimeout: TIMEOUT_MS,
       disableFileAccess: true,
       disableUrlAccess: true,
-    } as Parameters<typeof createTransport>[0]);
+    } as Parameters<typeof createTransport>[0];
   }
 
   async send({ messageId, to, subject, text }: SmtpMail): Promise<void> {
     try {
-      await this.#transport.sendMail({
+      const transport = await this.#open();
+      await transport.sendMail({
         from: this.#from,
         // As a structure: an address is never parsed again, so that a comma or an angle bracket in it stays what it is.
         to: { name: '', address: to },
@@ -79,10 +81,16 @@ export class SmtpSender implements MailSender {
 
   /** Connects and signs in, and sends nothing. @throws Error with what the mail server refused */
   async verify(): Promise<void> {
-    await this.#transport.verify();
+    await (await this.#open()).verify();
   }
 
   close(): void {
-    this.#transport.close();
+    void this.#transport?.then((transport) => transport.close());
+  }
+
+  /** The package is loaded with the first mail: it takes 8 MB, and most services send none for a while or at all. */
+  #open(): Promise<Transporter> {
+    this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
+    return this.#transport;
   }
 }
