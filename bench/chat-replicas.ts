@@ -1,51 +1,94 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { startService } from './support/child-processes.ts';
+import { type Service, startService } from './support/child-processes.ts';
+import { exactCpuSeconds } from './support/http-load.ts';
+import { PostgresCpu } from './support/postgres-cpu.ts';
+import { quantile } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
+import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 
 /**
- * One process on PostgreSQL, then two on the same database: whether the second one helps. Sixteen accounts, as a single one
- * is a queue at its wallet. PostgreSQL runs without fsync, so this is about our processes, not about its disk.
+ * Model calls on one, two and four processes of one PostgreSQL: CPU of a call, processes and PostgreSQL together, which must not grow with the
+ * processes. That is what scaling means where there are two cores only; the rate says something where there are more cores than processes.
+ * Sixteen accounts, as a single one is a queue at its wallet. PostgreSQL runs without fsync, so this is about processors, not about the disk.
  *
- * Repeat with `node bench/chat-replicas.ts`; needs nginx, PostgreSQL, and more cores than processes to say anything.
+ * Repeat with `node bench/chat-replicas.ts`; needs nginx and PostgreSQL.
  */
 const SECONDS = Number(process.env.SECONDS ?? '5');
+const ROUNDS = Number(process.env.ROUNDS ?? '5');
+const COUNTS = [1, 2, 4] as const;
+const ASKED_RATIO = 1.15;
 const ACCOUNTS = 16;
 const CONNECTIONS = 64;
+const FIRST_PORT = 4_383;
 
 const postgres = await startPostgres();
 const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
-const env = { DATABASE_URL: postgres.url };
-const { service: first } = await startChatService(4_383, upstream.origin, env);
-const second = await startService(4_384, env, folder);
+const env = { DATABASE_URL: postgres.url, KEEP: '1' };
+const { service: first } = await startChatService(FIRST_PORT, upstream.origin, env);
+const services: Service[] = [first];
 const requests = await makeAccountCalls(first, ACCOUNTS);
+const client = new Client({ connectionString: postgres.url });
+await client.connect();
+const cpuOfPostgres = await PostgresCpu.find(client);
 
 try {
-  await measure([4_383], 2);
-  const one = await measure([4_383], SECONDS);
-  await measure([4_384], 2);
-  const two = await measure([4_383, 4_384], SECONDS);
-  process.stdout.write(
-    `one process ${one.toFixed(0)}/s, two ${two.toFixed(0)}/s: ${(two / one).toFixed(2)} times as many\n`,
-  );
+  while (services.length < Math.max(...COUNTS))
+    services.push(await startService(FIRST_PORT + services.length, env, folder));
+  await measure(services.length, SECONDS);
+  const cpu = new Map(COUNTS.map((count): [number, number[]] => [count, []]));
+  for (let round = 0; round < ROUNDS; round++)
+    for (const count of round % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
+      const { perSecond, cpuUs } = await measure(count, SECONDS);
+      cpu.get(count)?.push(cpuUs);
+      console.log(`${count} processes: ${perSecond.toFixed(0)}/s, ${cpuUs.toFixed(0)} µs of CPU a call`);
+    }
+  for (const count of COUNTS.slice(1)) {
+    const ratios = (cpu.get(count) ?? []).map((each, round) => each / (cpu.get(1)?.[round] ?? 0));
+    ratios.sort((one, other) => one - other);
+    const measured = quantile(ratios, 0.5);
+    const spread = [ratios[0] ?? 0, ratios.at(-1) ?? 0] as const;
+    console.log(
+      `${count} processes: ${measured.toFixed(2)} × the CPU of one (${spread.map((each) => each.toFixed(2)).join('–')})`,
+    );
+    reportFigure({
+      subject: `model calls on ${count} processes of one PostgreSQL, CPU`,
+      unit: '×',
+      measured,
+      asked: ASKED_RATIO,
+      peer: 'of one process',
+      spread,
+    });
+  }
 } finally {
-  await first.stop();
-  await second.stop();
+  for (const service of services) await service.stop();
+  await client.end();
   await upstream.stop();
   await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
 }
 
-/** Requests a second over these ports together, every account with the same number of connections. */
-async function measure(ports: readonly number[], seconds: number): Promise<number> {
-  const connections = CONNECTIONS / ACCOUNTS / ports.length;
-  const loads = ports.flatMap((port) => requests.map((request) => rawLoad({ port, connections, seconds, request })));
+/** Calls over so many processes together, every account with the same number of connections. */
+async function measure(
+  count: number,
+  seconds: number,
+): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
+  const connections = CONNECTIONS / ACCOUNTS / count;
+  const used = services.slice(0, count);
+  const cpuSeconds = (): number => used.reduce((sum, { pid }) => sum + exactCpuSeconds(pid), cpuOfPostgres.seconds());
+  const before = cpuSeconds();
+  const loads = used.flatMap((_, index) =>
+    requests.map((request) => rawLoad({ port: FIRST_PORT + index, connections, seconds, request })),
+  );
   const results = await Promise.all(loads);
   const failed = results.find(({ failures }) => failures > 0);
   if (failed !== undefined) throw new Error(failed.firstFailure);
-  return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
+  const perSecond = results.reduce((sum, each) => sum + each.perSecond, 0);
+  return { perSecond, cpuUs: ((cpuSeconds() - before) / (perSecond * seconds)) * 1e6 };
 }

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { kling } from '../src/sandbox/vendors/kling.ts';
@@ -6,7 +9,8 @@ import { memoryMb } from './support/http-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**
- * How much memory a submit with a picture of 10 MB in Base64 takes at its peak, beyond what the service held before.
+ * How much memory a submit with a picture of 10 MB in Base64 takes at its peak, beyond what the service held before, and what fifty of them at
+ * once take, and how long they keep everything else waiting.
  * Repeat with `node bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
  */
 const PICTURE = Buffer.concat([
@@ -14,9 +18,17 @@ const PICTURE = Buffer.concat([
   Buffer.alloc(9_900_000, 0x5a),
 ]).toString('base64');
 const ROUNDS = 5;
+const AT_ONCE = 50;
+const ASKED_MB = 1_500;
+const ASKED_STALL_MS = 50;
 
 const sandbox = await startSandbox({ simulators: [kling] });
-const service = await startService(4_340);
+const delayFolder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
+const delayFile = join(delayFolder, 'event-loop-delay');
+const service = await startService(4_340, {
+  NODE_OPTIONS: `--import=${resolve('bench/support/event-loop-delay-on-signal.ts')}`,
+  EVENT_LOOP_DELAY_FILE: delayFile,
+});
 try {
   const { operator, origin, pid } = service;
   await operator.addChannel({
@@ -35,26 +47,61 @@ try {
   };
   for (let index = 0; index < 20; index++) await submit({});
   const megabytes = PICTURE.length / 1e6;
+  const ratios: number[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     await pause(2_000);
     const before = memoryMb(pid);
-    let peak = before;
-    const watch = setInterval(() => {
-      peak = Math.max(peak, memoryMb(pid));
-    }, 2);
-    await submit({ image: PICTURE });
-    clearInterval(watch);
-    reportFigure({
-      subject: `picture ${round} of ${megabytes.toFixed(0)} MB of Base64, memory`,
-      unit: '× its size',
-      measured: (peak - before) / megabytes,
-      asked: 3,
-    });
+    const peak = await peakOf(() => submit({ image: PICTURE }));
+    ratios.push((peak - before) / megabytes);
     process.stdout.write(
       `round ${round}: ${megabytes.toFixed(1)} MB of Base64; ${before} MB before, ${peak} MB at most: ${((peak - before) / megabytes).toFixed(1)} times its size\n`,
     );
   }
+  const [firstRatio = 0, ...laterRatios] = ratios;
+  const subject = `of ${megabytes.toFixed(0)} MB of Base64, memory`;
+  const unit = '× its size';
+  reportFigure({ subject: `first picture ${subject}`, unit, measured: firstRatio, asked: 3 });
+  reportFigure({ subject: `each later picture ${subject}`, unit, measured: Math.max(...laterRatios), asked: 3 });
+  await longestStall();
+  await pause(3_000);
+  process.stdout.write(`longest stall in 3 s without a request: ${(await longestStall()).toFixed(0)} ms\n`);
+  const peaks: number[] = [];
+  const stalls: number[] = [];
+  for (let round = 1; round <= 2; round++) {
+    const peak = await peakOf(() => Promise.all(Array.from({ length: AT_ONCE }, () => submit({ image: PICTURE }))));
+    const stall = await longestStall();
+    process.stdout.write(`${AT_ONCE} at once: ${peak} MB at most, longest stall ${stall.toFixed(0)} ms\n`);
+    peaks.push(peak);
+    stalls.push(stall);
+  }
+  const together = `${AT_ONCE} pictures at once`;
+  reportFigure({ subject: `${together}, memory`, unit: 'MB', measured: Math.max(...peaks), asked: ASKED_MB });
+  reportFigure({
+    subject: `${together}, longest stall`,
+    unit: 'ms',
+    measured: Math.max(...stalls),
+    asked: ASKED_STALL_MS,
+  });
 } finally {
+  rmSync(delayFolder, { recursive: true, force: true });
   await service.stop();
   await sandbox.stop();
+}
+
+/** @returns most MB the service holds meanwhile */
+async function peakOf(work: () => Promise<unknown>): Promise<number> {
+  let peak = memoryMb(service.pid);
+  const watch = setInterval(() => {
+    peak = Math.max(peak, memoryMb(service.pid));
+  }, 2);
+  await work();
+  clearInterval(watch);
+  return peak;
+}
+
+/** Milliseconds since it was last asked. */
+async function longestStall(): Promise<number> {
+  process.kill(service.pid, 'SIGUSR2');
+  await pause(200);
+  return Number(readFileSync(delayFile, 'utf8'));
 }

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startService } from './support/child-processes.ts';
+import { cpuSeconds, memoryMb } from './support/http-load.ts';
+import { quantile } from './support/quantile.ts';
+import { reportFigure } from './support/report-figure.ts';
+
+/**
+ * How long a service on a SQLite file takes from the start of its process to its first answer, and the memory it holds when nobody has
+ * asked it for anything. The first start compiles the code and makes the tables, so it is not counted: `node bench/service-start.ts`.
+ */
+const STARTS = 7;
+const PORT = 4_345;
+const IDLE_MS = 3_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
+const starts: number[] = [];
+const cpu: number[] = [];
+const memory: number[] = [];
+try {
+  for (let index = 0; index <= STARTS; index++) {
+    const service = await startService(PORT, { KEEP: '1' }, folder);
+    const cpuMs = cpuSeconds(service.pid) * 1_000;
+    await pause(IDLE_MS);
+    const held = memoryMb(service.pid);
+    await service.stop();
+    console.log(
+      `start ${index}: ${service.startMs.toFixed(0)} ms, with ${cpuMs.toFixed(0)} ms of CPU; ${held} MB after ${IDLE_MS / 1_000} s`,
+    );
+    if (index === 0) continue;
+    starts.push(service.startMs);
+    cpu.push(cpuMs);
+    memory.push(held);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+report('start of the service to its first answer, code cached', 'ms', starts, 600);
+report('the same and one login, CPU', 'ms', cpu);
+report('memory of an idle service', 'MB', memory, 110);
+
+function report(subject: string, unit: string, values: readonly number[], asked?: number): void {
+  const sorted = values.toSorted((one, other) => one - other);
+  const spread = [sorted[0] ?? 0, sorted.at(-1) ?? 0] as const;
+  reportFigure({ subject, unit, measured: quantile(sorted, 0.5), spread, ...(asked !== undefined && { asked }) });
+}
