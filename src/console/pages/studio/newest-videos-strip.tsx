@@ -2,10 +2,13 @@ import { Anchor, Group, Loader, Title } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconAlertTriangle, IconMovie } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, useDeferredValue, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import type { Video } from '../../data/video-queries.ts';
+
+/** As many as a wide screen shows of the row. */
+const FIRST_COUNT = 12;
 
 interface NewestVideosStripProps {
   readonly videos: readonly Video[];
@@ -16,6 +19,8 @@ interface NewestVideosStripProps {
 /** The newest videos in a row; arrow keys move along it. */
 export function NewestVideosStrip({ videos, shown, onShow }: NewestVideosStripProps) {
   const { t } = useTranslation('studio');
+  // Those beyond the end of the row come once the page is shown.
+  const count = useDeferredValue(Number.POSITIVE_INFINITY, FIRST_COUNT);
   const move = (event: KeyboardEvent<HTMLElement>): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const buttons = [...event.currentTarget.querySelectorAll('button')];
@@ -34,7 +39,7 @@ export function NewestVideosStrip({ videos, shown, onShow }: NewestVideosStripPr
       </Group>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the buttons inside */}
       <div className="strip" onKeyDown={move}>
-        {videos.map((video) => (
+        {videos.slice(0, count).map((video) => (
           <Thumbnail
             key={video.task_id}
             video={video}
