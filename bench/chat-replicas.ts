@@ -13,8 +13,8 @@ import { COMPLETION, makeAccountCalls, startChatService } from './support/start-
 import { startNginx } from './support/start-nginx.ts';
 
 /**
- * Model calls on one, two and four processes of one PostgreSQL: CPU of a call, processes and PostgreSQL together, which must not grow with the
- * processes. That is what scaling means where there are two cores only; the rate says something where there are more cores than processes.
+ * Model calls on one, two and four processes of one PostgreSQL, each with as many connections as the one: CPU of a call, processes and
+ * PostgreSQL together, which must not grow with the processes. `SHARED=1` divides the connections of one among them. That is what scaling means where there are two cores only; the rate says something where there are more cores than processes.
  * Sixteen accounts, as a single one is a queue at its wallet. PostgreSQL runs without fsync, so this is about processors, not about the disk.
  *
  * Repeat with `node bench/chat-replicas.ts`; needs nginx and PostgreSQL.
@@ -25,6 +25,8 @@ const COUNTS = [1, 2, 4] as const;
 const ASKED_RATIO = 1.15;
 const ACCOUNTS = 16;
 const CONNECTIONS = 64;
+/** The same connections over any number of processes: each then has fewer calls to put into a statement. */
+const IS_SHARED = process.env.SHARED === '1';
 const FIRST_PORT = 4_383;
 
 const postgres = await startPostgres();
@@ -79,7 +81,7 @@ async function measure(
   count: number,
   seconds: number,
 ): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
-  const connections = CONNECTIONS / ACCOUNTS / count;
+  const connections = CONNECTIONS / ACCOUNTS / (IS_SHARED ? count : 1);
   const used = services.slice(0, count);
   const cpuSeconds = (): number => used.reduce((sum, { pid }) => sum + exactCpuSeconds(pid), cpuOfPostgres.seconds());
   const before = cpuSeconds();

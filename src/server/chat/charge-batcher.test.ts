@@ -106,8 +106,8 @@ forEachDatabase((name, open, freshUrl) => {
     const losingQuota: Pick<Ledger, 'reserveAll' | 'settleAll' | 'chargeCalls'> = {
       reserveAll: (trx, all) => quota.reserveAll(trx, all),
       settleAll: (trx, all) => quota.settleAll(trx, all),
-      async chargeCalls(work, waits) {
-        const outcomes = await quota.chargeCalls(work, waits);
+      async chargeCalls(work, waitMs) {
+        const outcomes = await quota.chargeCalls(work, waitMs);
         if (name === 'postgres' && losses-- > 0) throw new DatabaseUnavailableError('the answer was lost');
         return outcomes;
       },
@@ -139,8 +139,8 @@ forEachDatabase((name, open, freshUrl) => {
         await migrate(database, migrations);
         const quota = ledgerOf(database);
         await database.transaction(async (trx) => {
-          await quota.openWallet(trx, 1, 1_000_000);
-          for (const token of [1, 2, 3]) await quota.setTokenLimit(trx, token, 1_000_000);
+          for (const user of [1, 2]) await quota.openWallet(trx, user, 1_000_000);
+          for (const token of [1, 2, 3, 4, 5, 6]) await quota.setTokenLimit(trx, token, 1_000_000);
         });
         const all = processes.map(
           (each) => new ChargeBatcher({ database: each, quota, log: openLog('silent'), journal: NO_JOURNAL }),
@@ -148,7 +148,7 @@ forEachDatabase((name, open, freshUrl) => {
         await Promise.all(
           all.flatMap((batcher, which) =>
             Array.from({ length: 60 }, async (_, lane) => {
-              const payer = { userId: 1, tokenId: 1 + (lane % 3) };
+              const payer = { userId: 1 + (lane % 2), tokenId: 1 + (lane % 6) };
               for (let turn = 0; turn < 5; turn++) {
                 const ref = `req_${which}_${lane}_${turn}`;
                 await batcher.reserve({ ref, ...payer, model: 'm', amount: 10 });
@@ -158,7 +158,7 @@ forEachDatabase((name, open, freshUrl) => {
           ),
         );
         await Promise.all(all.map((batcher) => batcher.idle()));
-        assert.equal((await quota.wallet(1)).used, 2 * 60 * 5 * 7);
+        for (const user of [1, 2]) assert.equal((await quota.wallet(user)).used, 60 * 5 * 7);
         await assertLedgerConsistent(database);
         // PostgreSQL updates its statistics from what sessions report, which they do within a second of becoming idle.
         await pause(1_500);

@@ -20,6 +20,8 @@ const ISOLATION_MS = 60_000;
 /** How long calls of an account and token that needed a transaction go to one without being tried in the common statement. */
 const APART_MS = 5_000;
 const MAX_ACCOUNTS = 10_000;
+/** How long the common statement waits for rows, which other processes have for some milliseconds; who has them longer must not hold up all. */
+const SHARED_WAIT_MS = 50;
 
 export interface ChargeBatcherDependencies {
   readonly database: Database<Tables>;
@@ -33,7 +35,7 @@ export interface ChargeBatcherDependencies {
  *
  * Pieces of work that wait at the same time are done together, which saves most of the cost of each. On SQLite all of them share a
  * transaction; one that fails undoes them all, so all are then done again one by one. On PostgreSQL they share one statement
- * (`Ledger.chargeCalls`), which leaves undone what is not simple or is locked by others. Of that, the work of one account and token
+ * (`Ledger.chargeCalls`), which leaves undone what is not simple or is locked by others for long. Of that, the work of one account and token
  * shares a statement that waits for the locks, and then a transaction. Such a transaction must take its rows in the order a lone one
  * does (plan, token, wallet), or two processes would each hold what the other waits for: so it knows one token only, and
  * reservations, which take the plan, go first.
@@ -155,7 +157,7 @@ export class ChargeBatcher {
   /** All jobs in one statement; what it leaves undone waits for a statement or a transaction of its account. */
   async #chargeTogether(jobs: readonly Job<CallWork>[]): Promise<void> {
     try {
-      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(jobs), false);
+      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(jobs), SHARED_WAIT_MS);
       for (const [index, job] of jobs.entries()) {
         if (outcomes[index] === 'done') {
           job.resolve();
@@ -177,7 +179,7 @@ export class ChargeBatcher {
     for (const job of jobs) (this.#needsTransaction.has(job) ? apart : simple).push(job);
     if (simple.length === 0) return apart;
     try {
-      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(simple), true);
+      const outcomes = await this.#dependencies.quota.chargeCalls(worksOf(simple), 0);
       for (const [index, job] of simple.entries()) {
         if (outcomes[index] === 'done') job.resolve();
         else apart.push(job);

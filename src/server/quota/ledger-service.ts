@@ -86,8 +86,8 @@ export class LedgerService implements Ledger {
     return this.#settler.settleAll(trx, settlements);
   }
 
-  chargeCalls(work: readonly CallWork[], waits: boolean): Promise<readonly CallWorkOutcome[]> {
-    return this.#callCharges?.charge(work, waits) ?? Promise.resolve(work.map(() => 'apart' as const));
+  chargeCalls(work: readonly CallWork[], waitMs: number): Promise<readonly CallWorkOutcome[]> {
+    return this.#callCharges?.charge(work, waitMs) ?? Promise.resolve(work.map(() => 'apart' as const));
   }
 
   reserve(trx: Trx, reservation: Reservation): Promise<void> {

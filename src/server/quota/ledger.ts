@@ -123,9 +123,9 @@ export interface Ledger {
    * PostgreSQL: does what `reserveAll` and `settleAll` do for model calls of any accounts, in one statement, outside of transactions.
    * What is not simple, such as calls that a plan pays or that must be refused, is left undone.
    *
-   * @param waits for rows that others have locked; for work of one account and token
+   * @param waitMs longest wait for rows that others have locked; 0: without an end, for work of one account and token
    */
-  chargeCalls(work: readonly CallWork[], waits: boolean): Promise<readonly CallWorkOutcome[]>;
+  chargeCalls(work: readonly CallWork[], waitMs: number): Promise<readonly CallWorkOutcome[]>;
   /** `reserveAll` of one. */
   reserve(trx: Trx, reservation: Reservation): Promise<void>;
   /** `settleAll` of one, by its cost. */

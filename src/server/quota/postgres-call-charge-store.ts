@@ -12,14 +12,15 @@ export interface CallBatch {
   readonly tokens: string;
   readonly at: number;
   readonly noticeBelow: number;
-  readonly waits: string;
+  /** Milliseconds; 0: without an end. */
+  readonly waitMs: number;
 }
 
 const chargeCalls = prepareQuery<Tables, { [K in keyof CallBatch]: CallBatch[K] }>()((db, p) =>
   db.selectNoFrom(
     sql<string | null>`charge_calls(${p('reservations')}::json, ${p('ends')}::json, ${p('log')}::json,
       ${p('users')}::bigint[], ${p('tokens')}::bigint[], ${p('at')}::bigint, ${p('noticeBelow')}::bigint,
-      ${p('waits')}::boolean)`.as('outcomes'),
+      ${p('waitMs')}::integer)`.as('outcomes'),
   ),
 );
 

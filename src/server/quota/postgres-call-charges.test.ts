@@ -152,7 +152,7 @@ forEachDatabase((name, open) => {
             if (endsTwice) next.push(end(ref, account, token, 1));
           }
           const works = [...open, ...fresh];
-          const outcomes = await together.ledger.chargeCalls(works, false);
+          const outcomes = await together.ledger.chargeCalls(works, 10);
           asked += outcomes.length;
           did += outcomes.filter((outcome) => outcome === 'done').length;
           const left = works.filter((_, index) => outcomes[index] !== 'done');
@@ -167,7 +167,7 @@ forEachDatabase((name, open) => {
           const refusedRefs = new Set([...refused].map((work) => 'reservation' in work && work.reservation.ref));
           open = next.filter((work) => 'settlement' in work && !refusedRefs.has(work.settlement.ref));
         }
-        const rest = await together.ledger.chargeCalls(open, true);
+        const rest = await together.ledger.chargeCalls(open, 0);
         for (const [index, work] of open.entries()) if (rest[index] !== 'done') await transact(together, work);
         for (const work of open) await transact(apart, work);
         assert.deepEqual(await rowsOf(together.database), await rowsOf(apart.database));
@@ -195,7 +195,7 @@ forEachDatabase((name, open) => {
         created_at: NOW,
       })
       .execute();
-    const outcomes = (work: readonly CallWork[]) => ledger.chargeCalls(work, false);
+    const outcomes = (work: readonly CallWork[]) => ledger.chargeCalls(work, 10);
     assert.deepEqual(
       await outcomes([
         reserve('wallet', 1, 1, WALLET + 1),
@@ -220,7 +220,7 @@ forEachDatabase((name, open) => {
     await assertLedgerConsistent(database);
   });
 
-  it('passes over an account that is locked, and waits for it where it is told to', async () => {
+  it('waits for an account that is locked, passes over it after a time, and waits without an end where it is told to', async () => {
     const { database, ledger } = await ledgerWithAccounts();
     const held = Promise.withResolvers<void>();
     const isHeld = Promise.withResolvers<void>();
@@ -231,9 +231,9 @@ forEachDatabase((name, open) => {
     });
     await isHeld.promise;
     const work = [reserve('held', 1, 1, 10), reserve('free', 2, 1, 10)];
-    assert.deepEqual(await ledger.chargeCalls(work, false), ['busy', 'done']);
+    assert.deepEqual(await ledger.chargeCalls(work, 10), ['busy', 'done']);
     let isDone = false;
-    const waiting = ledger.chargeCalls([reserve('held', 1, 1, 10)], true).finally(() => {
+    const waiting = ledger.chargeCalls([reserve('held', 1, 1, 10)], 0).finally(() => {
       isDone = true;
     });
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -241,7 +241,15 @@ forEachDatabase((name, open) => {
     held.resolve();
     await holding;
     assert.deepEqual(await waiting, ['done']);
-    assert.deepEqual(await ledger.chargeCalls([end('held', 1, 1, 1), end('free', 2, 1, 1)], false), ['done', 'done']);
+    const locked = Promise.withResolvers<void>();
+    const shortly = database.transaction(async (trx) => {
+      await ledger.lockBalance(trx, 1);
+      locked.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    });
+    await locked.promise;
+    assert.deepEqual(await ledger.chargeCalls([end('held', 1, 1, 1), end('free', 2, 1, 1)], 60_000), ['done', 'done']);
+    await shortly;
     await assertLedgerConsistent(database);
   });
 
@@ -251,14 +259,14 @@ forEachDatabase((name, open) => {
     for (let round = 0; round < 20; round++) {
       const ref = `req_${round}`;
       await Promise.all([
-        ledger.chargeCalls([reserve(ref, 1, 1, 10)], round % 2 === 0).then(async ([outcome]) => {
+        ledger.chargeCalls([reserve(ref, 1, 1, 10)], round % 2 === 0 ? 0 : 10).then(async ([outcome]) => {
           if (outcome !== 'done')
             await transact({ database, ledger, counts: { settle: 0, refund: 0 } }, reserve(ref, 1, 1, 10));
         }),
         database.transaction((trx) => ledger.setTokenLimit(trx, token, 100)),
       ]);
       assert.equal((await ledger.tokenLimits([token])).get(token)?.used, 10);
-      assert.deepEqual(await ledger.chargeCalls([end(ref, 1, 1, 0)], true), ['done']);
+      assert.deepEqual(await ledger.chargeCalls([end(ref, 1, 1, 0)], 0), ['done']);
       assert.equal((await ledger.tokenLimits([token])).get(token)?.used, 0);
       await database.transaction((trx) => ledger.setTokenLimit(trx, token, undefined));
     }

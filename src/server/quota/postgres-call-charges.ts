@@ -24,8 +24,8 @@ export class PostgresCallCharges {
     this.#dependencies = dependencies;
   }
 
-  /** @param waits for rows that others have locked; for work of one account and token */
-  async charge(work: readonly CallWork[], waits: boolean): Promise<readonly CallWorkOutcome[]> {
+  /** @param waitMs longest wait for rows that others have locked; 0: without an end, for work of one account and token */
+  async charge(work: readonly CallWork[], waitMs: number): Promise<readonly CallWorkOutcome[]> {
     const { store, clock, noticeBelow, onSettled, toLogRow } = this.#dependencies;
     const now = clock.now();
     const batch = new Batch();
@@ -41,7 +41,7 @@ export class PostgresCallCharges {
       tokens: toArray(batch.tokens),
       at: now,
       noticeBelow: noticeBelow(),
-      waits: String(waits),
+      waitMs,
     });
     let next = 0;
     const counts = { settle: 0, refund: 0 };

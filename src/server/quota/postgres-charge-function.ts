@@ -11,16 +11,16 @@ import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
  *
  * A function because its statements have a snapshot each ("Function Volatility Categories" in PostgreSQL's manual): limits are read after
  * the lock that keeps others from setting them (`locked_token_limit`). Its settings keep the planner from plans that read a whole table,
- * which it takes for the best while tables are new and keeps when they have grown. Rows that others have locked are passed over, so that
- * one account that is held up holds up no other. With `waits` they are waited for, in the order of all transactions (token, wallet): for
- * calls of one account and key.
+ * which it takes for the best while tables are new and keeps when they have grown. Rows that others have locked are waited for, `wait_ms` at
+ * most (0: without an end), in the order of all transactions (tokens, then wallets), so that none waits in a circle. What is still locked
+ * then is passed over: one account that is held up holds up the others no longer.
  *
  * Returns a letter for each call in the order of `n`: d = done, e = had ended before, b = busy (locked by others), a = apart (not simple).
  */
 const CHARGE_CALLS = `
 create function charge_calls(
   reservations_json json, ends_json json, log_json json,
-  users bigint[], tokens bigint[], at bigint, notice_below bigint, waits boolean
+  users bigint[], tokens bigint[], at bigint, notice_below bigint, wait_ms integer
 ) returns text
 language plpgsql volatile
 set enable_seqscan = off
@@ -28,17 +28,22 @@ as $$
 #variable_conflict use_column
 declare
   free_tokens bigint[];
+  usual_timeout text := current_setting('lock_timeout');
   refs text[] := array(select ref from json_to_recordset(ends_json) as e(ref text));
   no_plan_is_plain boolean := not exists (
     select from plans where package_code = '${NO_PACKAGE}' and (models <> '[]' or
       case when refresh_interval_seconds > 0 then interval_quota else daily_quota end > 0));
   outcomes text;
 begin
-  if waits then
+  begin
+    perform set_config('lock_timeout', wait_ms::text, true);
     perform pg_advisory_xact_lock_shared(1, (token % 2147483648)::integer) from unnest(tokens) as token;
     perform from token_limits where token_id = any(tokens) order by token_id for update;
     perform from wallets where user_id = any(users) order by user_id for update;
-  end if;
+  exception when lock_not_available then
+    null; -- What was locked by then is free again.
+  end;
+  perform set_config('lock_timeout', usual_timeout, true);
   free_tokens := array(
     select token from unnest(tokens) as token where pg_try_advisory_xact_lock_shared(1, (token % 2147483648)::integer));
   with
