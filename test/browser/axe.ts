@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * Whatever axe finds wrong, and whether the page is wider than its window. Axe runs beside the page's own policy, which lets no
+ * Whatever axe finds wrong, whether the page is wider than its window, and which values of its switches are truncated. Axe runs beside the page's own policy, which lets no
  * foreign script in: evaluated by the browser's debugger.
  */
 export async function findAccessibilityIssues(page: Page): Promise<string[]> {
@@ -21,7 +21,10 @@ export async function findAccessibilityIssues(page: Page): Promise<string[]> {
     );
   });
   const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth');
-  return fits ? faults : [...faults, 'wider than the window'];
+  const truncated = (await page.evaluate(
+    "[...document.querySelectorAll('.segmented span')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent)",
+  )) as string[];
+  return [...faults, ...(fits ? [] : ['wider than the window']), ...truncated.map((text) => `truncated: ${text}`)];
 }
 
 export async function assertAccessible(page: Page, name: string): Promise<void> {
