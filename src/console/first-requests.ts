@@ -1,5 +1,8 @@
+import { embeddedStatus } from './data/embedded-status.ts';
 import { readUserId } from './data/stored-user-id.ts';
-import { preferredLanguage } from './strings/preferred-language.ts';
+import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
+import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
+import { beginsAtStudio, isPlayedAtOnce } from './studio-visit.ts';
 
 /**
  * A script of its own, which the page runs before anything else has arrived: for the studio, where most visits begin, it asks for what
@@ -14,9 +17,7 @@ declare global {
 declare const STUDIO_SCRIPT: string;
 declare const STUDIO_TEXTS: Readonly<Record<string, string>>;
 
-const VIDEOS = '/api/videos?page=1&page_size=24';
-
-function begin(userId: number): void {
+function begin(userId: number, userHeader: string): void {
   const language = preferredLanguage();
   for (const href of [STUDIO_SCRIPT, STUDIO_TEXTS[language]])
     document.head.append(
@@ -24,11 +25,9 @@ function begin(userId: number): void {
     );
   const responses = new Map<string, Promise<Response>>();
   globalThis.firstResponses = responses;
-  const status = document.querySelector<HTMLMetaElement>('meta[name=status]')?.content ?? '';
-  const { api_user_header: userHeader } = JSON.parse(status) as { readonly api_user_header: string };
   const headers = {
     accept: 'application/json',
-    'accept-language': language === 'en' ? 'en' : 'zh-CN',
+    'accept-language': LOCALES[language],
     [userHeader]: String(userId),
   };
   const ask = (path: string): Promise<Response> => {
@@ -40,13 +39,14 @@ function begin(userId: number): void {
   };
   void ask('/api/user/self');
   void ask('/api/models');
-  ask(VIDEOS)
+  ask(`/api/videos?page=1&page_size=${NEWEST_VIDEOS_COUNT}`)
     .then((response) => response.clone().json())
     .then(({ data: [newest] }: { readonly data: readonly { readonly task_id: string; readonly status: string }[] }) => {
-      if (newest?.status === 'SUCCESS' && !location.search.includes('show=')) void ask(`/api/videos/${newest.task_id}`);
+      if (isPlayedAtOnce(newest)) void ask(`/api/videos/${newest.task_id}`);
     })
     .catch(() => {});
 }
 
 const userId = readUserId();
-if (userId !== undefined && /^\/(studio\/?)?$/.test(location.pathname)) begin(userId);
+if (userId !== undefined && embeddedStatus !== undefined && beginsAtStudio())
+  begin(userId, embeddedStatus.api_user_header);

@@ -5,6 +5,7 @@ import { readUserId } from './data/stored-user-id.ts';
 import { videoQuery, videosQuery } from './data/video-queries.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import type { Namespace } from './strings/resources.ts';
+import { beginsAtStudio, isPlayedAtOnce } from './studio-visit.ts';
 
 /**
  * Begins to load all that the studio is made of, where most visits begin: its code, its texts and its data would otherwise be asked
@@ -13,8 +14,7 @@ import type { Namespace } from './strings/resources.ts';
  * @returns the texts it needs, and when its data has arrived, or failed to
  */
 export function preloadFirstPage(): { readonly texts: readonly Namespace[]; readonly data: Promise<unknown> } {
-  if (readUserId() === undefined || !/^\/(studio\/?)?$/.test(location.pathname))
-    return { texts: [], data: Promise.resolve() };
+  if (readUserId() === undefined || !beginsAtStudio()) return { texts: [], data: Promise.resolve() };
   // Where it fails, the page asks again and shows why.
   import('./pages/studio/studio-page.tsx').catch(() => {});
   const data = Promise.all([
@@ -29,8 +29,7 @@ export function preloadFirstPage(): { readonly texts: readonly Namespace[]; read
 async function preloadNewestVideo(): Promise<void> {
   const list = await queryClient.fetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT)).catch(() => undefined);
   const newest = list?.data[0];
-  if (newest?.status === 'SUCCESS' && !location.search.includes('show='))
-    await queryClient.prefetchQuery(videoQuery(newest.task_id));
+  if (isPlayedAtOnce(newest)) await queryClient.prefetchQuery(videoQuery(newest.task_id));
   // What nothing has taken would be old when something asks for it.
   globalThis.firstResponses = undefined;
 }

@@ -2,10 +2,10 @@ import type { Endpoint } from '../../contract/endpoint.ts';
 import { getStatus } from '../../contract/health-and-status.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/language.ts';
+import { LOCALES } from '../strings/preferred-language.ts';
 import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
 import { readUserId } from './stored-user-id.ts';
 
-const LOCALES = { en: 'en', 'zh-cn': 'zh-CN' } as const;
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
 /** Takes a response that `first-requests.ts` has asked for. */
 const fetchOrTake: typeof fetch = (target, init) => {

@@ -1,5 +1,7 @@
 export const LANGUAGES = { en: 'English', 'zh-cn': '中文' } as const;
 export type Language = keyof typeof LANGUAGES;
+/** As requests name them. */
+export const LOCALES = { en: 'en', 'zh-cn': 'zh-CN' } as const;
 
 export const LANGUAGE_KEY = 'reelgate.language';
 

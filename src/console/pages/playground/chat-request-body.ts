@@ -1,5 +1,6 @@
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { ChatMessage, ChatRequest } from '../../../sdk/chat.ts';
+import { readNumberInput } from '../../components/read-number-input.ts';
 import type { ChatSettings, Turn } from './stored-conversations.ts';
 
 const toMessage = ({ role, text, images = [] }: Turn): ChatMessage =>
@@ -18,8 +19,6 @@ export function parseTools(text: string): readonly unknown[] | undefined {
   return tools;
 }
 
-const toNumber = (value: number | string): number | undefined => (value === '' ? undefined : Number(value));
-
 /** The request of a conversation, as it is sent and shown as code. @throws SyntaxError for tools that cannot be read */
 export function toChatRequest(settings: ChatSettings, turns: readonly Turn[]): ChatRequest {
   const tools = parseTools(settings.tools);
@@ -31,8 +30,8 @@ export function toChatRequest(settings: ChatSettings, turns: readonly Turn[]): C
       ...(settings.system.trim() === '' ? [] : [{ role: 'system' as const, content: settings.system }]),
       ...told.map(toMessage),
     ],
-    temperature: toNumber(settings.temperature),
-    max_tokens: toNumber(settings.maxTokens),
+    temperature: readNumberInput(settings.temperature),
+    max_tokens: readNumberInput(settings.maxTokens),
     tools,
   });
 }

@@ -1,5 +1,6 @@
 import type { makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
+import { readNumberInput } from '../../../components/read-number-input.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 import { toCredentials } from './credential-form-conversion.ts';
@@ -96,11 +97,9 @@ export const toSettingsBody = (draft: ChannelFormValues) => ({
   priority: Number(draft.priority),
   weight: Number(draft.weight),
   enabled: draft.enabled,
-  options: { ...draft.options, max_concurrent_tasks: toOptionalNumber(draft.maxConcurrentTasks) },
+  // JSON leaves out what is undefined, which removes the option.
+  options: { ...draft.options, max_concurrent_tasks: readNumberInput(draft.maxConcurrentTasks) },
   ...toUpstreamRequestBody(draft),
 });
 
 const toNumberInput = (stored: unknown): number | '' => (typeof stored === 'number' ? stored : '');
-
-/** JSON leaves out what is undefined, which removes the option. */
-const toOptionalNumber = (input: number | string): number | undefined => (input === '' ? undefined : Number(input));
