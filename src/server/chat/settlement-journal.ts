@@ -124,7 +124,7 @@ export class SettlementJournal {
   /** Before a whole text is delivered whose tokens are still to be counted. */
   appendText(ref: string, text: string): void {
     const entry = this.#entries.get(ref);
-    if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, Buffer.from(text));
+    if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, text);
   }
 
   /**
@@ -218,7 +218,7 @@ export class SettlementJournal {
     for (const entry of this.#entries.values()) {
       if (entry.segment !== old || entry.call === undefined) continue;
       this.#writeOpen(entry.slot, entry.call);
-      this.#write(RECORD_KIND.text, entry.slot, Buffer.from(entry.call.journalText()));
+      this.#write(RECORD_KIND.text, entry.slot, entry.call.journalText());
       entry.segment = segment;
       segment.pending++;
       old.pending--;
@@ -245,7 +245,7 @@ export class SettlementJournal {
   }
 
   /** Writes a record, after those that wait. */
-  #write(kind: number, slot: number, content: Buffer): void {
+  #write(kind: number, slot: number, content: Buffer | string): void {
     this.#unwritten.push({ kind, slot, content });
     this.#writeAll();
   }
