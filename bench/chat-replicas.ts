@@ -6,7 +6,7 @@ import { startPostgres } from '../test/postgres.ts';
 import { type Service, startService } from './support/child-processes.ts';
 import { exactCpuSeconds } from './support/http-load.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
-import { quantile } from './support/quantile.ts';
+import { median } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
@@ -14,7 +14,8 @@ import { startNginx } from './support/start-nginx.ts';
 
 /**
  * Model calls on one, two and four processes of one PostgreSQL, each with as many connections as the one: CPU of a call, processes and
- * PostgreSQL together, which must not grow with the processes. `SHARED=1` divides the connections of one among them. That is what scaling means where there are two cores only; the rate says something where there are more cores than processes.
+ * PostgreSQL together, which must not grow with the processes. `SHARED=1` divides the connections of one among them. That is what scaling
+ * means where there are two cores only; the rate says something where there are more cores than processes.
  * Sixteen accounts, as a single one is a queue at its wallet. PostgreSQL runs without fsync, so this is about processors, not about the disk.
  *
  * Repeat with `node bench/chat-replicas.ts`; needs nginx and PostgreSQL.
@@ -53,9 +54,8 @@ try {
     }
   for (const count of COUNTS.slice(1)) {
     const ratios = (cpu.get(count) ?? []).map((each, round) => each / (cpu.get(1)?.[round] ?? 0));
-    ratios.sort((one, other) => one - other);
-    const measured = quantile(ratios, 0.5);
-    const spread = [ratios[0] ?? 0, ratios.at(-1) ?? 0] as const;
+    const measured = median(ratios);
+    const spread = [Math.min(...ratios), Math.max(...ratios)] as const;
     console.log(
       `${count} processes: ${measured.toFixed(2)} × the CPU of one (${spread.map((each) => each.toFixed(2)).join('–')})`,
     );
