@@ -77,7 +77,7 @@ const subjectsSince = (tag: string | undefined): string[] =>
 
 /** @returns the packed file, in `out/` */
 function pack(version: string): string {
-  run('npm', 'run', '-s', 'build:console');
+  run('npm', 'run', '-s', 'prepare');
   const folder = join(root, 'out', 'package');
   writePackageFolder(root, folder);
   mkdirSync(join(root, 'out'), { recursive: true });

@@ -238,6 +238,16 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/sdk/a.ts': 'f({ ...(a(b) === undefined ? {} : { a }), ...(b && { b }) });\n'.repeat(21) },
     good: { 'src/sdk/a.ts': 'f({ ...(a ?? {}), ...a(b && c) }, [...(a.map((b) => b && c))]);\n'.repeat(50) },
   },
+  'files beside the code are named from two folders below the root': {
+    bad: {
+      'src/server/console/build-output.ts': "join(import.meta.dirname, '../../../dist');",
+      'src/sandbox/kling/media.ts': "readFileSync(new URL('./media.mp4', import.meta.url));",
+    },
+    good: {
+      'src/server/package-root.ts': "join(import.meta.dirname, '../..');",
+      'src/server/platform/db/load-pg.ts': 'createRequire(import.meta.url);',
+    },
+  },
   'names say the subject': {
     bad: { 'src/server/platform/utils.ts': '', 'src/sdk/date-helpers.ts': '', 'src/common/x.ts': '' },
     good: { 'src/server/platform/clock.ts': '' },

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { ServerBundleManifest } from '../../bin/find-server-bundle.js';
 
 /** What a package has besides the code; tests, benches and sources of the console stay behind. */
 const COPIED = ['LICENSE', 'README.md', 'README.zh-CN.md', '.env.example', 'deploy', 'dist', 'docs'];
@@ -31,10 +32,17 @@ export function writePackageFolder(root: string, folder: string): void {
   for (const path of globSync('src/{contract,design,sdk,cli,server,sandbox}/**/*.*', { cwd: root }))
     if (!path.endsWith('.ts')) copy(root, folder, path);
   for (const path of COPIED) copy(root, folder, path);
+  keepServerBundle(join(folder, 'dist/server/manifest.json'));
   if (existsSync(join(root, CHANGELOG))) copy(root, folder, CHANGELOG);
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
   for (const field of DEVELOPMENT_FIELDS) delete manifest[field];
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+}
+
+/** Nobody changes the sources of an installed package: its bundle is current whatever their times are. */
+function keepServerBundle(path: string): void {
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as ServerBundleManifest;
+  writeFileSync(path, JSON.stringify({ ...manifest, sources: [] } satisfies ServerBundleManifest));
 }
 
 /** Screenshots are for readers of the repository. */

@@ -23,6 +23,9 @@ const TYPES = {
 } as const;
 export type MediaName = keyof typeof TYPES;
 
+// Two folders below the root, as the bundle of the server is, which holds this code too.
+const FOLDER = new URL('../../src/sandbox/media/', import.meta.url);
+
 const loaded = new Map<string, MediaFile>();
 
 export const isMediaName = (name: string): name is MediaName => Object.hasOwn(TYPES, name);
@@ -31,7 +34,7 @@ export function loadMedia(name: MediaName): MediaFile {
   let file = loaded.get(name);
   if (file === undefined) {
     const mimeType = TYPES[name];
-    const bytes = readFileSync(new URL(`./media/${name}`, import.meta.url));
+    const bytes = readFileSync(new URL(name, FOLDER));
     const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
     file = { name, bytes, mimeType, etag };
     loaded.set(name, file);

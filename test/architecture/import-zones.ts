@@ -59,6 +59,7 @@ export const importZones: ImportZone[] = [
         'src/server/platform',
         'src/server/upstreams',
         'src/contract',
+        'src/server/package-root.ts',
       ) ||
       (entry.kind === 'type' && (capabilityOf(entry.target) !== undefined || entry.target === 'src/server/tables.ts')),
   },

@@ -184,6 +184,16 @@ export const rules: Rule[] = [
     find: findConditionalSpreads,
   },
   {
+    name: 'files beside the code are named from two folders below the root',
+    why: 'the bundle of the server lies there and holds code of deeper folders too: src/server/package-root.ts',
+    find: (files) =>
+      findText(
+        files,
+        /\bimport\.meta\.(dirname|filename)\b|\bnew URL\([^)]*\bimport\.meta\.url\b/,
+        (path) => !/^src\/(server|contract|design|sandbox)\/.*\//.test(path),
+      ),
+  },
+  {
     name: 'names say the subject',
     why: 'a file called utils, helpers or common collects what has no home',
     find: (files) =>

@@ -54,6 +54,8 @@ describe('a release', () => {
       });
     assert.equal(run('--version').trim(), VERSION);
     assert.match(run('--help'), /reelgate quickstart/);
+    // The bundle is whole and is what runs.
+    rmSync(join(installed, 'src/server'), { recursive: true });
     assert.match(run('quickstart', '--exit'), /Saved data\/first-video\.mp4/);
     assert.ok(readFileSync(join(work, 'data/first-video.mp4')).length > 0);
   });

@@ -4,6 +4,7 @@ import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
+import { upToEntries } from '../platform/lru-cache-options.ts';
 import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { type Job, JobBatcher } from './job-batcher.ts';
@@ -46,8 +47,8 @@ export class ChargeBatcher {
   readonly #shared: JobBatcher<CallWork>;
   /** PostgreSQL: what the shared queue could not do, by account and token. */
   readonly #own = new Map<string, JobBatcher<CallWork>>();
-  readonly #apart = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: APART_MS });
-  readonly #isolatedAccounts = new LRUCache<number, true>({ max: MAX_ACCOUNTS, ttl: ISOLATION_MS });
+  readonly #apart = new LRUCache<string, true>({ ...upToEntries(MAX_ACCOUNTS), ttl: APART_MS });
+  readonly #isolatedAccounts = new LRUCache<number, true>({ ...upToEntries(MAX_ACCOUNTS), ttl: ISOLATION_MS });
   /** What no common statement can do. */
   readonly #needsTransaction = new WeakSet<Job<CallWork>>();
   /** Calls in progress. */

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PACKAGE_ROOT } from '../package-root.ts';
 
 /** Output folder of `npm run build:console`. */
-export const CONSOLE_FOLDER = join(import.meta.dirname, '../../../dist/console');
+export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console');
 export const ASSETS_FOLDER = join(CONSOLE_FOLDER, 'assets');
 
 /** Placeholder for the nonce; the build writes it into every script and style element. */

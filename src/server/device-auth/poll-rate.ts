@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { POLL_INTERVAL_SECONDS } from '../../contract/device-auth.ts';
+import { upToEntries } from '../platform/lru-cache-options.ts';
 
 const MAX_CODES = 50_000;
 const JITTER_MS = 1_000;
@@ -19,10 +20,9 @@ export interface PollRate {
  */
 export class PollRateTracker {
   // Bounded by size and not by `max`, which would allocate room for all of them at once.
-  readonly #pollsByCode = new LRUCache<string, { last: number; windowStart: number; polls: number }>({
-    maxSize: MAX_CODES,
-    sizeCalculation: () => 1,
-  });
+  readonly #pollsByCode = new LRUCache<string, { last: number; windowStart: number; polls: number }>(
+    upToEntries(MAX_CODES),
+  );
 
   record(code: string, now: number): PollRate {
     const known = this.#pollsByCode.get(code);

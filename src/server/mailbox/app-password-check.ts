@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
+import { upToEntries } from '../platform/lru-cache-options.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { CheckResult, MailBackend, PresentedPassword } from './mail-backend.ts';
 
@@ -13,7 +14,7 @@ export class AppPasswordCheck {
   readonly #backend: MailBackend;
   readonly #clock: Clock;
   readonly #running = new SingleFlight<CheckResult>();
-  readonly #cache = new LRUCache<string, { readonly result: CheckResult; readonly until: number }>({ max: 10_000 });
+  readonly #cache = new LRUCache<string, { readonly result: CheckResult; readonly until: number }>(upToEntries(10_000));
 
   constructor(backend: MailBackend, clock: Clock) {
     this.#backend = backend;

@@ -6,6 +6,7 @@ import type { AccountAccess } from '../accounts/account-access.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
+import { upToEntries } from '../platform/lru-cache-options.ts';
 import type { Tables } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import type { NotificationRow, NotificationStore } from './notification-store.ts';
@@ -59,7 +60,7 @@ export const toReader = (caller: { readonly userId: number; readonly role: Role 
 export class InboxService {
   readonly #dependencies: InboxServiceDependencies;
   /** The time at which an account was made never changes. */
-  readonly #createdAt = new LRUCache<number, number>({ maxSize: 50_000, sizeCalculation: () => 1 });
+  readonly #createdAt = new LRUCache<number, number>(upToEntries(50_000));
 
   constructor(dependencies: InboxServiceDependencies) {
     this.#dependencies = dependencies;

@@ -8,6 +8,7 @@ import { nullsLast } from '../../platform/db/nulls-last.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import { hasConcurrentWriters, jsonTexts } from '../../platform/db/sql-dialect.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
+import { upToEntries } from '../../platform/lru-cache-options.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 /** What authenticates a model call. */
@@ -100,7 +101,7 @@ export class TokenStore {
   readonly #lookup: BatchedLookup<TokenRow>;
   readonly #hasRoundTrips: boolean;
   readonly #changes: (() => number) | undefined;
-  readonly #known = new LRUCache<string, TokenRow>({ max: MAX_KNOWN_TOKENS });
+  readonly #known = new LRUCache<string, TokenRow>(upToEntries(MAX_KNOWN_TOKENS));
   #knownSince = -1;
 
   constructor(database: Database<Tables>) {

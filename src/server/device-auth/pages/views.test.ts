@@ -79,7 +79,7 @@ describe('the pages of device authorization', () => {
     for (const claimedName of ['', CONSENT.client])
       assert.ok(!consentView(EN, { ...CONSENT, claimedName }).includes(CLAIM), claimedName);
     const page = consentView(EN, { ...CONSENT, claimedName: '<b>Bank</b>' });
-    assert.ok(page.includes(`${CLAIM} “<bdi>&#60;b&#62;Bank&#60;/b&#62;</bdi>” (not verified)`));
+    assert.ok(page.includes(`${CLAIM} &ldquo;<bdi>&#60;b&#62;Bank&#60;/b&#62;</bdi>&rdquo; (not verified)`));
   });
 
   it('T03: show the program and the warnings that there are', () => {

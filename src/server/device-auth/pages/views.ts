@@ -87,7 +87,7 @@ function requestingClientMarkup({ texts }: PageContext, { client, claimedName }:
   const claimed =
     claimedName === '' || claimedName === client
       ? undefined
-      : html`<p class="claimed">${texts.calls} “<bdi>${claimedName}</bdi>” (${texts.unverified})</p>`;
+      : html`<p class="claimed">${texts.calls} &ldquo;<bdi>${claimedName}</bdi>&rdquo; (${texts.unverified})</p>`;
   return html`<p class="asker">${client}</p>
 ${claimed}`;
 }

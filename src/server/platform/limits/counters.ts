@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
+import { upToEntries } from '../lru-cache-options.ts';
 
 /** What was used of one key in its current window. */
 export interface WindowCount {
@@ -51,7 +52,7 @@ export interface ChangedWindow {
 /** For one process. */
 export class MemoryCounters implements Counters, BudgetCounters {
   // Bounded by size and not by `max`, which would set aside room for all keys at once: megabytes for every limit.
-  readonly #windows = new LRUCache<string, Window>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
+  readonly #windows = new LRUCache<string, Window>(upToEntries(MAX_KEYS));
   readonly #durationMs: number;
   readonly #clock: Clock;
   /** Keys changed since they were last taken; undefined where nobody saves them. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import { upToEntries } from '../../platform/lru-cache-options.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { SingleFlight } from '../../platform/single-flight.ts';
 import { PollFailed } from '../../upstreams/error.ts';
@@ -32,7 +33,7 @@ export class UrlRefresher {
   readonly #dependencies: UrlRefresherDependencies;
   readonly #refreshes = new SingleFlight<UrlRefreshResult>();
   /** When the vendor of a task was last polled for a URL, Unix milliseconds by task id. */
-  readonly #refreshedAt = new LRUCache<string, number>({ max: MAX_TASKS_REMEMBERED });
+  readonly #refreshedAt = new LRUCache<string, number>(upToEntries(MAX_TASKS_REMEMBERED));
 
   constructor(dependencies: UrlRefresherDependencies) {
     this.#dependencies = dependencies;

@@ -3,6 +3,7 @@ import { isTerminal } from '../../../contract/task-states.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { ModelCaller } from '../../platform/http/caller.ts';
+import { upToEntries } from '../../platform/lru-cache-options.ts';
 import type { UrlRefresher } from '../deliver/url-refresher.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import type { VideoUpstreams } from '../video-upstream-types.ts';
@@ -27,9 +28,9 @@ export interface TaskReaderDependencies {
 /** Reads tasks for their owners; a task of another token does not exist for the caller. */
 export class OwnerTaskReader {
   readonly #dependencies: TaskReaderDependencies;
-  readonly #refreshes = new LRUCache<string, { readonly startedAt: number; readonly done: Promise<void> }>({
-    max: MAX_REFRESHES_REMEMBERED,
-  });
+  readonly #refreshes = new LRUCache<string, { readonly startedAt: number; readonly done: Promise<void> }>(
+    upToEntries(MAX_REFRESHES_REMEMBERED),
+  );
 
   constructor(dependencies: TaskReaderDependencies) {
     this.#dependencies = dependencies;
