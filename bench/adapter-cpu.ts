@@ -1,7 +1,7 @@
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
-import type { AdapterContext } from '../src/server/upstreams/upstream-calls.ts';
-import type { VideoRequest } from '../src/server/vendors/adapter.ts';
+import type { AdapterContext } from '../src/server/upstreams/adapter-context.ts';
+import type { VideoRequest } from '../src/server/vendors/adapter-types.ts';
 import { CONTRACT_CASES } from '../test/vendors/adapter-contract-cases.ts';
 
 /**

@@ -8,7 +8,11 @@ import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { startPostgres } from '../test/postgres.ts';
-import { compareWithEmptyDatabase, runSteps, type ServiceUnderComparison } from './scale/full-and-empty-database.ts';
+import {
+  compareWithEmptyDatabase,
+  runSteps,
+  type ServiceUnderComparison,
+} from './scale/compare-with-empty-database.ts';
 import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/time-claims-and-audits.ts';
 import { timeLists } from './scale/time-lists.ts';
 import { startScript, startService } from './support/child-processes.ts';

@@ -23,9 +23,9 @@ import { extraTestPaths } from './mutation/extra-test-paths.ts';
 import { instrument } from './mutation/instrument.ts';
 import { nameMutants, survivorReasons } from './mutation/known-survivors.ts';
 import { MutantTrials, type Verdict } from './mutation/mutant-trials.ts';
-import { type MutantResult, printScore } from './mutation/score.ts';
+import { type MutantResult, printScore } from './mutation/print-score.ts';
 import { WorkerHandle } from './mutation/worker-handle.ts';
-import { listTestFiles } from './testing/list-test-files.ts';
+import { listTestFiles } from './testing/list-test-files-and-runs.ts';
 
 const root = join(import.meta.dirname, '..');
 const { values, positionals } = parseArgs({

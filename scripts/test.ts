@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findServerBundle } from '../bin/find-server-bundle.js';
 import { readDurations, writeDurations } from './testing/durations.ts';
-import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-test-files.ts';
+import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-test-files-and-runs.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/orphan-processes.ts';
 import { printFile, printSummary } from './testing/report.ts';
 import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-test-file.ts';

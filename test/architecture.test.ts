@@ -125,9 +125,9 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'upstreams imports platform and the contract': {
     bad: {
-      'src/server/upstreams/upstream-calls.ts': "import type { Channel } from '../channels/channel-directory.ts';",
+      'src/server/upstreams/adapter-context.ts': "import type { Channel } from '../channels/channel-directory.ts';",
     },
-    good: { 'src/server/upstreams/upstream-calls.ts': "import type { Clock } from '../platform/clock.ts';" },
+    good: { 'src/server/upstreams/adapter-context.ts': "import type { Clock } from '../platform/clock.ts';" },
   },
   "a capability imports another's types only": {
     bad: { 'src/server/video/service.ts': "import { Quota } from '../quota/service.ts';" },
@@ -182,7 +182,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: {
       'src/server/quota/routes.ts': '',
       'src/server/quota/make.ts': '',
-      'src/server/quota/ledger.ts': 'export function makeLedger() {}',
+      'src/server/quota/ledger-types.ts': 'export function makeLedger() {}',
       'src/server/quota/wallets.ts': 'export class WalletStore {}',
       'src/server/quota/store.ts': 'export class LedgerStore {}',
       'src/server/quota/rules.ts': 'export class RuleService {}',

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
-import type { Database, DatabaseOptions } from '../src/server/platform/db/database.ts';
+import type { Database, DatabaseOptions } from '../src/server/platform/db/database-types.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { DialectName } from '../src/server/platform/db/sql-dialect.ts';
 import type { Tables } from '../src/server/tables.ts';

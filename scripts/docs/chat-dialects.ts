@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject } from '../../src/contract/is-object.ts';
-import type { Channel, ResolvedModel } from '../../src/server/channels/channel-directory.ts';
+import type { Channel, ResolvedModel } from '../../src/server/channels/channel-directory-types.ts';
 import { parseChatRequest } from '../../src/server/chat/chat-request.ts';
 import type { Dialect } from '../../src/server/chat/dialect.ts';
 import { permittedChannels } from '../../src/server/chat/permitted-channels.ts';
-import { prepareExchange, upstreamDialect } from '../../src/server/chat/upstream-exchange.ts';
-import { AppError } from '../../src/server/platform/errors.ts';
+import { prepareExchange, upstreamDialect } from '../../src/server/chat/prepare-upstream-exchange.ts';
+import { AppError } from '../../src/server/platform/app-error.ts';
 import { type FieldSample, SAMPLED_DIALECTS } from './dialect-field-samples.ts';
 
 interface Upstream {

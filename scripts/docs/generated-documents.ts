@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ERRORS, type ErrorDefinition } from '../../src/contract/errors.ts';
+import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/localized-messages/en.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
 import { SETTINGS } from '../../src/server/platform/settings.ts';

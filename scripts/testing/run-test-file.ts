@@ -1,6 +1,6 @@
 import type { TestsStream } from 'node:test';
 import { run } from 'node:test';
-import type { TestRun } from './list-test-files.ts';
+import type { TestRun } from './list-test-files-and-runs.ts';
 
 export interface Counts {
   tests: number;

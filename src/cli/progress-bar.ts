@@ -1,4 +1,4 @@
-import { joinTexts, type Rendering, styled } from './rendering.ts';
+import { joinTexts, type Rendering, styled } from './render-output-text.ts';
 
 const BAR_CELLS = 20;
 

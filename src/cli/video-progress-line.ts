@@ -3,7 +3,7 @@ import type { Video, VideoDuration } from '../sdk/index.ts';
 import { formatDuration, formatVideoStatus, measuredPercent } from './format.ts';
 import type { Output } from './output.ts';
 import { formatBar } from './progress-bar.ts';
-import { joinTexts, type Rendering, styled } from './rendering.ts';
+import { joinTexts, type Rendering, styled } from './render-output-text.ts';
 
 const REDRAW_MS = 1_000;
 

@@ -2,7 +2,7 @@ import { embeddedStatus } from './data/embedded-status.ts';
 import { readUserId } from './data/stored-user-id.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
-import { beginsAtStudio, isPlayedAtOnce } from './studio-visit.ts';
+import { beginsAtStudio, isPlayedAtOnce } from './studio-start-conditions.ts';
 
 /**
  * A script of its own, which the page runs before anything else has arrived: for the studio, where most visits begin, it asks for what

@@ -4,10 +4,10 @@ import '@mantine/core/styles/global.css';
 import './style.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { preloadFirstPage } from './preload-first-page.ts';
+import { preloadStudio } from './preload-studio.ts';
 import { router } from './router.tsx';
-import { initLanguage } from './strings/language.ts';
-import { translateValidationMessages } from './strings/validation-messages.ts';
+import { initLanguage } from './strings/i18next-language.ts';
+import { translateValidationMessages } from './strings/translate-validation-messages.ts';
 
 /** How long the page may take before the frame is shown without it. */
 const MAX_WAIT_MS = 1_000;
@@ -21,7 +21,7 @@ if (root === null) throw new Error('the page has no root');
 translateValidationMessages();
 // The build gives each component its own rules (vite.config.ts).
 if (import.meta.env.DEV) await import('@mantine/core/styles.css');
-const first = preloadFirstPage();
+const first = preloadStudio();
 const texts = initLanguage(first.texts);
 // The page is loaded meanwhile, so that all is rendered once, and not first without it. Its errors are shown where it would be.
 const page = Promise.race([router.load(), pause(MAX_WAIT_MS)]).catch(() => {});

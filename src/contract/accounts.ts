@@ -11,7 +11,7 @@ import {
   Username,
 } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 /** Data of a login: the account, or that the second step is required. */
 const LoggedIn = Type.Object({

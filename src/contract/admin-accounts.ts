@@ -3,7 +3,7 @@ import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time
 import { Session } from './accounts.ts';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 const UserRow = Type.Object({
   id: Type.Integer(),

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
-import { SortBy } from './sort.ts';
+import { SortBy } from './list-sorting.ts';
+import { Done, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 const ClientIdParam = Type.Object({ id: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }) });
 const ClientName = Type.String({ minLength: 1, maxLength: 100 });

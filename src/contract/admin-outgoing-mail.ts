@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Email } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { Done, Ok } from './schemas.ts';
+import { Done, Ok } from './success-bodies-and-pagination.ts';
 
 export const getMailState = endpoint({
   method: 'GET',

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Ok } from './schemas.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 
 /** Incidents by id and how bad they are: those of docs/runbook.md, by the rules of deploy/alerts.yml. */
 export const INCIDENTS = {

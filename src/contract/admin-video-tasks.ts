@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
-import { Ok } from './schemas.ts';
+import { VideoRow } from './own-video-row-and-detail.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 import { TASK_STATUS } from './task-states.ts';
-import { VideoRow } from './video-row.ts';
 
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Seconds = Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds.' });

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { ModelId } from './model-kinds.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
-import { SortBy } from './sort.ts';
+import { SortBy } from './list-sorting.ts';
+import { ModelId } from './model-kinds-and-id.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 import { VENDORS } from './vendor-ids.ts';
 
 /** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Done, Ok } from './schemas.ts';
+import { Done, Ok } from './success-bodies-and-pagination.ts';
 import { GenerationBody, VIDEO_JSON_LIMIT } from './video.ts';
 import { Quote } from './video-quotes.ts';
 

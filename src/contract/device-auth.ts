@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Done, IdParam, ListOf, PageQuery } from './schemas.ts';
+import { Done, IdParam, ListOf, PageQuery } from './success-bodies-and-pagination.ts';
 
 /** States of a device authorization as verify reports them; `invalid`: there is no such code. */
 export const DEVICE_STATUSES = ['pending', 'approved', 'denied', 'used', 'expired', 'invalid'] as const;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Ok } from './schemas.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 
 /** Types of events and who they are for: the account they concern, every administrator, or one endpoint alone. */
 export const EVENT_TYPES = {

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
+import { parseSort, SortBy } from './list-sorting.ts';
 import { defined } from './omit-undefined.ts';
-import { type Page, PageQuery, toPage } from './schemas.ts';
-import { parseSort, SortBy } from './sort.ts';
+import { type Page, PageQuery, toPage } from './success-bodies-and-pagination.ts';
 
 /** Rows beyond this are listed, but not counted: counting millions would take seconds. */
 export const MAX_COUNTED = 10_000;

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
-import { Ok } from './schemas.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 
 const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
 const Count = Type.Integer({ minimum: 0 });

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { Vendor } from './channels.ts';
 import { endpoint } from './endpoint.ts';
-import { Kind, ModelId } from './model-kinds.ts';
+import { SortBy } from './list-sorting.ts';
+import { Kind, ModelId } from './model-kinds-and-id.ts';
 import { Price } from './pricing.ts';
-import { Done, ListOf, Ok, PageQuery } from './schemas.ts';
-import { SortBy } from './sort.ts';
+import { Done, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 const Text = Type.String();
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);

@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { SortBy } from './list-sorting.ts';
 import { LOCALES } from './localized-messages/locales.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
-import { SortBy } from './sort.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 /** What ordinary accounts see. */
 export const USER_NOTIFICATION_TYPES = ['system', 'ticket_reply', 'ticket_status', 'beta_result'] as const;

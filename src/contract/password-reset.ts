@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Email, LinkToken, Password, Time } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { Done, IdParam, Ok } from './schemas.ts';
+import { Done, IdParam, Ok } from './success-bodies-and-pagination.ts';
 
 export const requestPasswordReset = endpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { REQUEST_KINDS } from './request-kinds.ts';
-import { Ok } from './schemas.ts';
+import { REQUEST_KINDS } from './request-kinds-and-statuses.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 import { readDefaults, TaskParam } from './video.ts';
 
 export const RECEIPT_OUTCOMES = ['open', 'charged', 'refunded'] as const;

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { ListOf, Ok, PageQuery } from './schemas.ts';
+import { ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 /** What was settled over a channel between two readings of its account, beside what the vendor took from the account meanwhile. */
 export const Reconciliation = Type.Object({

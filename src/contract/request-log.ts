@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { REQUEST_KINDS, REQUEST_STATUSES } from './request-kinds.ts';
-import { Ok } from './schemas.ts';
+import { REQUEST_KINDS, REQUEST_STATUSES } from './request-kinds-and-statuses.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 

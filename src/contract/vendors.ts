@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Capability } from './model-catalog.ts';
-import { Kind } from './model-kinds.ts';
+import { Kind } from './model-kinds-and-id.ts';
 import { Price } from './pricing.ts';
-import { Ok } from './schemas.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 
 /** Input type of one key of a vendor's credentials in a form; `json`: an object, pasted or read from a file. */
 const CredentialField = Type.Object({

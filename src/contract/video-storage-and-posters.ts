@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Done, Ok } from './schemas.ts';
+import { Done, Ok } from './success-bodies-and-pagination.ts';
 
 export const getStorage = endpoint({
   method: 'GET',

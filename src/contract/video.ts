@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
 import { DocumentedSubmit, DocumentedVideo } from './openapi-video-schema.ts';
-import { Ok } from './schemas.ts';
-import { VideoDetail, VideoRow } from './video-row.ts';
+import { VideoDetail, VideoRow } from './own-video-row-and-detail.ts';
+import { Ok } from './success-bodies-and-pagination.ts';
 
 const MB = 1024 * 1024;
 /** JSON bodies carry pictures as Base64; multipart ones carry files. */

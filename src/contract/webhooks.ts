@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { EventTypeName } from './events.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './schemas.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 /** Endpoints an account can have. */
 export const MAX_ENDPOINTS = 10;

@@ -1,5 +1,5 @@
 import { defineSimulator, fileResponse, jsonResponse, type Simulator } from './define-simulator.ts';
-import { isMediaName, loadMedia } from './media.ts';
+import { isMediaName, loadMedia } from './load-and-serve-media-files.ts';
 
 /**
  * A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it.

@@ -1,5 +1,5 @@
 import type { SandboxClock } from './clock.ts';
-import type { AspectRatio } from './media.ts';
+import type { AspectRatio } from './load-and-serve-media-files.ts';
 
 /** The phase of a job in vendor-independent terms; each simulator translates it into its own. */
 export type JobPhase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';

@@ -15,7 +15,7 @@ import {
 import { PROBLEM_BY_STATUS, REPLACEMENT_RESPONSES, RESPONSE_FAULTS, type WireResponse } from './fault-responses.ts';
 import type { Fault, FaultQueue } from './faults.ts';
 import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
-import { clip, loadMedia, type MediaFile, serveFile } from './media.ts';
+import { clip, loadMedia, type MediaFile, serveFile } from './load-and-serve-media-files.ts';
 import { findMarker } from './prompt-markers.ts';
 import type { RequestLog } from './request-log.ts';
 

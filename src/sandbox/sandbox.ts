@@ -6,7 +6,7 @@ import { type SandboxClock, systemClock } from './clock.ts';
 import type { Operation, Simulator } from './define-simulator.ts';
 import { type Fault, type FaultChooser, type FaultHandle, FaultQueue } from './faults.ts';
 import { JOB_TIMINGS, type Job, JobStore, type JobTiming } from './jobs.ts';
-import type { MediaFile } from './media.ts';
+import type { MediaFile } from './load-and-serve-media-files.ts';
 import { handleRequest, type RunningSimulator } from './request-handler.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
 

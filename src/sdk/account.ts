@@ -4,14 +4,14 @@ import { listGenerationTimes } from '../contract/console-videos.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { listLogins } from '../contract/login-history.ts';
+import { listLogins } from '../contract/login-history-and-session-end.ts';
 import { listUsableModels } from '../contract/model-catalog.ts';
-import type { ModelKind } from '../contract/model-kinds.ts';
+import type { ModelKind } from '../contract/model-kinds-and-id.ts';
 import { defined } from '../contract/omit-undefined.ts';
 import { requestPasswordReset } from '../contract/password-reset.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
 import { getStorage } from '../contract/video-storage-and-posters.ts';
-import { fetchAllPages } from './pagination.ts';
+import { fetchAllPages } from './fetch-all-pages.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['data'];

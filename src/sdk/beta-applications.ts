@@ -1,6 +1,6 @@
 import * as endpoints from '../contract/beta-applications.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { fetchAllPages } from './pagination.ts';
+import { fetchAllPages } from './fetch-all-pages.ts';
 import type { Transport } from './transport.ts';
 
 export type BetaApplicationInfo = EndpointPart<typeof endpoints.listBetaApplications, 'response'>['data'][number];

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { chatCompletions, countMessageTokens } from '../contract/chat.ts';
+import { chatCompletions, countMessageTokens } from '../contract/chat-embeddings-and-images.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';

@@ -3,11 +3,11 @@ import { BetaApplications } from './beta-applications.ts';
 import { Budgets } from './budgets.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
-import { Mailbox } from './mailbox-credentials.ts';
+import { Mailbox } from './mailbox-and-app-password.ts';
 import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
 import { Reconciliations } from './reconciliations.ts';
-import { Requests } from './request-log.ts';
+import { Requests } from './request-log-and-receipts.ts';
 import { SiteSettings } from './site-settings.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
@@ -41,7 +41,7 @@ export type {
 export type { DeviceClient, DeviceCode, DeviceTokens, PollOptions, RefreshedTokens } from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
-export type { AppPasswordInfo, MailboxInfo } from './mailbox-credentials.ts';
+export type { AppPasswordInfo, MailboxInfo } from './mailbox-and-app-password.ts';
 export type {
   Audience,
   LiveNotification,
@@ -54,7 +54,7 @@ export type {
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
 export type { ReconciledAccountInfo, ReconciliationInfo } from './reconciliations.ts';
-export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './request-log.ts';
+export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './request-log-and-receipts.ts';
 export type { SiteSettingInfo } from './site-settings.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';

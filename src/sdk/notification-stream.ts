@@ -1,6 +1,6 @@
 import { streamNotifications } from '../contract/notifications.ts';
 import { defined } from '../contract/omit-undefined.ts';
-import { followStream, type ServerEvent } from './event-stream.ts';
+import { followStream, type ServerEvent } from './follow-server-sent-events.ts';
 import type { Transport } from './transport.ts';
 
 /** One event of the stream; `gap`: events may have been missed, so cached lists must be fetched again. */

@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
 import type { streamAllRequests, streamRequests } from '../contract/request-log.ts';
-import { followStream, type ServerEvent } from './event-stream.ts';
+import { followStream, type ServerEvent } from './follow-server-sent-events.ts';
 import type { Transport } from './transport.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/omit-undefined.ts';
 import * as endpoints from '../contract/tickets.ts';
-import { fetchAllPages } from './pagination.ts';
+import { fetchAllPages } from './fetch-all-pages.ts';
 import type { Transport } from './transport.ts';
 
 export type TicketInfo = EndpointPart<typeof endpoints.listTickets, 'response'>['data'][number];

@@ -1,6 +1,6 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/video-shares.ts';
-import { fetchAllPages } from './pagination.ts';
+import { fetchAllPages } from './fetch-all-pages.ts';
 import type { Transport } from './transport.ts';
 
 export type ShareInfo = EndpointPart<typeof endpoints.listShares, 'response'>['data'][number];

@@ -6,7 +6,7 @@ import { getVideoReceipt } from '../contract/receipts.ts';
 import * as endpoints from '../contract/video.ts';
 import { quoteModelVideo } from '../contract/video-quotes.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
-import type { ReceiptInfo } from './request-log.ts';
+import type { ReceiptInfo } from './request-log-and-receipts.ts';
 import { sleep, type Transport } from './transport.ts';
 
 /** An OpenAI-style video object; which keys exist varies by vendor. */

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../contract/time-units.ts';
 import type { Foundation } from './foundation.ts';
 import { partitionsOf } from './partitioned-tables.ts';
 import type { ScheduledJob } from './platform/scheduled-jobs.ts';

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../contract/time.ts';
+import { HOUR_MS } from '../contract/time-units.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import { findBrokenRows } from './find-broken-rows-store.ts';
 import { loadConfig } from './platform/config.ts';

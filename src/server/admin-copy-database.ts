@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DAY_MS, HOUR_MS } from '../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../contract/time-units.ts';
 import { journalDirectory } from './chat/journal-directory.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import { migrations } from './migrations.ts';
 import { partitionsOf } from './partitioned-tables.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database.ts';
+import type { Database } from './platform/db/database-types.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { type ExistingMasterKey, findMasterKey } from './platform/master-key.ts';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { ChannelStore } from './channels/channel-store.ts';
+import { ChannelAndModelStore } from './channels/channel-and-model-store.ts';
 import { SmtpSender } from './mail/smtp-sender.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database.ts';
+import type { Database } from './platform/db/database-types.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { findMasterKey } from './platform/master-key.ts';
 import { assertMasterKey } from './platform/master-key-check.ts';
@@ -85,7 +85,7 @@ async function examineDatabase(config: Config, outbound: OutboundClient): Promis
     ];
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl);
   try {
-    const channels = await new ChannelStore(database).channels();
+    const channels = await new ChannelAndModelStore(database).channels();
     const kind = path === undefined ? 'PostgreSQL' : `SQLite at ${path}`;
     return [
       { subject: 'database', state: 'ok', message: `${kind} responds and has the schema of the service.` },
@@ -117,7 +117,7 @@ async function examineMasterKey(
   }
 }
 
-type ChannelRow = Awaited<ReturnType<ChannelStore['channels']>>[number];
+type ChannelRow = Awaited<ReturnType<ChannelAndModelStore['channels']>>[number];
 
 async function examineVendors(channels: readonly ChannelRow[], outbound: OutboundClient): Promise<Diagnosis[]> {
   const enabled = channels.filter((channel) => channel.enabled === 1);

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { CHANNEL_VENDORS } from '../contract/channels.ts';
 import { formatMessage } from '../contract/localized-messages/format-message.ts';
 import { defined } from '../contract/omit-undefined.ts';
-import { HOUR_MS } from '../contract/time.ts';
+import { HOUR_MS } from '../contract/time-units.ts';
 import { VENDORS } from '../contract/vendor-ids.ts';
 import { twoFactorSecretCell } from './accounts/login/two-factor-reencryption-store.ts';
-import { parseBaseUrl } from './channels/base-url.ts';
-import type { ChannelVendor } from './channels/channel-directory.ts';
-import { ChannelStore } from './channels/channel-store.ts';
-import { encryptConnection, encryptCredentials } from './channels/credential-encryption.ts';
+import { parseBaseUrl } from './channels/base-url-and-internal-host-checks.ts';
+import { ChannelAndModelStore } from './channels/channel-and-model-store.ts';
+import type { ChannelVendor } from './channels/channel-directory-types.ts';
+import { encryptConnection, encryptCredentials } from './channels/credential-and-connection-encryption.ts';
 import { toCredentialList } from './channels/credential-list.ts';
 import { changeConnection } from './channels/extra-headers-and-proxy.ts';
-import { ImportedRowsStore } from './importer/imported-rows-store.ts';
+import { AccountKeyAndCodeImportStore } from './importer/account-key-and-code-import-store.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from './importer/importer.ts';
 import type { ImportedChannel } from './importer/mapping/channels.ts';
 import { mapped, type Outcome, skipped } from './importer/mapping/outcome.ts';
@@ -23,15 +23,15 @@ import { VerifyStore } from './importer/verify-store.ts';
 import { addEndedTasks, addImportedTask } from './insert-imported-tasks-store.ts';
 import { migrations } from './migrations.ts';
 import { maskCode, normalizeCode } from './plans/redemption-code-format.ts';
+import { isAppError } from './platform/app-error.ts';
 import { systemClock } from './platform/clock.ts';
 import { loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database.ts';
+import type { Database } from './platform/db/database-types.ts';
 import { appliedMigrations } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { isAppError } from './platform/errors.ts';
+import { hashToken } from './platform/generate-and-hash-tokens.ts';
 import { openMasterKeys } from './platform/master-key.ts';
 import { assertMasterKey } from './platform/master-key-check.ts';
-import { hashToken } from './platform/random-tokens.ts';
 import { createVault, type Vault } from './platform/vault.ts';
 import { auditLedger } from './quota/ledger-audit-store.ts';
 import type { Tables } from './tables.ts';
@@ -92,7 +92,7 @@ async function assertStarted(database: Database<Tables>): Promise<void> {
 /** The importer on a database of the service. */
 export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPerUnit: number, hooks: Hooks): Importer =>
   new Importer({
-    store: new ImportedRowsStore(database),
+    store: new AccountKeyAndCodeImportStore(database),
     verifyStore: new VerifyStore(database),
     undo: new UndoStore(database),
     target: importTarget(database, vault, quotaPerUnit),
@@ -107,7 +107,7 @@ export const buildImporter = (database: Database<Tables>, vault: Vault, quotaPer
 function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: number): ImportTarget {
   const vendors = new VendorRegistry();
   const names: readonly string[] = CHANNEL_VENDORS;
-  const channels = new ChannelStore(database);
+  const channels = new ChannelAndModelStore(database);
   const hasVendor = (name: string): name is ChannelVendor => names.includes(name);
   return {
     quotaPerUnit,

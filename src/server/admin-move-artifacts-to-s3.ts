@@ -1,6 +1,6 @@
 import { ArtifactStore } from './artifacts/artifact-store.ts';
+import { createFileStorage } from './artifacts/create-file-storage.ts';
 import { type MoveReport, moveToS3 } from './artifacts/move-to-s3.ts';
-import { openFileStorage } from './artifacts/open-file-storage.ts';
 import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { openOutbound } from './platform/outbound/client.ts';
@@ -15,7 +15,7 @@ export async function moveArtifactsToS3(): Promise<MoveReport> {
   const outbound = openOutbound();
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? config.databaseUrl);
   try {
-    const opened = openFileStorage(config, outbound);
+    const opened = createFileStorage(config, outbound);
     if (opened?.s3 === undefined)
       throw new Error('Set ARTIFACTS=s3 and the ARTIFACTS_S3 settings first, and restart the service with them.');
     return await moveToS3(new ArtifactStore(database), opened.disk, opened.s3);

@@ -10,13 +10,13 @@ import { DeviceRevocation } from './device-auth/device-revocation.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import { makeEventLog } from './events/make.ts';
 import { adoptLegacyMailbox } from './mailbox/adopt-legacy-mailbox.ts';
-import { makeDevicePasswordNotices } from './mailbox/make.ts';
+import { makeEndedDevicePasswordNotices } from './mailbox/make.ts';
 import { makeNotifier } from './notifications/make.ts';
+import { AppError } from './platform/app-error.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database.ts';
+import type { Database } from './platform/db/database-types.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { AppError } from './platform/errors.ts';
 import { openMasterKeys } from './platform/master-key.ts';
 import { assertMasterKey, recordMasterKey } from './platform/master-key-check.ts';
 import { reencryptColumns } from './platform/reencrypt-columns.ts';
@@ -55,7 +55,7 @@ export function resetPassword(
 ): Promise<{ readonly username: string; readonly password: string }> {
   return withDatabase((database) => {
     const access = new AccountAccess(new AccountStore(database));
-    const notices = makeDevicePasswordNotices(
+    const notices = makeEndedDevicePasswordNotices(
       database,
       makeNotifier(database, access, systemClock, makeEventLog(database, systemClock)),
     );

@@ -11,9 +11,9 @@ import { makeHttpServer } from './make-http-server.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
 import type { Notifications } from './notifications/make.ts';
 import type { Config } from './platform/config.ts';
-import type { Database } from './platform/db/database.ts';
+import type { Database } from './platform/db/database-types.ts';
 import type { MetaTables } from './platform/db/tables.ts';
-import { startMetricsServer } from './platform/http/health-routes.ts';
+import { startMetricsServer } from './platform/http/health-status-and-metrics-routes.ts';
 import type { PortLifecycle } from './platform/http/port-lifecycle.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import type { Log } from './platform/log.ts';
@@ -109,7 +109,9 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       modules.retirementNotices.send(),
       modules.budgetNotices.send(),
       artifacts.removeEnded(),
-      chat.recover().then(() => quota.refundAbandoned({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
+      chat
+        .recover()
+        .then(() => quota.refundAbandonedReservations({ prefix: 'req_', olderThanMs: chat.maxCallDurationMs })),
     ]);
   };
   const jobs = new ScheduledJobs({

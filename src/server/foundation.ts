@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { DestinationStream } from 'pino';
+import { openServiceDatabase } from './open-service-database.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
-import type { Database } from './platform/db/database.ts';
 import { openDatabaseClock } from './platform/db/database-clock.ts';
+import type { Database } from './platform/db/database-types.ts';
 import { openPubSub, type PubSub } from './platform/db/pub-sub.ts';
 import { hasConcurrentWriters } from './platform/db/sql-dialect.ts';
 import { CounterSnapshots } from './platform/limits/counter-snapshots.ts';
@@ -14,12 +15,11 @@ import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/client.ts';
 import type { OutboundClient } from './platform/outbound/outbound-types.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
-import type { Tracing } from './platform/tracing/tracing.ts';
+import type { Tracing } from './platform/tracing/tracing-types.ts';
 import { createVault, type Vault } from './platform/vault.ts';
 import { Readiness } from './readiness.ts';
-import { openServiceDatabase } from './service-database.ts';
 import type { Tables } from './tables.ts';
-import { ERROR_REASONS } from './upstreams/error.ts';
+import { ERROR_REASONS } from './upstreams/vendor-errors.ts';
 import { VERSION } from './version.ts';
 
 /** The mechanisms every capability depends on. */

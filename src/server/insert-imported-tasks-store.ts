@@ -1,6 +1,6 @@
 import type { VendorId } from '../contract/vendor-ids.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
-import { toWellFormedText } from './platform/well-formed-text.ts';
+import { toWellFormedText } from './platform/well-formed-text-and-code-points.ts';
 import type { Trx } from './tables.ts';
 import { importedEndedTaskSeq } from './video/imported-ended-task-numbers.ts';
 import { newTaskRow } from './video/new-task-row.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../contract/time.ts';
+import { DAY_MS } from '../contract/time-units.ts';
 import { AccountAccess } from './accounts/account-access.ts';
 import { AccountStore } from './accounts/account-store.ts';
 import { AuditStore } from './accounts/audit/audit-store.ts';
@@ -14,7 +14,7 @@ import { makeEvents } from './events/make.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/make.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
-import { makeDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
+import { makeEndedDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
@@ -92,7 +92,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     findTimeZoneIn,
     findTimeZone,
   });
-  const devicePasswordNotices = makeDevicePasswordNotices(database, notifier);
+  const devicePasswordNotices = makeEndedDevicePasswordNotices(database, notifier);
   const deviceAccess = makeDeviceAccess({
     database,
     clock,

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../contract/time.ts';
+import { HOUR_MS } from '../contract/time-units.ts';
 import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
 import { SESSION_MS } from './accounts/login/session-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
@@ -15,17 +15,17 @@ import type { Foundation } from './foundation.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
 import type { Modules } from './make-modules.ts';
-import { addAnnouncementRoutes } from './notifications/admin-routes.ts';
+import { addAnnouncementAdminRoutes } from './notifications/announcement-admin-routes.ts';
 import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import type { FindPlanTerms } from './plans/plan-models-price-factor-and-channels.ts';
 import { addPlanRoutes } from './plans/routes.ts';
-import { addHealthRoutes } from './platform/http/health-routes.ts';
+import { addHealthStatusAndMetricsRoutes } from './platform/http/health-status-and-metrics-routes.ts';
+import { createLoginCookies, type LoginCookies, renewSessionCookies } from './platform/http/login-cookies.ts';
 import { readPublicStatus } from './platform/http/public-status.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
-import { createSessionCookies, renewSessionCookies, type SessionCookies } from './platform/http/session-cookie.ts';
-import { addStylesheetRoutes } from './platform/http/stylesheet-routes.ts';
+import { addStylesheetAndLogoRoutes } from './platform/http/stylesheet-and-logo-routes.ts';
 import { ApiKeyLimiter } from './platform/limits/api-key-limiter.ts';
 import { newTaskId } from './platform/task-id.ts';
 import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
@@ -142,10 +142,15 @@ function createSupport({ database, clock, rateLimits }: Foundation, modules: Mod
 /** Health checks, and what people see: the reference, the design of all pages, the settings of the site and the console. */
 async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
   const { config, metrics, readiness } = foundation;
-  addHealthRoutes(routes, { config, version: VERSION, metrics, notReadyReason: () => readiness.notReadyReason() });
+  addHealthStatusAndMetricsRoutes(routes, {
+    config,
+    version: VERSION,
+    metrics,
+    notReadyReason: () => readiness.notReadyReason(),
+  });
   const { baseUrl, apiUserHeader: userHeader } = config;
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
-  addStylesheetRoutes(routes, config);
+  addStylesheetAndLogoRoutes(routes, config);
   addSiteRoutes(routes, site);
   await addConsoleRoutes(fastify, routes, () => readPublicStatus(config, VERSION));
 }
@@ -178,13 +183,13 @@ function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
   addEventRoutes(routes, modules.events);
   addWebhookRoutes(routes, modules.webhooks);
   addMailboxRoutes(routes, modules.mailbox);
-  addAnnouncementRoutes(routes, modules.notifications.announcements);
+  addAnnouncementAdminRoutes(routes, modules.notifications.announcements);
   addPlanRoutes(routes, modules.plans);
   addPlanAdminRoutes(routes, modules.plans);
 }
 
-function createCookies(http: HttpServer, baseUrl: string): SessionCookies {
-  const cookies = createSessionCookies({
+function createCookies(http: HttpServer, baseUrl: string): LoginCookies {
+  const cookies = createLoginCookies({
     secure: baseUrl.startsWith('https:'),
     sessionSeconds: SESSION_MS / 1000,
     pendingSeconds: PENDING_LOGIN_MS / 1000,

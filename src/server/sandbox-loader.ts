@@ -1,4 +1,4 @@
-import type { ChannelVendor } from './channels/channel-directory.ts';
+import type { ChannelVendor } from './channels/channel-directory-types.ts';
 import type { SandboxChannel, SeedModel } from './channels/seed-models-and-sandbox-channels.ts';
 
 /** The simulated vendors of SANDBOX=1. */

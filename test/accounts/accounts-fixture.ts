@@ -5,9 +5,9 @@ import { type Accounts, type AccountsDependencies, makeAccounts } from '../../sr
 import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
 import { createClientIpResolver } from '../../src/server/platform/client-ip.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database-types.ts';
+import { createLoginCookies, renewSessionCookies } from '../../src/server/platform/http/login-cookies.ts';
 import { createHttpServer } from '../../src/server/platform/http/server.ts';
-import { createSessionCookies, renewSessionCookies } from '../../src/server/platform/http/session-cookie.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
@@ -92,7 +92,7 @@ export async function startAccounts(
     isTrustedProxy: () => false,
     clientIpOf: createClientIpResolver([]),
   });
-  const cookies = createSessionCookies({
+  const cookies = createLoginCookies({
     secure: options.secure ?? false,
     sessionSeconds: SESSION_MS / 1000,
     pendingSeconds: PENDING_LOGIN_MS / 1000,

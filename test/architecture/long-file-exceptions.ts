@@ -10,11 +10,12 @@ export const LONG_FILE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/server/device-auth/device-token-service.test.ts': ONE_SERVICE,
   'src/server/device-auth/pages.test.ts': ONE_SERVICE,
   'src/server/platform/http/server.test.ts': 'one test for each guard of the HTTP layer, over one server',
-  'src/server/quota/ledger.test.ts': 'the ledger beside a model of plain arithmetic, which most of its tests use',
+  'src/server/quota/ledger-service.test.ts':
+    'the ledger beside a model of plain arithmetic, which most of its tests use',
   'src/server/vendors/kling/adapter.test.ts':
     'one vendor: request, states and errors of each family, over one simulator',
   'test/channels/channel-and-model-administration.test.ts': ONE_SERVICE,
-  'test/chat/malformed-upstreams.test.ts': ONE_SERVICE,
+  'test/chat/unusual-upstream-responses.test.ts': ONE_SERVICE,
   'test/faults/fault-matrix.test.ts':
     'every fault at every operation of every vendor, over one service on each database',
   'test/flows/video-content.test.ts': ONE_SERVICE,

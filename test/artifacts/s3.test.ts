@@ -3,10 +3,10 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { HOUR_MS } from '../../src/contract/time.ts';
+import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { ArtifactStore } from '../../src/server/artifacts/artifact-store.ts';
+import { createFileStorage } from '../../src/server/artifacts/create-file-storage.ts';
 import { moveToS3 } from '../../src/server/artifacts/move-to-s3.ts';
-import { openFileStorage } from '../../src/server/artifacts/open-file-storage.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -24,7 +24,7 @@ describe('copies in S3', () => {
     await server.stop();
   });
   const opened = (directory: string, env = server.env) => {
-    const files = openFileStorage(parseConfig({ ...env, ARTIFACTS_DIR: directory }), outbound);
+    const files = createFileStorage(parseConfig({ ...env, ARTIFACTS_DIR: directory }), outbound);
     assert.ok(files?.s3 !== undefined);
     return { ...files, s3: files.s3 };
   };

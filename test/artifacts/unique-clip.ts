@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { MediaFile } from '../../src/sandbox/media.ts';
+import type { MediaFile } from '../../src/sandbox/load-and-serve-media-files.ts';
 
 const HEADER_BYTES = 8;
 const MAX_PADDING_BYTES = 8 * 1024;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLIENTS } from '../../src/console/pages/account/connect-clients/client-setup-instructions.ts';
 import { PASSWORD } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 /** Clients that register a scheme by which they take a provider. */
 const DEEP_LINKS: Readonly<Record<string, string>> = {

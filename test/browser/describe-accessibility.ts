@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { findAccessibilityIssues } from './axe.ts';
 import {
   type BrowserFixture,
   type ContextOptions,
@@ -12,6 +11,7 @@ import {
 import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from './console-paths.ts';
 import { fillWithDemoData, ROOT } from './demo-data.ts';
+import { findAccessibilityIssues } from './find-accessibility-issues.ts';
 
 /** Checks every page of the console as one kind of visitor sees it. One file for each, so that they run beside each other. */
 export function describeAccessibility({ language, scheme, width, height }: Required<ContextOptions>): void {

@@ -4,8 +4,8 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user.ts';
 import { type DeviceAuthFixture, startDeviceService } from '../device-auth/device-auth-fixture.ts';
-import { assertAccessible } from './axe.ts';
 import { chromiumPath, startChromium } from './chromium.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const VARIANTS: readonly BrowserContextOptions[] = [
   { locale: 'en', colorScheme: 'light', viewport: { width: 320, height: 640 } },

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import { type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inCredits, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const MAX_TABS = 80;
 const VIDEO = { model: 'kling-v1-6', prompt: 'A paper boat on a river' };

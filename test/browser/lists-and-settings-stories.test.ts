@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from './axe.ts';
 import {
   type BrowserFixture,
   openBrowserFixture,
@@ -12,6 +11,7 @@ import {
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const { admin, account, adminPlans, adminSettings, app, list } = STRINGS.en;
 

@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { TestUser } from '../accounts/test-user.ts';
 import { PASSWORD } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const { account, admin, adminBetaApplications, adminPlans, adminTickets, app } = STRINGS.en;
 

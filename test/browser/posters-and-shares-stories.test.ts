@@ -6,7 +6,6 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import {
   type BrowserFixture,
   openBrowserFixture,
@@ -16,6 +15,7 @@ import {
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 describe('posters and share links in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-shares-'));

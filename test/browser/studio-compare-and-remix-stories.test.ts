@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PASSWORD } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForExpression } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const BALANCE = 50_000_000;
 const { studio } = STRINGS.en;

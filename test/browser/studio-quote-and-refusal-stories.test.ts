@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import { type BrowserFixture, openBrowserFixture, signIn } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 describe('what the studio says before and after a submit', {
   skip: chromiumPath === undefined && !process.env.CI,

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD } from '../accounts/test-user.ts';
-import { assertAccessible } from './axe.ts';
 import {
   type BrowserFixture,
   openBrowserFixture,
@@ -12,6 +11,7 @@ import {
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const BALANCE = 50_000_000;
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { wordsSentFor } from '../../src/sandbox/chat/prompt-directives.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { countTokens } from '../../src/server/chat/tokenizer.ts';
-import { refundAbandoned } from '../../src/server/quota/abandoned-reservations.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
+import { refundAbandonedReservations } from '../../src/server/quota/refund-abandoned-reservations.ts';
 import { AdminClient } from '../admin-client.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
 import { startCrashingServer } from '../faults/start-crashing-server.ts';
@@ -170,8 +170,11 @@ forEachDatabase((name, _open, freshUrl) => {
       const parts = { database, store, ledger: new LedgerService({ store, clock: inDays }), clock: inDays };
       const now = { ...parts, clock: { now: () => Date.now() } };
       const sweep = { prefix: 'req_', olderThanMs: 6_000_000 };
-      assert.equal(await refundAbandoned(now, sweep), 0, 'not while it may still be under way somewhere');
-      const [one, other] = await Promise.all([refundAbandoned(parts, sweep), refundAbandoned(parts, sweep)]);
+      assert.equal(await refundAbandonedReservations(now, sweep), 0, 'not while it may still be under way somewhere');
+      const [one, other] = await Promise.all([
+        refundAbandonedReservations(parts, sweep),
+        refundAbandonedReservations(parts, sweep),
+      ]);
       assert.equal(one + other, CALLS, 'given back once, whoever sweeps');
       await assertLedgerConsistent(database);
       const { balance } = await database.kysely.selectFrom('wallets').select('balance').executeTakeFirstOrThrow();

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database-types.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';

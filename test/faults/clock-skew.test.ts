@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { HOUR_MS } from '../../src/contract/time.ts';
+import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';

@@ -11,7 +11,7 @@ import {
   isMisconfiguration,
   toMisconfiguredUrl,
   toSandboxFault,
-} from './fault-matrix-expectations.ts';
+} from './fault-matrix-faults-and-outcomes.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { openWithShortTimeouts, resolveTestNames } from './short-timeout-client.ts';
 

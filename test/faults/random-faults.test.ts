@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
-import { refundAbandoned } from '../../src/server/quota/abandoned-reservations.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
+import { refundAbandonedReservations } from '../../src/server/quota/refund-abandoned-reservations.ts';
 import { chatBody, PRICE } from '../chat/chat-fixture.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -284,7 +284,7 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       for (let attempts = 0; attempts < 50 && (await left()).length > 0; attempts += 1) await pause(100);
       const clock = { now: () => Date.now() + 86_400_000 };
       const store = new LedgerStore(database);
-      await refundAbandoned(
+      await refundAbandonedReservations(
         { database, store, ledger: new LedgerService({ store, clock }), clock },
         { prefix: 'req_', olderThanMs: 1 },
       );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { loadMedia } from '../../src/sandbox/media.ts';
+import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
-import { loadMedia } from '../../src/sandbox/media.ts';
+import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
 import { findBrokenRows } from '../../src/server/find-broken-rows-store.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { callModelApi } from '../admin-client.ts';

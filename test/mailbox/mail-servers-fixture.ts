@@ -6,9 +6,9 @@ import { missingPrograms, type RealMailServer, startRealMail } from '../../scrip
 import { startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
 import type { MailServerDatabase } from '../../src/server/mailbox/backends/mail-server-layout.ts';
 import { grantStatements } from '../../src/server/mailbox/backends/write-mail-server-config.ts';
-import type { MailConfig } from '../../src/server/mailbox/open-backend.ts';
+import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
 import { migrations } from '../../src/server/migrations.ts';
-import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database-types.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';

@@ -1,6 +1,6 @@
 import { createMailcowSimulator, type MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { MailConfig } from '../../src/server/mailbox/open-backend.ts';
+import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
 import { DOMAIN, mailConfig } from './mailbox-fixture.ts';
 
 export interface MailcowFixture {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { MORE_TESTS } from '../../scripts/mutation/extra-test-paths.ts';
-import { listTestFiles } from '../../scripts/testing/list-test-files.ts';
+import { listTestFiles } from '../../scripts/testing/list-test-files-and-runs.ts';
 
 it('the folders and test files that mutation testing names exist', () => {
   const root = join(import.meta.dirname, '../..');

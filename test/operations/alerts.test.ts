@@ -12,9 +12,9 @@ import { startVideoService, type VideoService } from '../flows/video-fixture.ts'
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { startWebhookService, walletEvent } from '../webhooks/webhook-fixture.ts';
+import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './assert-alerts.ts';
 import { DelayingProxy, dialPostgres, throughProxy } from './delaying-proxy.ts';
 import { METRICS_TOKEN, waitForMetrics } from './fetch-metrics.ts';
-import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './promtool.ts';
 
 const skip = hasPromtool() || process.env.CI ? false : 'promtool is not installed';
 const VIDEO = { kling: 'kling-v1-6', hailuo: 'MiniMax-Hailuo-02', sora: 'sora-2', vidu: 'viduq1' } as const;

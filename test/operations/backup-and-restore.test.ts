@@ -13,7 +13,7 @@ import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.
 import { forEachDatabase } from '../for-each-database.ts';
 import { findPostgres } from '../postgres.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
-import { sqliteFolder } from '../sqlite-folder.ts';
+import { temporarySqlitePath } from '../temporary-sqlite-path.ts';
 
 const PASSPHRASE = 'a heron on the jetty';
 
@@ -31,7 +31,7 @@ const fileModes = (folder: string): Record<string, string> =>
   );
 
 describe('a backup of SQLite', () => {
-  const path = sqliteFolder();
+  const path = temporarySqlitePath();
   const folder = dirname(path);
   const file = join(folder, 'saved.backup');
   const machines: CliMachine[] = [];
@@ -95,7 +95,7 @@ describe('a backup of SQLite', () => {
   });
 
   it('restores elsewhere with its key, and the service starts on it', async () => {
-    const target = sqliteFolder();
+    const target = temporarySqlitePath();
     const url = `sqlite:${target}`;
     const wrong = await admin(url, ['restore', file], { REELGATE_BACKUP_PASSPHRASE: 'another passphrase' });
     assert.match(wrong.stdout, /The passphrase is not the one/);

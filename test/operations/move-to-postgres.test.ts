@@ -15,14 +15,14 @@ import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { prepare, submitAll, untilAllEnded } from '../faults/submit-scenario.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
-import { sqliteFolder } from '../sqlite-folder.ts';
+import { temporarySqlitePath } from '../temporary-sqlite-path.ts';
 
 const TEN_MINUTES_MS = 600_000;
 
 describe('a move from SQLite to PostgreSQL', () => {
   forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     if (name === 'sqlite') return;
-    const path = sqliteFolder();
+    const path = temporarySqlitePath();
     const from = `sqlite:${path}`;
     /** Jobs take ten minutes, which the test lets pass when it wants to. */
     const timing = { queuedMs: 0, runningMs: TEN_MINUTES_MS };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { migrations } from '../../src/server/migrations.ts';
+import { isAppError } from '../../src/server/platform/app-error.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database-types.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
-import { isAppError } from '../../src/server/platform/errors.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';

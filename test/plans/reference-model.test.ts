@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { HOUR_MS } from '../../src/contract/time.ts';
+import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';

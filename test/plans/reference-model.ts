@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../src/contract/time.ts';
+import { HOUR_MS } from '../../src/contract/time-units.ts';
 
 const DAY = 24 * HOUR_MS;
 const WEEK = 7 * DAY;

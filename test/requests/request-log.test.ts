@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointPart } from '../../src/contract/endpoint.ts';
 import type { getAllRequestStatistics, listAllRequests } from '../../src/contract/request-log.ts';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { seedAtScale } from '../../bench/support/seed-at-scale.ts';
 import type { LongPage } from '../../src/contract/large-list-pagination.ts';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
-import type { Database } from '../../src/server/platform/db/database.ts';
+import type { Database } from '../../src/server/platform/db/database-types.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
-import { ChannelPlaceStore } from '../../src/server/video/submit/channel-place-store.ts';
+import { ChannelTaskLimitStore } from '../../src/server/video/submit/channel-task-limit-store.ts';
 import { TaskAdminStore } from '../../src/server/video/task-admin-store.ts';
 import { MAX_SEARCHED_TASKS, TaskStore } from '../../src/server/video/task-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -130,7 +130,7 @@ describe('lists of tables that grow', () => {
 
     it('finds whether an account at a vendor has room by an index of its unfinished videos', async () => {
       const account = { id: 3, credentialId: 1, maxConcurrentTasks: 1_000 };
-      const plans = await planQueries(database, (recorded) => new ChannelPlaceStore(recorded).withRoom([account]));
+      const plans = await planQueries(database, (recorded) => new ChannelTaskLimitStore(recorded).withRoom([account]));
       assert.equal(plans.length, 1);
       const [plan] = plans;
       assert.ok(plan !== undefined && plan.rowsRead <= 1_000);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import type { CallDetail } from '../../src/server/quota/ledger.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
-import { RequestLog } from '../../src/server/request-log/request-log.ts';
+import type { CallDetail } from '../../src/server/quota/ledger-types.ts';
+import { RequestLog } from '../../src/server/request-log/request-log-writer.ts';
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';

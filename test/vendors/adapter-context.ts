@@ -2,9 +2,9 @@ import { after, before } from 'node:test';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound-types.ts';
-import { UnsupportedRequestError } from '../../src/server/upstreams/error.ts';
-import type { AdapterContext } from '../../src/server/upstreams/upstream-calls.ts';
-import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
+import type { AdapterContext } from '../../src/server/upstreams/adapter-context.ts';
+import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
+import type { VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 
 let outbound: OutboundClient;
 before(() => {

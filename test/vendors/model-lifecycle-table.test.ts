@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { ACTIVE } from '../../src/server/vendors/model-lifecycle-data.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 

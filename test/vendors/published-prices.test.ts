@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { priceCall } from '../../src/contract/call-pricing.ts';
 import { klingUnits, viduCredits } from '../../src/sandbox/vendors/billed-units.ts';
 import { parsePrice } from '../../src/server/channels/price-parser.ts';
-import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter.ts';
+import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 import { VENDOR_ADAPTERS, VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { toPriceFacts } from '../../src/server/video/submit/price-facts.ts';
 import { videoRequest } from './adapter-context.ts';

@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/video/routes.ts': 'endpoints in formats of vendors; the default model of OpenAI clients',
   'src/server/video/formats/': 'formats of vendors that the contract serves',
   'src/server/api-reference/openapi.ts': 'error formats of vendors',
-  'src/server/platform/http/vendor-error-formats.ts': 'error formats of vendors',
+  'src/server/platform/http/kling-and-jimeng-error-formats.ts': 'error formats of vendors',
   'src/server/platform/http/error-responses.ts': 'error formats of vendors',
   'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
   'src/server/importer/mapping/': 'how other gateways number and price vendors',
@@ -59,7 +59,11 @@ test('vendors and their models are named only where the list allows it', () => {
         return name === undefined ? [] : [`${path}:${index + 1} ${name}`];
       }),
     );
-  assert.deepEqual(found, [], 'what differs between vendors belongs into an adapter (src/server/vendors/adapter.ts)');
+  assert.deepEqual(
+    found,
+    [],
+    'what differs between vendors belongs into an adapter (src/server/vendors/adapter-types.ts)',
+  );
 });
 
 test('every place on the list still names a vendor', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
-import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/contract/time-units.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import { TestUser } from '../accounts/test-user.ts';
 import { callModelApi } from '../admin-client.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
-import { HOUR_MS } from '../../src/contract/time.ts';
+import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import type { TestUser } from '../accounts/test-user.ts';
 import { forEachDatabase } from '../for-each-database.ts';

@@ -4,12 +4,12 @@ import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import { InterruptedError } from '../interrupt.ts';
 import type { Output } from '../output.ts';
-import { formatTable, styled } from '../rendering.ts';
+import { formatTable, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 // Loaded by the commands that need them alone: they bring the server with them.
 const importTransfer = () => import('../../server/admin-copy-database.ts');
-const importBackup = () => import('../../server/admin-backup.ts');
+const importBackup = () => import('../../server/admin-backup-and-restore.ts');
 const importCheck = () => import('../../server/admin-check-database.ts');
 
 interface CopyOptions {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { formatKeyValues } from '../rendering.ts';
+import { formatKeyValues } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 import { SETTING_NAMES, type SettingName } from '../setting-names.ts';
 

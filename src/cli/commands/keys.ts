@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/omit-undefined.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { ApiToken } from '../../sdk/account.ts';
 import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
-import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatTable, relativeTime } from '../rendering.ts';
+import { withReauthentication } from '../lazy-reauthentication.ts';
+import { loadAmountUnit, loadCreditFormat } from '../load-credit-format.ts';
+import { dateTime, formatTable, relativeTime } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
-import { withReauthentication } from '../with-reauthentication.ts';
 
 interface CreateOptions {
   readonly days?: number;

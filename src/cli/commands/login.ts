@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
-import { hasBrowser, openBrowser } from '../browser.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { StoredCredentials } from '../credential-store.ts';
 import { UsageError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { machineName } from '../machine-name.ts';
+import { hasBrowser, openBrowser } from '../open-browser.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface LoginOptions {

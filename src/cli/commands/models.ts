@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
-import { loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
-import { formatTable, styled } from '../rendering.ts';
+import { loadCreditFormat } from '../load-credit-format.ts';
+import { formatTable, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 import { hasAccount } from '../typical-generation-time.ts';
 
@@ -48,7 +48,7 @@ async function listOfKey({ reelgate, output }: CommandContext, { kind, search = 
 
 async function listOfAccount(context: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
   const { reelgate, output } = context;
-  const { formatPrice } = await import('../format-price.ts');
+  const { formatModelPrice } = await import('../format-model-price.ts');
   const [models, durations, credits] = await Promise.all([
     reelgate.account.models(kind),
     reelgate.account.videoDurations(),
@@ -63,7 +63,7 @@ async function listOfAccount(context: CommandContext, { kind, search = '' }: Lis
       model.id,
       model.kind,
       model.vendor_title,
-      formatPrice(model, credits),
+      formatModelPrice(model, credits),
       model.typical === null ? '' : formatDuration(model.typical.p50_seconds),
       model.permitted ? '' : styled('warning', 'not in your plan'),
     ]),

@@ -5,7 +5,7 @@ import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatDateTime } from '../format.ts';
-import { formatTable, relativeTime, styled } from '../rendering.ts';
+import { formatTable, relativeTime, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {

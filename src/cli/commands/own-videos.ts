@@ -7,10 +7,17 @@ import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usesApiKey } from '../credential-provider.ts';
-import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { formatBytes, formatVideoStatus } from '../format.ts';
-import { formatKeyValues, formatTable, type Rendering, relativeTime, type Style, styled } from '../rendering.ts';
+import { type CreditFormat, loadCreditFormat } from '../load-credit-format.ts';
+import {
+  formatKeyValues,
+  formatTable,
+  type Rendering,
+  relativeTime,
+  type Style,
+  styled,
+} from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { ReceiptInfo } from '../../sdk/index.ts';
 import { usesApiKey } from '../credential-provider.ts';
-import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatKeyValues, formatTable, joinTexts, type Rendering } from '../rendering.ts';
+import { type CreditFormat, loadCreditFormat } from '../load-credit-format.ts';
+import { dateTime, formatKeyValues, formatTable, joinTexts, type Rendering } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate receipt` */

@@ -1,9 +1,14 @@
 import { type Command, Option } from 'commander';
-import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
+import {
+  REQUEST_KINDS,
+  REQUEST_STATUSES,
+  type RequestKind,
+  type RequestStatus,
+} from '../../contract/request-kinds-and-statuses.ts';
 import type { RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
-import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatTable, joinTexts, type Rendering, styled, type Text } from '../rendering.ts';
+import { type CreditFormat, loadCreditFormat } from '../load-credit-format.ts';
+import { dateTime, formatTable, joinTexts, type Rendering, styled, type Text } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {

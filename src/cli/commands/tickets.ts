@@ -12,7 +12,7 @@ import {
   type Rendering,
   relativeTime,
   type Text,
-} from '../rendering.ts';
+} from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 const WAITING_FOR_TEXTS = { staff: 'the operators', user: 'you', nobody: '' } as const;

@@ -4,7 +4,7 @@ import type { ShareInfo } from '../../sdk/index.ts';
 import { parseRowId } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import { InterruptedError } from '../interrupt.ts';
-import { dateTime, formatTable, type Rendering } from '../rendering.ts';
+import { dateTime, formatTable, type Rendering } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ShareOptions {

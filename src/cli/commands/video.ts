@@ -8,8 +8,8 @@ import {
   toCreateRequest,
 } from '../generation-options.ts';
 import type { RunCommand } from '../run-command.ts';
+import { showQuote } from '../show-video-quote.ts';
 import { addOwnVideoCommands } from './own-videos.ts';
-import { showQuote } from './video-quote.ts';
 import { addShareCommands } from './video-shares.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
@@ -19,7 +19,7 @@ interface CreateOptions extends WaitOptions, GenerationOptions {
 }
 
 /** Loaded when a command runs: printing help does not need it. */
-const importWait = () => import('../wait-for-video.ts');
+const importWait = () => import('../wait-for-and-save-video.ts');
 
 /** `reelgate video …` */
 export function addVideoCommands(program: Command, run: RunCommand): void {

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { EventType } from '../../contract/events.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
-import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../rendering.ts';
+import { withReauthentication } from '../lazy-reauthentication.ts';
+import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
-import { withReauthentication } from '../with-reauthentication.ts';
 
 interface CreateOptions {
   readonly event: readonly string[];

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { CommandContext } from '../command-context.ts';
-import { loadCreditFormat } from '../credit-format.ts';
 import { formatDateTime } from '../format.ts';
-import { formatKeyValues, styled } from '../rendering.ts';
+import { loadCreditFormat } from '../load-credit-format.ts';
+import { formatKeyValues, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 import { formatAccountName } from './login.ts';
 

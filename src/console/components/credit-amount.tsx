@@ -1,7 +1,7 @@
 import { Text, type TextProps } from '@mantine/core';
 import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/format-amounts.ts';
 import { useStatus } from '../data/signed-in-user-and-site-queries.ts';
-import { currentLanguage } from '../strings/language.ts';
+import { currentLanguage } from '../strings/i18next-language.ts';
 
 interface CreditAmountProps extends TextProps {
   readonly value: number;

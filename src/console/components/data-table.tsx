@@ -2,9 +2,9 @@ import { Box, Group, Paper, Skeleton, Stack, Table, Text, UnstyledButton, Visual
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import type { Sort } from '../../contract/sort.ts';
-import { SelectAll, SelectRow } from './list/selection-column.tsx';
-import { nextSort, sortRows } from './list/sort-rows.ts';
+import type { Sort } from '../../contract/list-sorting.ts';
+import { SelectAll, SelectRow } from './list/selection-checkboxes.tsx';
+import { nextSort, sortRows } from './list/sort-by-column.ts';
 import { SortSelect } from './list/sort-select.tsx';
 import type { RowSelection } from './list/use-row-selection.ts';
 

@@ -1,5 +1,5 @@
 import { Code } from '@mantine/core';
-import { CopyIconButton } from './copy-button.tsx';
+import { CopyIconButton } from './copy-button-and-field.tsx';
 
 /** Shows external data as plain text only, because it is not trusted; limited in height, with a scroll bar. */
 export function JsonView({ value }: { readonly value: unknown }) {

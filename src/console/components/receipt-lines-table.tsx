@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { TOKEN_PARTS } from '../../contract/token-pricing.ts';
 import type { Receipt } from '../data/request-log-queries.ts';
 import type requestStrings from '../strings/en/requests.ts';
-import { currentLanguage } from '../strings/language.ts';
+import { currentLanguage } from '../strings/i18next-language.ts';
 import { useFormatPrice } from './credit-amount.tsx';
 
 type LineLabel = keyof typeof requestStrings.lines;

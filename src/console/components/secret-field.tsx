@@ -2,7 +2,7 @@ import { ActionIcon, Code, Group, Text, Tooltip } from '@mantine/core';
 import { IconEye, IconEyeOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { CopyIconButton } from './copy-button.tsx';
+import { CopyIconButton } from './copy-button-and-field.tsx';
 
 /** A secret that is hidden until the user reveals it, so that bystanders cannot read it from the screen. */
 export function SecretField({ label, text }: { readonly label: string; readonly text: string }) {

@@ -4,9 +4,9 @@ import type { getTask } from '../../contract/admin-video-tasks.ts';
 import type { getChannel } from '../../contract/channels.ts';
 import type { getModelRow } from '../../contract/model-catalog.ts';
 import type { adminListAnnouncements } from '../../contract/notifications.ts';
-import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans.ts';
+import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans-and-redemption-codes.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
-import type { ListItem, ResponseData } from './make-endpoint-query.ts';
+import type { ListItem, ResponseData } from './admin-endpoint-queries.ts';
 
 /** What several files of one administration page show, as the contract types it. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { listVendors } from '../../contract/vendors.ts';
-import { dataQuery, type ResponseData } from './make-endpoint-query.ts';
+import { dataQuery, type ResponseData } from './admin-endpoint-queries.ts';
 
 export type Vendor = ResponseData<typeof listVendors>[number];
 /** One set of keys that a vendor accepts. */

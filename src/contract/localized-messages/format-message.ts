@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { EN } from './en.ts';
 import type { Locale } from './locales.ts';
 import { translateDetail } from './validation-details-zh-cn.ts';

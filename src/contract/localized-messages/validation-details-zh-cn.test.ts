@@ -28,7 +28,7 @@ function* sentences(): Generator<{ path: string; sentence: string }> {
     if (path.endsWith('chat/option-rules.ts'))
       for (const [, why = ''] of text.matchAll(/^const [A-Z_]+ = '([a-z][^']*)';$/gm))
         yield { path, sentence: `x ${why}.` };
-    if (path.endsWith('upstreams/upstream-calls.ts'))
+    if (path.endsWith('upstreams/adapter-context.ts'))
       for (const [, , why = ''] of text.matchAll(new RegExp(`\\brefuse\\(\\s*${LITERAL}`, 'g')))
         yield { path, sentence: `The picture at the given address ${fill(why)}.` };
   }

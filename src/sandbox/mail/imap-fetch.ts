@@ -1,4 +1,4 @@
-import { BadCommand, quote } from './imap-tokens.ts';
+import { BadCommand, quote } from './imap-argument-syntax.ts';
 import type { StoredMessage } from './mail-store.ts';
 import { type MimePart, parseFields, parseMime, parseParameters, splitParameters } from './mime.ts';
 

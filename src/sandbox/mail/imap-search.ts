@@ -1,5 +1,5 @@
+import { BadCommand, inSet, type Token, textOf } from './imap-argument-syntax.ts';
 import { headerFieldsOf } from './imap-fetch.ts';
-import { BadCommand, inSet, type Token, textOf } from './imap-tokens.ts';
 import type { StoredMessage } from './mail-store.ts';
 
 type SearchPredicate = (message: StoredMessage, sequence: number) => boolean;

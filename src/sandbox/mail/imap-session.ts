@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { type Authenticate, parsePlainCredentials } from './authentication.ts';
-import { SelectedFolder } from './imap-folder.ts';
-import { BadCommand, listOf, quote, type Token, textOf, tokenize } from './imap-tokens.ts';
+import { type Authenticate, parsePlainCredentials } from './auth-types-and-plain-credentials.ts';
+import { BadCommand, listOf, quote, type Token, textOf, tokenize } from './imap-argument-syntax.ts';
+import { SelectedFolder } from './imap-selected-folder.ts';
 import { type Folders, MailFolder, type MailStore } from './mail-store.ts';
 import { SocketReader } from './socket-reader.ts';
 

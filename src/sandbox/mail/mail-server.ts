@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer } from 'node:tls';
-import { type Certificate, makeCertificate } from './certificate.ts';
 import { ImapSession } from './imap-session.ts';
 import { MailStore } from './mail-store.ts';
 import { Pop3Session } from './pop3-session.ts';
+import { type Certificate, makeCertificate } from './self-signed-certificate.ts';
 import { makeSmtpServer, type SmtpOptions } from './smtp.ts';
 
 export interface SandboxMailOptions extends SmtpOptions {

@@ -7,7 +7,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
 } from '../define-simulator.ts';
-import type { Protocol } from './authentication.ts';
+import type { Protocol } from './auth-types-and-plain-credentials.ts';
 
 /**
  * mailcow's `/api/v1`, written from its source: writes return HTTP 200 with an array whether they worked or not, unknown

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Authenticate, parsePlainCredentials } from './authentication.ts';
+import { type Authenticate, parsePlainCredentials } from './auth-types-and-plain-credentials.ts';
 import type { MailFolder, MailStore, StoredMessage } from './mail-store.ts';
 import { SocketReader } from './socket-reader.ts';
 

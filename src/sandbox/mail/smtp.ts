@@ -1,7 +1,7 @@
 import { SMTPServer } from 'smtp-server';
-import type { Authenticate } from './authentication.ts';
-import type { Certificate } from './certificate.ts';
+import type { Authenticate } from './auth-types-and-plain-credentials.ts';
 import type { MailStore } from './mail-store.ts';
+import type { Certificate } from './self-signed-certificate.ts';
 
 export interface SmtpOptions {
   readonly domain: string;

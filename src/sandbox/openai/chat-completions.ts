@@ -3,10 +3,10 @@ import { newId, parseDirectives, planText, streamText, wantedFunction } from '..
 import type { Fields } from '../chat/tool-calls.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { isModel } from './api-key-and-models.ts';
-import { chooseFunctionCalls, chooseJson } from './choose-function-calls.ts';
+import { chooseFunctionCalls, chooseJson } from './choose-calls-and-json-output.ts';
 import { errorResponse, toErrorEvent } from './error-responses.ts';
 import { findChatFault } from './request-checks.ts';
-import { CREATED, eventStream, promptTokens } from './response-parts.ts';
+import { CREATED, eventStream, promptTokens } from './response-fields-and-event-stream.ts';
 
 /** `POST /v1/chat/completions`. */
 export function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {

@@ -1,6 +1,6 @@
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { errorResponse } from './error-responses.ts';
-import { promptTokens } from './response-parts.ts';
+import { promptTokens } from './response-fields-and-event-stream.ts';
 
 const VECTOR = [0.5, -0.5, 0.25, 0.125];
 

@@ -4,8 +4,8 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
 } from '../define-simulator.ts';
-import { loadMedia } from '../media.ts';
-import { CREATED } from './response-parts.ts';
+import { loadMedia } from '../load-and-serve-media-files.ts';
+import { CREATED } from './response-fields-and-event-stream.ts';
 
 /** `POST /v1/images/generations`: a URL by default, Base64 where `response_format` asks for it. */
 export function createImages(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {

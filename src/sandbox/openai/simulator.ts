@@ -4,7 +4,7 @@ import { createChatCompletion } from './chat-completions.ts';
 import { createEmbedding } from './embeddings.ts';
 import { errorResponse } from './error-responses.ts';
 import { createImages } from './images.ts';
-import { createResponse } from './responses.ts';
+import { createResponse } from './responses-api.ts';
 
 /** Rows of models to insert for it: quota per million tokens, or for an image. */
 export const OPENAI_SANDBOX_MODELS = [

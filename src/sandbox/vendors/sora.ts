@@ -9,7 +9,7 @@ import {
   toShape,
 } from '../define-simulator.ts';
 import type { Job, JobPhase } from '../jobs.ts';
-import { loadMedia } from '../media.ts';
+import { loadMedia } from '../load-and-serve-media-files.ts';
 
 /** OpenAI's `/v1/videos` as it was until September 2026, and as compatible services still implement it. */
 

@@ -1,6 +1,6 @@
 import { ENABLED } from '../../contract/account-fields.ts';
 import { canManage } from '../../contract/roles.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Trx } from '../tables.ts';
 import type { Account, AccountStore } from './account-store.ts';
 

@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/admin-accounts.ts';
 import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Accounts } from './make.ts';

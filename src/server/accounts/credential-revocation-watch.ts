@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import type { AccountCaller, Caller } from '../platform/http/caller.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import type { AccountCaller, Caller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
 import type { Tables } from '../tables.ts';

@@ -1,15 +1,15 @@
 import type { LongPage } from '../../contract/large-list-pagination.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import type { Authenticator } from '../platform/http/caller.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import type { Authenticator } from '../platform/http/caller-and-authenticator-types.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import { PeriodicWriter } from '../platform/periodic-writer.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import type { Ledger } from '../quota/ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { AccountAccess } from './account-access.ts';
 import { AccountStore } from './account-store.ts';
@@ -52,7 +52,7 @@ import { createFirstAdministrator } from './users/first-administrator.ts';
 import { OwnAccountService } from './users/own-account-service.ts';
 import { UserAdminService } from './users/user-admin-service.ts';
 import { type FindPlan, type GivePlan, UserService } from './users/user-service.ts';
-import { UserSettings } from './users/user-settings.ts';
+import { UserTimeZone } from './users/user-time-zone.ts';
 
 export interface AccountsConfig {
   readonly baseUrl: string;
@@ -105,7 +105,7 @@ export interface Accounts {
   readonly managementTokens: ManagementTokenService;
   readonly passwords: PasswordHasher;
   readonly sessions: SessionService;
-  readonly settings: UserSettings;
+  readonly settings: UserTimeZone;
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
@@ -217,7 +217,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
     passwords,
     sessions,
-    settings: new UserSettings(accounts),
+    settings: new UserTimeZone(accounts),
     tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
     twoFactors,
     userAdministration: new UserAdminService({

@@ -3,10 +3,10 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { ErrorCode } from '../../contract/errors.ts';
-import { isAppError } from '../platform/errors.ts';
-import type { Credentials } from '../platform/http/caller.ts';
-import { hashToken, randomToken } from '../platform/random-tokens.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
+import { isAppError } from '../platform/app-error.ts';
+import { hashToken, randomToken } from '../platform/generate-and-hash-tokens.ts';
+import type { Credentials } from '../platform/http/caller-and-authenticator-types.ts';
 
 const POLICIES = ['account', 'owner', 'admin', 'root', 'model'] as const;
 type Outcome = 'yes' | ErrorCode;

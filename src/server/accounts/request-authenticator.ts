@@ -1,18 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ENABLED } from '../../contract/account-fields.ts';
 import { outranks } from '../../contract/roles.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError } from '../platform/errors.ts';
-import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../platform/http/caller.ts';
+import { hashToken } from '../platform/generate-and-hash-tokens.ts';
+import type {
+  AccountCaller,
+  Authenticator,
+  Credentials,
+  ModelCaller,
+} from '../platform/http/caller-and-authenticator-types.ts';
 import { createIpCheck } from '../platform/ip-ranges.ts';
 import type { KeyLimits } from '../platform/limits/api-key-limiter.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter } from '../platform/limits/rate-limits.ts';
 import type { PeriodicWriter } from '../platform/periodic-writer.ts';
-import { hashToken } from '../platform/random-tokens.ts';
 import type { AccountStore } from './account-store.ts';
+import { CREDENTIAL_PREFIX } from './credential-prefixes.ts';
 import type { SessionService } from './login/session-service.ts';
-import { TOKEN_PREFIX } from './token-prefix.ts';
 import type { ManagementTokenStore } from './tokens/management-token-store.ts';
 import type { TokenRow, TokenStore } from './tokens/token-store.ts';
 
@@ -102,9 +107,9 @@ export class RequestAuthenticator implements Authenticator {
   }
 
   async #findCredential(token: string): Promise<FoundCredential | undefined> {
-    if (token.startsWith(TOKEN_PREFIX.session)) return this.#findSession(token);
-    if (token.startsWith(TOKEN_PREFIX.management)) return this.#findManagementToken(hashToken(token));
-    if (token.startsWith(TOKEN_PREFIX.device)) return this.#findDeviceToken(hashToken(token));
+    if (token.startsWith(CREDENTIAL_PREFIX.session)) return this.#findSession(token);
+    if (token.startsWith(CREDENTIAL_PREFIX.management)) return this.#findManagementToken(hashToken(token));
+    if (token.startsWith(CREDENTIAL_PREFIX.device)) return this.#findDeviceToken(hashToken(token));
     return undefined;
   }
 
@@ -162,7 +167,7 @@ function readModelKey(headers: IncomingHttpHeaders): string | undefined {
     headers['x-api-key'] ??
     headers['x-goog-api-key'];
   if (typeof key !== 'string') return undefined;
-  const token = key.startsWith(TOKEN_PREFIX.model) ? key : readIssuer(key);
+  const token = key.startsWith(CREDENTIAL_PREFIX.model) ? key : readIssuer(key);
   return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
 }
 
@@ -179,7 +184,7 @@ function readIssuer(token: string): string | undefined {
   if (payload === undefined) return undefined;
   try {
     const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly iss?: unknown };
-    return typeof iss === 'string' && iss.startsWith(TOKEN_PREFIX.model) ? iss : undefined;
+    return typeof iss === 'string' && iss.startsWith(CREDENTIAL_PREFIX.model) ? iss : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
+import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { addAccountAdminRoutes } from './admin-routes.ts';
 import { addBindingRoutes } from './bindings/binding-routes.ts';
 import { addEmailRoutes } from './email/email-routes.ts';
@@ -11,7 +11,7 @@ import { addUserRoutes } from './users/user-routes.ts';
 
 export interface AccountRouteDependencies {
   readonly accounts: Accounts;
-  readonly cookies: SessionCookies;
+  readonly cookies: LoginCookies;
 }
 
 /** Registers all endpoints of this capability. */

@@ -7,7 +7,7 @@ import {
   envelopeOfPath,
   type Policy,
 } from '../../contract/endpoint.ts';
-import { ERRORS } from '../../contract/errors.ts';
+import { ERRORS } from '../../contract/error-codes.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 
 type Json = { [key: string]: unknown };

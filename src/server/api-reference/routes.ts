@@ -2,7 +2,7 @@ import * as apiReferenceEndpoints from '../../contract/api-reference.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toReferencePage } from './html-page.ts';
-import { toLlmsText, toReferenceMarkdown } from './markdown.ts';
+import { toLlmsText, toReferenceMarkdown } from './markdown-and-llms-text.ts';
 import { toOpenApi } from './openapi.ts';
 
 /** The reference of everything that is registered, as a file and as a page that loads nothing from other hosts. */

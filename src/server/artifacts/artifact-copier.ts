@@ -1,6 +1,6 @@
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
-import { FileBody } from './file-body.ts';
+import { FileRangeStream } from './file-range-stream.ts';
 
 /** Characters of an id that name its folder: 64² folders keep each of them small. */
 const FOLDER_LENGTH = 2;
@@ -29,7 +29,7 @@ export class DiskFileStorage implements ArtifactFileStorage {
 
   async open(id: string, start: number, end: number): Promise<Readable | undefined> {
     const file = await open(this.pathOf(id), 'r').catch(ignoreMissing);
-    return file && new FileBody(file, start, end);
+    return file && new FileRangeStream(file, start, end);
   }
 
   async locate(id: string): Promise<string | undefined> {

@@ -1,12 +1,12 @@
 import type { EventWriter } from '../events/event-log.ts';
-import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
-import { randomText } from '../platform/random-tokens.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
@@ -14,10 +14,10 @@ import { ArtifactReader } from './artifact-reader.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore } from './artifact-store.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
+import { createFileStorage } from './create-file-storage.ts';
 import { ExpiryNoticeStore } from './expiry-notice-store.ts';
 import { ExpiryNotices } from './expiry-notices.ts';
 import { IncomingFileDirectory } from './incoming-file-directory.ts';
-import { openFileStorage } from './open-file-storage.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
 import { RemovalStore } from './removal-store.ts';
 import { storageFullNotice } from './storage-full-notice.ts';
@@ -85,7 +85,7 @@ export function makeArtifacts({
   const removals = new RemovalStore(database);
   const usage = new StorageUsageStore(database);
   const copies = new CopiesUnderWay();
-  const opened = openFileStorage(config, outbound);
+  const opened = createFileStorage(config, outbound);
   const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
   const common = {
     storedFiles: new ArtifactReader({ store, copies, log, files: opened?.files }),

@@ -1,4 +1,4 @@
-import { ok } from '../../contract/schemas.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { getStorage } from '../../contract/video-storage-and-posters.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Artifacts } from './make.ts';

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../contract/time.ts';
-import type { AdminNotice } from '../notifications/notifier.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { AdminNotice } from '../notifications/notifier-types.ts';
 
 /** Once a day. @param now Unix milliseconds */
 export const storageFullNotice = (now: number): AdminNotice => ({

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../contract/time.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { StorageUsageStore } from './storage-usage-store.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import type { MonthDays } from './budget-store.ts';
 
 export interface Month extends MonthDays {

@@ -1,5 +1,5 @@
 import { deleteBudget, listBudgets, putBudget } from '../../contract/budgets.ts';
-import { done, ok } from '../../contract/schemas.ts';
+import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { BudgetService } from './budget-service.ts';
 

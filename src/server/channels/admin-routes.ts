@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/channels.ts';
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import { parseSort } from '../../contract/sort.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { parseSort } from '../../contract/list-sorting.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ChannelAdminService, UnfinishedCount, UnfinishedTasks } from './channel-admin-service.ts';

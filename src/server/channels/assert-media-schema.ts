@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile';
 import { isObject } from '../../contract/is-object.ts';
-import { invalidRequest } from '../platform/errors.ts';
+import { invalidRequest } from '../platform/app-error.ts';
 import { findRegexProblem } from './regex-guard.ts';
 
 type Schema = { readonly [keyword: string]: unknown };

@@ -1,19 +1,19 @@
 import type { Static } from 'typebox';
 import type { CHANNEL_SORTS, changeChannel, makeChannel } from '../../contract/channels.ts';
+import { type Sort, sortRowsBy } from '../../contract/list-sorting.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/schemas.ts';
-import { type Sort, sortRowsBy } from '../../contract/sort.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
-import type { Channel, ChannelVendor } from './channel-directory.ts';
-import type { ChannelRow, ChannelStore } from './channel-store.ts';
+import { isMetadataUrl, parseBaseUrl } from './base-url-and-internal-host-checks.ts';
+import type { ChannelAndModelStore, ChannelRow } from './channel-and-model-store.ts';
+import type { Channel, ChannelVendor } from './channel-directory-types.ts';
 import { type ChannelView, toChannelView } from './channel-view.ts';
 import { credentialCheck, replacesValues, toAuditList } from './check-credential-keys.ts';
 import {
@@ -23,7 +23,7 @@ import {
   decryptOr,
   encryptConnection,
   encryptCredentials,
-} from './credential-encryption.ts';
+} from './credential-and-connection-encryption.ts';
 import {
   type CredentialList,
   changeCredentials,
@@ -53,7 +53,7 @@ export interface UnfinishedCount {
 }
 
 export interface ChannelAdminDependencies {
-  readonly store: ChannelStore;
+  readonly store: ChannelAndModelStore;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly audit: AuditLog;

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { Channel, ResolvedModel } from './channel-directory.ts';
-import type { ChannelRow, ModelRow } from './channel-store.ts';
-import type { ChannelConnection } from './credential-encryption.ts';
+import type { ChannelRow, ModelRow } from './channel-and-model-store.ts';
+import type { Channel, ResolvedModel } from './channel-directory-types.ts';
+import type { ChannelConnection } from './credential-and-connection-encryption.ts';
 import { type CredentialList, labelOf } from './credential-list.ts';
 import { maxConcurrentTasks } from './max-concurrent-tasks.ts';
 

@@ -1,10 +1,10 @@
-import { notExistError } from '../platform/errors.ts';
+import { notExistError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../upstreams/upstream-calls.ts';
-import type { CredentialCheck } from '../vendors/adapter.ts';
+import type { AdapterContext } from '../upstreams/adapter-context.ts';
+import type { CredentialCheck } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { Channel } from './channel-directory.ts';
+import type { Channel } from './channel-directory-types.ts';
 import type { ChannelService } from './channel-service.ts';
 import type { EndingModel } from './model-retirement.ts';
 

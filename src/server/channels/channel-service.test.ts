@@ -6,10 +6,10 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { calledAccountIds } from '../upstreams/called-account-ids.ts';
-import type { ChannelVendor } from './channel-directory.ts';
+import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential.ts';
+import { ChannelAndModelStore } from './channel-and-model-store.ts';
+import type { ChannelVendor } from './channel-directory-types.ts';
 import { ChannelService } from './channel-service.ts';
-import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seed-models-and-sandbox-channels.ts';
@@ -39,7 +39,7 @@ describe('channels and models', () => {
     async function setUp() {
       const database = await open();
       const clock = manualClock();
-      const store = new ChannelStore(database);
+      const store = new ChannelAndModelStore(database);
       const vault = createVault(key);
       const log = openLog('silent');
       const pubSub = openPubSub('sqlite:');
@@ -173,9 +173,9 @@ describe('channels and models', () => {
       assert.ok(model);
       const [a, b] = [...(await service.candidates(model))].sort((x, y) => x.id - y.id);
       assert.ok(a && b);
-      service.report({ ...calledAccountIds(a), model: 'film', outcome: 'auth', message: 'no such key' });
+      service.report({ ...calledChannelAndCredential(a), model: 'film', outcome: 'auth', message: 'no such key' });
       assert.deepEqual(await find(service), [b.name]);
-      service.report({ ...calledAccountIds(b), model: 'film', outcome: 'billing' });
+      service.report({ ...calledChannelAndCredential(b), model: 'film', outcome: 'billing' });
       assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'better one with an open circuit than none');
       clock.advance(60_000);
       const trials = await find(service);
@@ -183,9 +183,9 @@ describe('channels and models', () => {
       const [tried, untried] = trials[0] === a.name ? [a, b] : [b, a];
       assert.deepEqual(await find(service), [untried.name], 'one call tries the first, the next one the other');
       assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'with both on trial, better those than none');
-      service.report({ ...calledAccountIds(untried), model: 'film', outcome: 'ok' });
+      service.report({ ...calledChannelAndCredential(untried), model: 'film', outcome: 'ok' });
       assert.deepEqual(await find(service), [untried.name], 'the trial of the other is still under way');
-      service.report({ ...calledAccountIds(tried), model: 'film', outcome: 'ok' });
+      service.report({ ...calledChannelAndCredential(tried), model: 'film', outcome: 'ok' });
       assert.equal((await find(service)).length, 2);
     });
 
@@ -199,7 +199,7 @@ describe('channels and models', () => {
       assert.ok(a);
       await find(other);
       for (let failures = 0; failures < 5; failures++)
-        one.report({ ...calledAccountIds(a), model: 'film', outcome: 'unreachable' });
+        one.report({ ...calledChannelAndCredential(a), model: 'film', outcome: 'unreachable' });
       await one.flush();
       await until(() => other.stateOf(a.id) === 'open');
       const started = replica();
@@ -212,11 +212,11 @@ describe('channels and models', () => {
         }),
       );
       assert.deepEqual(held.toSorted(), ['leaves it out', 'leaves it out', 'tries it']);
-      other.report({ ...calledAccountIds(a), model: 'film', outcome: 'ok' });
+      other.report({ ...calledChannelAndCredential(a), model: 'film', outcome: 'ok' });
       await other.flush();
       await until(() => [one, started].every((each) => each.stateOf(a.id) === 'closed'));
       for (const each of [one, other, started]) assert.equal((await find(each)).length, 2);
-      one.report({ ...calledAccountIds(a), outcome: 'auth' });
+      one.report({ ...calledChannelAndCredential(a), outcome: 'auth' });
       await one.flush();
       await until(() => other.stateOf(a.id) === 'open');
       await store.change((trx) => store.setChannel(trx, a.id, { updated_at: clock.now() }));

@@ -1,14 +1,15 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError } from '../platform/errors.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { ReadCoalescer } from '../platform/read-coalescer.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Vault } from '../platform/vault.ts';
-import { toWellFormedText } from '../platform/well-formed-text.ts';
+import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
 import { ChannelLoad } from './calls-in-flight-per-channel.ts';
 import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
-import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory.ts';
+import type { ChannelAndModelStore, ChannelErrorRow } from './channel-and-model-store.ts';
+import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory-types.ts';
 import {
   bestHealth,
   type CircuitOwner,
@@ -16,7 +17,6 @@ import {
   circuitOwner,
   credentialHealth,
 } from './channel-health.ts';
-import type { ChannelErrorRow, ChannelStore } from './channel-store.ts';
 import type { CircuitState, HealthView } from './circuit-breaker.ts';
 import { DecryptedChannelCache } from './decrypted-channel-cache.ts';
 import {
@@ -31,7 +31,7 @@ import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts
 import { putAnotherChannelThird, weightedOrder } from './weighted-order.ts';
 
 export interface ChannelServiceDependencies {
-  readonly store: ChannelStore;
+  readonly store: ChannelAndModelStore;
   readonly circuits: ReplicatedCircuitBreakers;
   readonly vault: Vault;
   readonly clock: Clock;

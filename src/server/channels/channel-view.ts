@@ -1,7 +1,7 @@
 import { toSettings } from './channel-and-model-catalog.ts';
-import type { Channel } from './channel-directory.ts';
-import type { ChannelRow } from './channel-store.ts';
-import type { ChannelConnection } from './credential-encryption.ts';
+import type { ChannelRow } from './channel-and-model-store.ts';
+import type { Channel } from './channel-directory-types.ts';
+import type { ChannelConnection } from './credential-and-connection-encryption.ts';
 import { type ChannelCredential, type CredentialList, hintOf } from './credential-list.ts';
 import { shownProxy } from './extra-headers-and-proxy.ts';
 

@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/compile';
-import { invalidRequest } from '../platform/errors.ts';
+import { invalidRequest } from '../platform/app-error.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { CredentialList, CredentialValues } from './credential-list.ts';
 

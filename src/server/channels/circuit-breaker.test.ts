@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CallOutcome } from './channel-directory.ts';
+import type { CallOutcome } from './channel-directory-types.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 
 const SECOND = 1_000;

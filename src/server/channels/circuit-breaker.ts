@@ -1,7 +1,7 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
 import { accountKey, type ChannelAccount, isOfChannel } from '../upstreams/channel-account.ts';
 import { CallerFaultDetector } from './caller-fault-detector.ts';
-import type { CallOutcome } from './channel-directory.ts';
+import type { CallOutcome } from './channel-directory-types.ts';
 
 /** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
 interface FailurePolicy {

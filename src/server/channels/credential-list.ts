@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import type { changeChannel } from '../../contract/channels.ts';
-import { invalidRequest } from '../platform/errors.ts';
+import { invalidRequest } from '../platform/app-error.ts';
 
 /** The keys of one account at the vendor, in clear: `{api_key}`, `{access_key, secret_key}`, … */
 export type CredentialValues = { readonly [key: string]: unknown };

@@ -1,8 +1,12 @@
 import type { Log } from '../platform/log.ts';
 import { UnsealError, type Vault } from '../platform/vault.ts';
 import { type CatalogChannel, toCatalogChannel } from './channel-and-model-catalog.ts';
-import type { ChannelRow } from './channel-store.ts';
-import { type ChannelConnection, decryptConnection, decryptCredentials } from './credential-encryption.ts';
+import type { ChannelRow } from './channel-and-model-store.ts';
+import {
+  type ChannelConnection,
+  decryptConnection,
+  decryptCredentials,
+} from './credential-and-connection-encryption.ts';
 import { type CredentialList, NO_CREDENTIALS } from './credential-list.ts';
 
 interface DecryptedRow {

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import type { changeChannel } from '../../contract/channels.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import { invalidRequest } from '../platform/errors.ts';
-import { isMetadataUrl, isPrivateHostname } from './base-url.ts';
-import type { ChannelConnection } from './credential-encryption.ts';
+import { invalidRequest } from '../platform/app-error.ts';
+import { isMetadataUrl, isPrivateHostname } from './base-url-and-internal-host-checks.ts';
+import type { ChannelConnection } from './credential-and-connection-encryption.ts';
 
 type ConnectionChange = Pick<Static<(typeof changeChannel)['body']>, 'extra_headers' | 'proxy'>;
 

@@ -1,15 +1,15 @@
 import type { Events } from '../events/make.ts';
-import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { ChannelFailureNotices } from './channel-failure-notices.ts';
+import { ChannelAndModelStore } from './channel-and-model-store.ts';
+import { ChannelFailureNotices } from './channel-failure-and-recovery-notices.ts';
 import { ChannelService } from './channel-service.ts';
-import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import type { ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices, type RetirementNoticesDependencies } from './model-retirement-notices.ts';
@@ -32,7 +32,7 @@ export interface ChannelsDependencies {
 /** The accounts at vendors: what others may hold of them. */
 export interface Channels {
   readonly channels: ChannelService;
-  readonly channelStore: ChannelStore;
+  readonly channelStore: ChannelAndModelStore;
 }
 
 /** Notices of models that end. */
@@ -51,7 +51,7 @@ export function makeChannels({
   sandbox,
   lifecycles,
 }: ChannelsDependencies): Channels {
-  const channelStore = new ChannelStore(database);
+  const channelStore = new ChannelAndModelStore(database);
   const failureNotices = new ChannelFailureNotices({
     database,
     notifier,

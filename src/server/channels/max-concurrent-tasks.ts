@@ -1,5 +1,5 @@
-import { invalidRequest } from '../platform/errors.ts';
-import type { Channel } from './channel-directory.ts';
+import { invalidRequest } from '../platform/app-error.ts';
+import type { Channel } from './channel-directory-types.ts';
 
 const LARGEST = 1_000_000;
 

@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
+import { parseSort } from '../../contract/list-sorting.ts';
 import * as endpoints from '../../contract/model-catalog.ts';
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import { parseSort } from '../../contract/sort.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './channel-and-model-catalog.ts';
+import type { ModelRow } from './channel-and-model-store.ts';
 import type { ChannelService } from './channel-service.ts';
-import type { ModelRow } from './channel-store.ts';
 import type { ModelAdminService } from './model-admin-service.ts';
 
 /** Models and prices, for administrators. */

@@ -1,23 +1,23 @@
 import type { Static } from 'typebox';
+import { type Sort, sortRowsBy } from '../../contract/list-sorting.ts';
 import type { adminCreateModel, adminUpdateModel, MODEL_SORTS } from '../../contract/model-catalog.ts';
-import type { ModelKind } from '../../contract/model-kinds.ts';
-import type { Page } from '../../contract/schemas.ts';
-import { type Sort, sortRowsBy } from '../../contract/sort.ts';
+import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Trx } from '../tables.ts';
 import { assertMediaSchema } from './assert-media-schema.ts';
-import type { ChannelVendor } from './channel-directory.ts';
-import type { ChannelStore, ModelRow } from './channel-store.ts';
+import type { ChannelAndModelStore, ModelRow } from './channel-and-model-store.ts';
+import type { ChannelVendor } from './channel-directory-types.ts';
 import { parsePrice } from './price-parser.ts';
 
 type NewModel = Static<(typeof adminCreateModel)['body']>;
 type ModelChange = Static<(typeof adminUpdateModel)['body']>;
 
 export interface ModelAdminDependencies {
-  readonly store: ChannelStore;
+  readonly store: ChannelAndModelStore;
   readonly clock: Clock;
   readonly audit: AuditLog;
 }

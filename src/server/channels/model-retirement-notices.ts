@@ -1,10 +1,10 @@
-import { DAY_MS, toSeconds } from '../../contract/time.ts';
+import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { EventWriter } from '../events/event-log.ts';
-import type { Notice, Notifier } from '../notifications/notifier.ts';
+import type { Notice, Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Tables } from '../tables.ts';
-import type { ChannelDirectory, Retirement } from './channel-directory.ts';
+import type { ChannelDirectory, Retirement } from './channel-directory-types.ts';
 
 export interface RetirementNoticesDependencies {
   readonly database: Database<Tables>;

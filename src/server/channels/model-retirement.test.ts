@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
+import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import { ChannelService } from './channel-service.ts';
-import { ChannelStore } from './channel-store.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type ModelLifecycles } from './model-retirement.ts';
 import { RetirementNotices } from './model-retirement-notices.ts';
@@ -41,7 +41,7 @@ describe('models that end', () => {
     async function setUp(hosts: readonly string[], newPrice = PRICE, models = ['old']) {
       const database = await open();
       const clock = manualClock(END - 90 * DAY_MS);
-      const store = new ChannelStore(database);
+      const store = new ChannelAndModelStore(database);
       const vault = createVault(randomBytes(32));
       await seedModels(store, clock, [...models.map((id) => seed(id)), seed('new', newPrice)]);
       const channel = (name: string, host: string, models: readonly string[]) =>

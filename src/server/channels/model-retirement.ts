@@ -1,6 +1,6 @@
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import type { ModelLifecycle } from '../vendors/adapter.ts';
-import type { Channel, ResolvedModel, Retirement } from './channel-directory.ts';
+import type { ModelLifecycle } from '../vendors/adapter-types.ts';
+import type { Channel, ResolvedModel, Retirement } from './channel-directory-types.ts';
 
 /** Lifecycles of the vendors' models (retirement dates and successors), and the host on which a channel calls them. */
 export interface ModelLifecycles {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { SealedColumn } from '../platform/reencrypt-columns.ts';
 import type { Tables } from '../tables.ts';
-import { connectionCell, credentialCell } from './credential-encryption.ts';
+import { connectionCell, credentialCell } from './credential-and-connection-encryption.ts';
 
 /** The credentials of all channels. */
 export const sealedCredentials = (kysely: Kysely<Tables>): SealedColumn => ({

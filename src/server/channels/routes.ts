@@ -1,24 +1,24 @@
 import * as modelEndpoints from '../../contract/model-catalog.ts';
-import { ok } from '../../contract/schemas.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Allowances } from '../quota/ledger.ts';
+import type { Allowances } from '../quota/ledger-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { addChannelAdminRoutes } from './admin-routes.ts';
 import { ChannelAdminService, type UnfinishedTasks } from './channel-admin-service.ts';
+import type { ChannelAndModelStore } from './channel-and-model-store.ts';
 import type { ProbeDependencies } from './channel-probe.ts';
 import type { ChannelService } from './channel-service.ts';
-import type { ChannelStore } from './channel-store.ts';
 import { addModelAdminRoutes } from './model-admin-routes.ts';
 import { ModelAdminService } from './model-admin-service.ts';
 import { addVendorRoutes, toCapability } from './vendor-routes.ts';
 
 export interface ChannelRouteDependencies {
   readonly channels: ChannelService;
-  readonly store: ChannelStore;
+  readonly store: ChannelAndModelStore;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly audit: AuditLog;

@@ -1,10 +1,10 @@
-import type { ModelKind } from '../../contract/model-kinds.ts';
+import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Channel, ChannelVendor } from './channel-directory.ts';
-import type { ChannelStore } from './channel-store.ts';
-import { encryptCredentials } from './credential-encryption.ts';
+import type { ChannelAndModelStore } from './channel-and-model-store.ts';
+import type { Channel, ChannelVendor } from './channel-directory-types.ts';
+import { encryptCredentials } from './credential-and-connection-encryption.ts';
 import { toCredentialList } from './credential-list.ts';
 
 export interface SeedModel {
@@ -15,7 +15,11 @@ export interface SeedModel {
 }
 
 /** Makes rows of models that were never seeded before, enabled. What an administrator edits or removes stays as he left it. */
-export async function seedModels(store: ChannelStore, clock: Clock, models: readonly SeedModel[]): Promise<void> {
+export async function seedModels(
+  store: ChannelAndModelStore,
+  clock: Clock,
+  models: readonly SeedModel[],
+): Promise<void> {
   const missing = new Set(await store.findUnseeded(models.map(({ id }) => id)));
   if (missing.size === 0) return;
   await store.change(async (trx) => {
@@ -53,7 +57,7 @@ export interface SandboxChannel {
  * new credentials. Whether it is enabled, its priority and its weight stay as an administrator set them.
  */
 export async function ensureSandboxChannels(
-  dependencies: { readonly store: ChannelStore; readonly vault: Vault; readonly clock: Clock },
+  dependencies: { readonly store: ChannelAndModelStore; readonly vault: Vault; readonly clock: Clock },
   simulators: readonly SandboxChannel[],
 ): Promise<void> {
   const { store, vault, clock } = dependencies;

@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely';
 import type { OnRetirement } from '../../contract/model-catalog.ts';
-import type { ModelKind } from '../../contract/model-kinds.ts';
+import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
-import type { ChannelVendor } from './channel-directory.ts';
+import type { ChannelVendor } from './channel-directory-types.ts';
 
 export interface ChannelTables {
   /** Upstream accounts. */

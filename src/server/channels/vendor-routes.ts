@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import type { Capability } from '../../contract/model-catalog.ts';
-import { ok } from '../../contract/schemas.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { listVendors, type VendorRow } from '../../contract/vendors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter.ts';
+import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 
 /** Registers what the administrator's forms need to know of each vendor. */

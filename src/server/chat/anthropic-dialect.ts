@@ -1,4 +1,4 @@
-import * as chatEndpoints from '../../contract/chat.ts';
+import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
 import { asObject } from '../../contract/is-object.ts';
 import { type Dialect, listOf, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
 

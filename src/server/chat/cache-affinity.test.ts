@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ChannelLoad, MIN_BOUND } from '../channels/calls-in-flight-per-channel.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
-import { cacheAffinity } from './cache-affinity.ts';
+import { cacheAffinityKey } from './cache-affinity-key.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
 import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import { CHAT_DIALECT, EMBEDDINGS_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
 
 const parse = (dialect: Dialect, body: object) => parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body);
-const affinityOf = (dialect: Dialect, body: object) => cacheAffinity(parse(dialect, { model: 'm', ...body }));
+const affinityOf = (dialect: Dialect, body: object) => cacheAffinityKey(parse(dialect, { model: 'm', ...body }));
 const FLEET = [1, 2, 3].map((id) => ({ id, credentialId: 0, priority: 0, weight: 1 }));
 const channelFor = (key: string | undefined, fleet = FLEET, load = new ChannelLoad()): number =>
   load.orderFor(key ?? '', fleet)[0]?.id ?? 0;

@@ -1,8 +1,8 @@
 import { scaleQuota } from '../../contract/call-pricing.ts';
 import { type ChatPrice, hasAudioRate, maxTokenQuota, type TokenFacts } from '../../contract/token-pricing.ts';
-import { type AppError, isAppError } from '../platform/errors.ts';
+import { type AppError, isAppError } from '../platform/app-error.ts';
 import type { Admission } from '../platform/limits/api-key-limiter.ts';
-import type { Payer } from '../quota/ledger.ts';
+import type { Payer } from '../quota/ledger-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
 import { extractPrompt } from './extract-prompt.ts';

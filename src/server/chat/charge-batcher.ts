@@ -1,11 +1,19 @@
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../platform/db/database.ts';
+import { AppError } from '../platform/app-error.ts';
 import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { upToEntries } from '../platform/lru-cache-options.ts';
-import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
+import type {
+  CallDetail,
+  CallWork,
+  Ledger,
+  Payer,
+  Reservation,
+  Settlement,
+  TokenUsage,
+} from '../quota/ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { type Job, JobBatcher } from './job-batcher.ts';
 import type { SettlementJournal } from './settlement-journal.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isAppError } from '../platform/errors.ts';
+import { isAppError } from '../platform/app-error.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
 import { CHAT_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import { checkUrlsAndCountMedia, type MediaAndReferenceCounts } from './check-urls-and-count-media.ts';

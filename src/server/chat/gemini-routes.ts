@@ -1,5 +1,5 @@
-import * as chatEndpoints from '../../contract/chat.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { CallOutcome, Channel, ChannelDirectory } from '../channels/channel-directory.ts';
+import type { CallOutcome, Channel, ChannelDirectory } from '../channels/channel-directory-types.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
-import type { ModelCaller } from '../platform/http/caller.ts';
+import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound-types.ts';
-import { calledAccountIds } from '../upstreams/called-account-ids.ts';
-import type { VendorError } from '../upstreams/error.ts';
-import type { AdapterContext } from '../upstreams/upstream-calls.ts';
-import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
+import type { AdapterContext } from '../upstreams/adapter-context.ts';
+import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential.ts';
+import type { VendorError } from '../upstreams/vendor-errors.ts';
+import type { ImageGeneration, ImageRequest } from '../vendors/adapter-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ModelCallContext } from './model-call.ts';
@@ -110,7 +110,7 @@ export class ImageTaskRelay {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
-        ...calledAccountIds(channel),
+        ...calledChannelAndCredential(channel),
         ...of,
         operation: 'image',
         durationMs: performance.now() - startedAt,

@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { UpstreamFailure } from './upstream-errors.ts';
 
 /** Responses that began with success and proved invalid: no other channel is tried, as this one may have billed them. */

@@ -3,13 +3,14 @@ import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { toTokenCallFacts } from '../../contract/call-pricing.ts';
 import { asObject } from '../../contract/is-object.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Log } from '../platform/log.ts';
-import type { Ledger, Settlement } from '../quota/ledger.ts';
+import type { Ledger, Settlement } from '../quota/ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
-import { EventStream } from './event-stream.ts';
+import { EventStream } from './event-stream-filter.ts';
+import { tryParse } from './find-and-merge-usage.ts';
 import { decodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
 import { findDialect } from './openai-dialects.ts';
 import { quotaWithPlanFactor } from './per-image-price.ts';
@@ -23,7 +24,6 @@ import {
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
-import { tryParse } from './usage-in-text.ts';
 
 export interface JournalRecoveryDependencies {
   readonly directory: string | undefined;

@@ -1,8 +1,8 @@
-import type { ErrorCode } from '../../contract/errors.ts';
-import type { RequestStatus } from '../../contract/request-kinds.ts';
-import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
+import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory-types.ts';
+import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type {
   ExchangeControl,
@@ -10,19 +10,20 @@ import type {
   OutboundClient,
   OutboundError,
 } from '../platform/outbound/outbound-types.ts';
-import type { Span, Tracing } from '../platform/tracing/tracing.ts';
-import { calledAccountIds } from '../upstreams/called-account-ids.ts';
+import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
+import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential.ts';
 import type { ActiveSetMember } from './active-set.ts';
 import type { CallCharge } from './call-charge.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
-import { createEventStream, type EventStream } from './event-stream.ts';
+import { createEventStream, type EventStream } from './event-stream-filter.ts';
 import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
 import { modelCallSpan, usageAttributes } from './model-call-span.ts';
 import type { OutputSpeeds } from './output-speeds.ts';
 import { parseNonStreamedResponse } from './parse-non-streamed-response.ts';
 import type { Usage } from './parse-usage.ts';
+import { prepareExchange, type UpstreamExchange } from './prepare-upstream-exchange.ts';
 import type { CallEnd } from './request-log-call-detail.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
@@ -32,7 +33,6 @@ import {
   toConnectionFailure,
   type UpstreamFailure,
 } from './upstream-errors.ts';
-import { prepareExchange, type UpstreamExchange } from './upstream-exchange.ts';
 import type { UpstreamTimeouts } from './upstream-request.ts';
 
 export interface ModelCallDependencies {
@@ -429,7 +429,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
     const { model, charge } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
-      ...calledAccountIds(this.#channel),
+      ...calledChannelAndCredential(this.#channel),
       model: model.id,
       userId: charge.userId,
       outcome: 'ok',
@@ -444,7 +444,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember
   #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
     this.#span?.end(outcome);
     this.#dependencies.channels.report({
-      ...calledAccountIds(this.#channel),
+      ...calledChannelAndCredential(this.#channel),
       model: this.#context.model.id,
       userId: this.#context.charge.userId,
       outcome,

@@ -1,4 +1,4 @@
-import type { Channel } from '../channels/channel-directory.ts';
+import type { Channel } from '../channels/channel-directory-types.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { applyOptionRules, NO_VERDICT, refusedOption } from './option-rules.ts';
 

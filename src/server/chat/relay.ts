@@ -1,17 +1,17 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
-import type { ResolvedModel } from '../channels/channel-directory.ts';
+import type { ResolvedModel } from '../channels/channel-directory-types.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
+import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, modelNotAllowedError, noPriceError } from '../platform/errors.ts';
-import type { ModelCaller } from '../platform/http/caller.ts';
+import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/api-key-limiter.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
-import type { RequestLog } from '../request-log/request-log.ts';
+import type { RequestLog } from '../request-log/request-log-writer.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ActiveSet } from './active-set.ts';
-import { cacheAffinity } from './cache-affinity.ts';
+import { cacheAffinityKey } from './cache-affinity-key.ts';
 import { CallCharge, USUAL_BYTES_PER_TOKEN } from './call-charge.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
@@ -22,8 +22,8 @@ import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-diale
 import { reservedOutputTokens } from './output-limit.ts';
 import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
+import { prepareExchange, upstreamDialect } from './prepare-upstream-exchange.ts';
 import { toCallDetail } from './request-log-call-detail.ts';
-import { prepareExchange, upstreamDialect } from './upstream-exchange.ts';
 
 export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished'> {
   readonly batcher: ChargeBatcher;
@@ -127,7 +127,7 @@ export class Relay {
     const { channels, findPlanTerms } = this.#dependencies;
     const model = await this.#resolveModel(caller, request);
     const terms = await findPlanTerms(caller.userId);
-    const serving = await channels.candidates(model, terms?.channels, () => cacheAffinity(request));
+    const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
     if (serving.length === 0) throw new AppError('upstream_unavailable');
     return { model, planFactor: terms?.factor ?? 1, ...permittedChannels(request, serving) };
   }

@@ -1,10 +1,10 @@
 import { toTokenCallFacts } from '../../contract/call-pricing.ts';
 import type { Price } from '../../contract/pricing.ts';
-import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
-import type { ResolvedModel } from '../channels/channel-directory.ts';
+import type { ResolvedModel } from '../channels/channel-directory-types.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import type { CallDetail } from '../quota/ledger.ts';
+import type { CallDetail } from '../quota/ledger-types.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { EMBEDDINGS_DIALECT } from './openai-dialects.ts';
 import { isPerImagePrice, type PerImagePrice, perImageFacts } from './per-image-price.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import * as chatEndpoints from '../../contract/chat.ts';
-import { AppError } from '../platform/errors.ts';
-import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller.ts';
+import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';

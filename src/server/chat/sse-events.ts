@@ -1,4 +1,4 @@
-import { tryParse } from './usage-in-text.ts';
+import { tryParse } from './find-and-merge-usage.ts';
 
 /** Events of a stream as text (HTML standard, 9.2). */
 

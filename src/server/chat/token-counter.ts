@@ -1,10 +1,10 @@
 import { asObject } from '../../contract/is-object.ts';
-import type { Channel, ChannelDirectory } from '../channels/channel-directory.ts';
-import { AppError } from '../platform/errors.ts';
-import type { ModelCaller } from '../platform/http/caller.ts';
+import type { Channel, ChannelDirectory } from '../channels/channel-directory-types.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound-types.ts';
-import { calledAccountIds } from '../upstreams/called-account-ids.ts';
-import { upstreamModelOf } from '../upstreams/model-name.ts';
+import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential.ts';
+import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
 import { extractPrompt } from './extract-prompt.ts';
@@ -68,14 +68,14 @@ export class TokenCounter {
   ): Promise<TokenCount | UpstreamFailure> {
     const { outbound, channels, timeouts } = this.#dependencies;
     const { droppedTools } = applyOptionRules(request.governedOptions, channel);
-    const upstreamModel = upstreamModelOf(channel, model);
+    const upstreamModel = toUpstreamModelName(channel, model);
     const path = count.path(upstreamModel);
     const body = toUpstreamBody(request, { model: upstreamModel, limit: undefined, droppedTools });
     const sent = toRequest(channel, path, body, timeouts, request.forwardedHeaders);
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
       channels.report({
-        ...calledAccountIds(channel),
+        ...calledChannelAndCredential(channel),
         model: model.id,
         userId,
         operation: 'chat',

@@ -1,13 +1,13 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { CallOutcome, Channel } from '../channels/channel-directory.ts';
-import { AppError } from '../platform/errors.ts';
+import type { CallOutcome, Channel } from '../channels/channel-directory-types.ts';
+import { AppError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError } from '../platform/outbound/outbound-types.ts';
-import { toWellFormedText } from '../platform/well-formed-text.ts';
-import type { ErrorReason } from '../upstreams/error.ts';
+import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
+import type { ErrorReason } from '../upstreams/vendor-errors.ts';
+import { tryParse } from './find-and-merge-usage.ts';
 import { apiKeyOf } from './upstream-request.ts';
-import { tryParse } from './usage-in-text.ts';
 
 /** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
 

@@ -1,4 +1,4 @@
-import type { Channel } from '../channels/channel-directory.ts';
+import type { Channel } from '../channels/channel-directory-types.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';

@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/admin-device-clients.ts';
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import { parseSort } from '../../contract/sort.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { parseSort } from '../../contract/list-sorting.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ClientListItem } from './client-service.ts';

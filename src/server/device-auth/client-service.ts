@@ -1,11 +1,11 @@
 import { defined } from '../../contract/omit-undefined.ts';
-import type { Page } from '../../contract/schemas.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditEntry, AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError, notExistError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import { hashToken, isSameSecret, randomText, randomToken } from '../platform/generate-and-hash-tokens.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
-import { hashToken, isSameSecret, randomText, randomToken } from '../platform/random-tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ClientRow, ClientSort, ClientStore, SecretRow } from './client-store.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HOUR_MS } from '../../contract/time.ts';
-import { hashToken } from '../platform/random-tokens.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
+import { hashToken } from '../platform/generate-and-hash-tokens.ts';
 import { verifyClientSecret } from './client-service.ts';
 import { toDeviceCodeStatus } from './device-code-status.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';

@@ -1,5 +1,5 @@
 import type { DeviceStatus } from '../../contract/device-auth.ts';
-import type { ErrorCode } from '../../contract/errors.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
 
 /** The status of a record now; the only place where `expired` is decided. */

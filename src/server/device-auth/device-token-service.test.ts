@@ -9,7 +9,7 @@ import {
   type Tokens,
 } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import { POLL_CHECKS } from './poll-checks.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {

@@ -2,22 +2,22 @@ import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS } from '../../contract/devi
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { TokenService } from '../accounts/tokens/token-service.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import { hashToken, randomToken } from '../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../platform/http/audit-actor.ts';
-import { hashToken, randomToken } from '../platform/random-tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
+import { auditRevocation } from './audit-device-revocation.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
 import { type ClientService, type DeviceClient, verifyClientSecret } from './client-service.ts';
 import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
-import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './lifetimes.ts';
 import { reuseNotice } from './notices.ts';
 import { type ApprovedCode, findPollFailure, isComplete } from './poll-checks.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
-import { auditRevocation } from './revocation-audit.ts';
+import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './sign-in-lifetime-and-code-retention.ts';
 
 const ACCESS_PREFIX = 'rgat_';
 const REFRESH_PREFIX = 'rgrt_';

@@ -1,15 +1,15 @@
 import * as endpoints from '../../contract/device-auth.ts';
 import { formatMessage } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import { done, list, toPage } from '../../contract/schemas.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { done, list, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/make.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../platform/app-error.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../platform/http/caller.ts';
+import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { toLoginClient } from '../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { OnPendingPoll } from './device-token-service.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
@@ -24,7 +24,7 @@ const BEARER_TOKEN = /^bearer +(\S{1,200})\s*$/i;
 export interface JsonRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'deviceTokens' | 'rateLimits'>;
   readonly accounts: Pick<Accounts, 'logins' | 'credentials'>;
-  readonly cookies: SessionCookies;
+  readonly cookies: LoginCookies;
   /** Every link starts with it. */
   readonly baseUrl: string;
 }

@@ -1,16 +1,16 @@
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import type { LinkedLogins } from '../accounts/login/login-revocation.ts';
 import type { Accounts } from '../accounts/make.ts';
 import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
 import type { TokenStore } from '../accounts/tokens/token-store.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import { PeriodicWriter } from '../platform/periodic-writer.ts';
 import type { Tables } from '../tables.ts';
-import { ApprovalCheck } from './approval-check.ts';
+import { ApprovalSecondStepCheck } from './approval-second-step-check.ts';
 import { AuthorizationStore, type DeviceUse } from './authorization-store.ts';
 import { ClientService } from './client-service.ts';
 import { ClientStore } from './client-store.ts';
@@ -61,7 +61,7 @@ export interface DeviceAuthDependencies {
 
 /** What device authorization offers its own routes and app.ts. */
 export interface DeviceAuth {
-  readonly approvalCheck: ApprovalCheck;
+  readonly approvalCheck: ApprovalSecondStepCheck;
   readonly clients: ClientService;
   readonly codes: DeviceCodeService;
   readonly codeStore: DeviceCodeStore;
@@ -103,7 +103,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
   const rateLimits = new DeviceRateLimits(dependencies.limits, config);
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
-  const approvalCheck = new ApprovalCheck({ twoFactors: accounts.twoFactors, clock });
+  const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
   const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
   const codes = new DeviceCodeService({
     ...shared,

@@ -1,4 +1,4 @@
-import type { Notice } from '../notifications/notifier.ts';
+import type { Notice } from '../notifications/notifier-types.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
 
 /** Where the console lists devices. */

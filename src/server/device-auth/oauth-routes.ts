@@ -1,6 +1,6 @@
 import { LOCALES } from '../../contract/localized-messages/format-message.ts';
 import * as endpoints from '../../contract/oauth.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,18 +1,18 @@
 import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/authorization-pages.ts';
-import type { ErrorCode } from '../../contract/errors.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Accounts } from '../accounts/make.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError } from '../platform/errors.ts';
+import { randomToken } from '../platform/generate-and-hash-tokens.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
+import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { toLoginClient } from '../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/show-errors-as-html-page.ts';
-import { randomToken } from '../platform/random-tokens.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
 import { CsrfProtection } from './pages/csrf-protection.ts';
@@ -25,7 +25,7 @@ import { formatUserCode, parseUserCode } from './user-code.ts';
 export interface PageRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'codes' | 'devices' | 'rateLimits'>;
   readonly accounts: Pick<Accounts, 'access' | 'logins' | 'sessions'>;
-  readonly cookies: SessionCookies;
+  readonly cookies: LoginCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
   /** Cookies only over https. */

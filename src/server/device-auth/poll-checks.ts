@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../contract/errors.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { DeviceClient } from './client-service.ts';
 import { toDeviceCodeStatus } from './device-code-status.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';

@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { SessionCookies } from '../platform/http/session-cookie.ts';
 import { addDeviceClientRoutes } from './admin-routes.ts';
 import { addJsonRoutes } from './json-routes.ts';
 import type { DeviceAuth } from './make.ts';
@@ -11,7 +11,7 @@ import { addPageRoutes } from './page-routes.ts';
 export interface DeviceAuthRouteDependencies {
   readonly deviceAuth: DeviceAuth;
   readonly accounts: Pick<Accounts, 'access' | 'credentials' | 'logins' | 'sessions'>;
-  readonly cookies: SessionCookies;
+  readonly cookies: LoginCookies;
   readonly clock: Clock;
   readonly masterKey: Buffer;
   /** Every link starts with it. */

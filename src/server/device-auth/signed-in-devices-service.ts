@@ -1,14 +1,14 @@
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
-import type { Page } from '../../contract/schemas.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { Database } from '../platform/db/database.ts';
-import { notExistError } from '../platform/errors.ts';
+import { notExistError } from '../platform/app-error.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import type { Tables } from '../tables.ts';
+import { auditRevocation } from './audit-device-revocation.ts';
 import type { AuthorizationStore } from './authorization-store.ts';
 import type { DeviceCodeStore } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
-import { auditRevocation } from './revocation-audit.ts';
 import { toSingleLine } from './user-code.ts';
 
 export interface SignedInDevicesServiceDependencies {

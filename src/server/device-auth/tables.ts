@@ -3,7 +3,7 @@ import { CLI_OAUTH_CLIENT } from '../../contract/cli-oauth-client.ts';
 import type { Migration, MigrationTransaction, UntypedTables } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
 import type { Dialect } from '../platform/db/sql-dialect.ts';
-import { hashToken } from '../platform/random-tokens.ts';
+import { hashToken } from '../platform/generate-and-hash-tokens.ts';
 
 export interface DeviceAuthTables {
   /** Official clients. Disabling one ends all its device sign-ins. */

@@ -1,6 +1,6 @@
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
-import { randomText } from '../platform/random-tokens.ts';
-import { truncateCodePoints } from '../platform/well-formed-text.ts';
+import { randomText } from '../platform/generate-and-hash-tokens.ts';
+import { truncateCodePoints } from '../platform/well-formed-text-and-code-points.ts';
 
 const LETTERS = 8;
 const WELL_FORMED = new RegExp(`^[${USER_CODE_ALPHABET}]{${LETTERS}}$`);

@@ -1,5 +1,5 @@
 import { listEvents, toEventPayload } from '../../contract/events.ts';
-import { ok } from '../../contract/schemas.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { ADMINISTRATORS } from './event-store.ts';
 import type { Events } from './make.ts';

@@ -1,15 +1,15 @@
+import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import type { ImportedRowsStore } from './imported-rows-store.ts';
-import { valuesOf } from './mapped-rows.ts';
 import { skipped } from './mapping/outcome.ts';
 import type { ImportTarget } from './target.ts';
 import { TaskImportStore } from './task-import-store.ts';
+import { valuesOf } from './values-of-mapped-rows.ts';
 import { withIdRemarks } from './write-and-verify-ended-tasks.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */
 export function dryRunVisitor(
-  store: ImportedRowsStore,
+  store: AccountKeyAndCodeImportStore,
   target: Pick<ImportTarget, 'sealCode'>,
   identity: string,
 ): ImportVisitor {
@@ -55,7 +55,7 @@ const isOneOf = <T>({ outcome }: MappedRow<T>, holds: (value: T) => boolean): bo
 
 /** Skips accounts that an undo of an earlier import left, or their money would be imported twice. */
 export async function withoutKept<T>(
-  store: ImportedRowsStore,
+  store: AccountKeyAndCodeImportStore,
   identity: string,
   rows: readonly MappedRow<T>[],
 ): Promise<MappedRow<T>[]> {

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { ImportedGroup } from './mapping/groups.ts';

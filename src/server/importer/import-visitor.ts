@@ -1,4 +1,4 @@
-import type { ImportedUsage } from './imported-rows-store.ts';
+import type { ImportedUsage } from './account-key-and-code-import-store.ts';
 import type { ImportedKey } from './mapping/api-keys.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';

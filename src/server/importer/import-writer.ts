@@ -1,19 +1,19 @@
+import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import type { CatalogImportStore } from './catalog-import-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './dry-run.ts';
 import type { GroupImportStore } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import type { ImportedRowsStore } from './imported-rows-store.ts';
-import { valuesOf } from './mapped-rows.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { type TaskImportStore, taskIdOf } from './task-import-store.ts';
+import { valuesOf } from './values-of-mapped-rows.ts';
 import { addEndedTasks } from './write-and-verify-ended-tasks.ts';
 import { addUnfinishedTasks } from './write-unfinished-tasks.ts';
 
 export interface ApplyDependencies {
-  readonly store: ImportedRowsStore;
+  readonly store: AccountKeyAndCodeImportStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
   readonly tasks: TaskImportStore;
@@ -32,7 +32,7 @@ export interface ApplyDependencies {
 export class ImportWriter implements ImportVisitor {
   readonly #dependencies: ApplyDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<ImportedRowsStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<AccountKeyAndCodeImportStore['named']>> = new Map();
   constructor(dependencies: ApplyDependencies) {
     this.#dependencies = dependencies;
   }
@@ -223,7 +223,7 @@ export class ImportWriter implements ImportVisitor {
 
   #page<R>(
     kind: ImportKind,
-    work: Parameters<ImportedRowsStore['transaction']>[0] extends (trx: infer T) => unknown
+    work: Parameters<AccountKeyAndCodeImportStore['transaction']>[0] extends (trx: infer T) => unknown
       ? (trx: T) => Promise<R>
       : never,
   ): Promise<R> {

@@ -1,20 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
+import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { CatalogImportStore } from './catalog-import-store.ts';
 import { dryRunVisitor } from './dry-run.ts';
 import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
 import { GroupImportStore } from './group-import-store.ts';
 import type { ImportSummary } from './import-summary.ts';
 import { ImportWriter } from './import-writer.ts';
-import type { ImportedRowsStore } from './imported-rows-store.ts';
 import { readPrices } from './mapping/prices.ts';
 import { readSource } from './read-source.ts';
 import { type ImportReport, toReport } from './report.ts';
+import { describeUrl, openSource } from './source/connect-to-source.ts';
 import { detectProgram, type ProgramName, type SourceSchema } from './source/detect-program.ts';
-import { describeUrl, openSource } from './source/open-source.ts';
 import { readOptions } from './source/read-options-table.ts';
-import { changeMarkerOf } from './source/source-changes.ts';
+import { changeMarkerOf } from './source/source-change-marker.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import { identityOf } from './source/source-identity.ts';
 import type { ImportKind } from './tables.ts';
@@ -34,7 +34,7 @@ export interface ImportProgress {
 }
 
 export interface ImporterDependencies {
-  readonly store: ImportedRowsStore;
+  readonly store: AccountKeyAndCodeImportStore;
   readonly verifyStore: VerifyStore;
   readonly undo: UndoStore;
   readonly target: ImportTarget;

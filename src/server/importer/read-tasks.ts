@@ -4,7 +4,7 @@ import { integerOf, smallIntegerOf, textOf } from './mapping/column-values.ts';
 import { mapEndedTask } from './mapping/ended-tasks.ts';
 import { TASK_COLUMNS } from './mapping/source-task.ts';
 import { mapUnfinishedTask, type TaskMapping } from './mapping/unfinished-tasks.ts';
-import { progressOf, readPages } from './read-pages.ts';
+import { progressOf, readPages } from './read-rows-in-batches.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
 /** Its columns that are read, and no others: some are large. */

@@ -1,10 +1,10 @@
 import type { Trx } from '../tables.ts';
-import type { ImportedRowsStore } from './imported-rows-store.ts';
+import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import type { SourceTask } from './mapping/source-task.ts';
 import type { TaskImportStore } from './task-import-store.ts';
 
 export interface TaskOwnerDependencies {
-  readonly store: ImportedRowsStore;
+  readonly store: AccountKeyAndCodeImportStore;
   readonly tasks: TaskImportStore;
   readonly importId: number;
 }

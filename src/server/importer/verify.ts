@@ -1,12 +1,12 @@
+import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './account-key-and-code-import-store.ts';
 import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
 import { withNameRemarks } from './dry-run.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import { grantRef, type ImportedRowsStore, NO_LOGIN_EMAIL } from './imported-rows-store.ts';
-import { valuesOf } from './mapped-rows.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
 import { isSameModel } from './undo.ts';
+import { valuesOf } from './values-of-mapped-rows.ts';
 import type { VerifyStore } from './verify-store.ts';
 import { findWrongEndedTasks } from './write-and-verify-ended-tasks.ts';
 
@@ -18,7 +18,7 @@ export interface Discrepancy {
 }
 
 export interface VerifierDependencies {
-  readonly store: ImportedRowsStore;
+  readonly store: AccountKeyAndCodeImportStore;
   readonly verifyStore: VerifyStore;
   readonly catalog: CatalogImportStore;
   readonly groups: GroupImportStore;
@@ -34,7 +34,7 @@ export class Verifier implements ImportVisitor {
   readonly changes: Discrepancy[] = [];
   readonly #dependencies: VerifierDependencies;
   /** Plans of groups, by their names in the source. */
-  #plans: Awaited<ReturnType<ImportedRowsStore['named']>> = new Map();
+  #plans: Awaited<ReturnType<AccountKeyAndCodeImportStore['named']>> = new Map();
 
   constructor(dependencies: VerifierDependencies) {
     this.#dependencies = dependencies;

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
-import { HOUR_MS } from '../../contract/time.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
+import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Log } from '../platform/log.ts';
-import { randomText } from '../platform/random-tokens.ts';
 import type { Trx } from '../tables.ts';
 import type { MailStore, OutgoingMail } from './mail-store.ts';
 import { type MailSender, SmtpError } from './smtp-sender.ts';

@@ -1,5 +1,5 @@
 import * as endpoints from '../../contract/admin-outgoing-mail.ts';
-import { done, ok } from '../../contract/schemas.ts';
+import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Mail } from './make.ts';
 

@@ -1,6 +1,6 @@
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Tables } from '../tables.ts';
 import { generateRef } from './generated-passwords.ts';
 import { isLocalPart } from './local-part.ts';

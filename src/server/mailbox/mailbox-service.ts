@@ -1,12 +1,12 @@
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, isAppError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
 import type { AppPasswordCheck } from './app-password-check.ts';
-import type { DevicePasswordReadStore } from './device-password-read-store.ts';
+import type { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
 import { generatePassword, generateRef, hashGeneratedPassword } from './generated-passwords.ts';
 import { candidateLocalParts, isLocalPart } from './local-part.ts';
 import type { MailProtocol } from './mail-backend.ts';
@@ -32,7 +32,7 @@ export interface MailServer {
 
 export interface MailboxServiceDependencies {
   readonly store: MailboxStore;
-  readonly deviceReads: DevicePasswordReadStore;
+  readonly deviceReads: DevicesShownPasswordStore;
   /** Undefined: mailboxes are switched off. */
   readonly mailServer: MailServer | undefined;
   readonly accounts: MailAccounts;

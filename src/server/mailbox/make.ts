@@ -1,7 +1,7 @@
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -9,12 +9,12 @@ import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { AppPasswordCheck } from './app-password-check.ts';
-import { DevicePasswordNotices } from './device-password-notices.ts';
-import { DevicePasswordReadStore } from './device-password-read-store.ts';
+import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
+import { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
+import { EndedDevicePasswordNotices } from './ended-device-password-notices.ts';
 import { type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { MeasuredMailBackend } from './measured-mail-backend.ts';
-import { type MailConfig, openBackend } from './open-backend.ts';
 import { PasswordEncryption } from './password-encryption.ts';
 import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
@@ -53,20 +53,22 @@ export interface MailboxFeature {
 }
 
 /** Made before the mailbox, since device sign-ins are made before accounts. */
-export const makeDevicePasswordNotices = (database: Database<Tables>, notifier: Notifier): DevicePasswordNotices =>
-  new DevicePasswordNotices(new DevicePasswordReadStore(database), notifier);
+export const makeEndedDevicePasswordNotices = (
+  database: Database<Tables>,
+  notifier: Notifier,
+): EndedDevicePasswordNotices => new EndedDevicePasswordNotices(new DevicesShownPasswordStore(database), notifier);
 
 /** With the sandbox, its mail server is running when this resolves. */
 export async function makeMailbox(dependencies: MailboxDependencies): Promise<MailboxFeature> {
   const { config, database, auditLog, clock, log } = dependencies;
   const store = new MailboxStore(database);
-  const deviceReads = new DevicePasswordReadStore(database);
+  const deviceReads = new DevicesShownPasswordStore(database);
   const loginCheck = new SandboxLoginCheck(store, dependencies.matchesAccountPassword);
   const sandbox =
     config.mailBackend === 'sandbox'
       ? await startSandboxServer(config, dependencies.startSandboxMail, loginCheck)
       : undefined;
-  const opened = sandbox?.backend ?? openBackend(config, dependencies.outbound, clock);
+  const opened = sandbox?.backend ?? createMailBackend(config, dependencies.outbound, clock);
   const backend = opened && new MeasuredMailBackend(opened, dependencies.metrics);
   const onFaultPoint = dependencies.onFaultPoint ?? (() => {});
   const mailServer: MailServer | undefined = backend && {

@@ -1,6 +1,6 @@
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';

@@ -1,5 +1,5 @@
+import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { isAppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, type MailBackend } from './mail-backend.ts';
 import { serverDataFingerprint, toMailboxServerData } from './mailbox-data-for-mail-server.ts';

@@ -1,6 +1,6 @@
 import { createSandboxBackend } from './backends/sandbox-backend.ts';
+import type { MailConfig } from './create-mail-backend.ts';
 import type { MailBackend } from './mail-backend.ts';
-import type { MailConfig } from './open-backend.ts';
 import type { SandboxLoginCheck } from './sandbox-login-check.ts';
 
 /** Starts the mail server of the sandbox; given by app.ts, the only place that loads the sandbox. */

@@ -1,14 +1,14 @@
-import type { Page } from '../../contract/schemas.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database.ts';
-import { invalidRequest, notExistError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { ALL_ACCOUNTS, type AnnouncementStore, type AnnouncementUpdate } from './announcement-store.ts';
 import type { ChangeSignals } from './change-signals.ts';
-import { isConsolePath } from './console-path.ts';
+import { isConsolePath } from './is-console-path.ts';
 import type { NotificationRow, NotificationStore } from './notification-store.ts';
 import type { ReadStateStore } from './read-state-store.ts';
 

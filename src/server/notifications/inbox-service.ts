@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { TOPICS, type TopicRule } from '../../contract/notifications.ts';
 import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/schemas.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { upToEntries } from '../platform/lru-cache-options.ts';
 import type { Tables } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';

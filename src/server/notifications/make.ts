@@ -4,7 +4,7 @@ import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
@@ -18,7 +18,7 @@ import { NotificationMails, type NotificationMailsDependencies } from './notific
 import { NotificationStore } from './notification-store.ts';
 import { NotificationStreams } from './notification-streams.ts';
 import { NotificationWriter } from './notification-writer.ts';
-import type { AdminNotifier, Notifier } from './notifier.ts';
+import type { AdminNotifier, Notifier } from './notifier-types.ts';
 import { PreferenceStore } from './preference-store.ts';
 import { ReadStateStore } from './read-state-store.ts';
 

@@ -1,9 +1,9 @@
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
-import { randomText } from '../platform/random-tokens.ts';
+import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Executor, Trx } from '../tables.ts';
 import { mailTime } from './mail-schedule.ts';
 import { toMailText } from './mail-text.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Log } from '../platform/log.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import { ALL_ACCOUNTS } from './announcement-store.ts';

@@ -3,13 +3,13 @@ import type { AccountAccess } from '../accounts/account-access.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import { toWellFormedText } from '../platform/well-formed-text.ts';
+import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
 import type { Trx } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
-import { isConsolePath } from './console-path.ts';
+import { isConsolePath } from './is-console-path.ts';
 import type { NotificationMails } from './notification-mails.ts';
 import type { NotificationStore } from './notification-store.ts';
-import type { AdminNotice, AdminNotifier, Notice, Notifier } from './notifier.ts';
+import type { AdminNotice, AdminNotifier, Notice, Notifier } from './notifier-types.ts';
 import type { PreferenceStore } from './preference-store.ts';
 import type { ReadStateStore } from './read-state-store.ts';
 

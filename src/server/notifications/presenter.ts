@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Notification } from '../../contract/notifications.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { InboxItem } from './inbox-service.ts';
 
 /** A notification in the reader's language. Announcements carry the reader's `user_id`, as every notification does. */

@@ -1,5 +1,5 @@
 import * as endpoints from '../../contract/notifications.ts';
-import { done, ok, toPage } from '../../contract/schemas.ts';
+import { done, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/server-sent-events.ts';

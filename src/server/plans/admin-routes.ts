@@ -1,6 +1,6 @@
-import * as endpoints from '../../contract/plans.ts';
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import { parseSort } from '../../contract/sort.ts';
+import { parseSort } from '../../contract/list-sorting.ts';
+import * as endpoints from '../../contract/plans-and-redemption-codes.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Plans } from './make.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { HOUR_MS } from '../../contract/time.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import { changeTimeZone, dayAt, fixedSpanAt, usagePace, type Window, windowsAt } from './allowance-windows.ts';
 import { placementOf, type Subscription, timelineAt } from './subscription-timeline.ts';
 

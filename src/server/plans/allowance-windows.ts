@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 /** A span in which an allowance is counted; the next one starts at 0 again. Unix milliseconds, end exclusive. */
 export interface TimeSpan {
   readonly startsAt: number;

@@ -1,13 +1,13 @@
 import type { AccountAccess } from '../accounts/account-access.ts';
+import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError } from '../platform/errors.ts';
-import type { AccountCaller } from '../platform/http/caller.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import { hashToken } from '../platform/generate-and-hash-tokens.ts';
+import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimitRule, RateLimits } from '../platform/limits/rate-limits.ts';
-import { hashToken } from '../platform/random-tokens.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import type { Ledger } from '../quota/ledger-types.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { normalizeCode } from './redemption-code-format.ts';
 import type { CodeRow, RedemptionCodeStore } from './redemption-code-store.ts';

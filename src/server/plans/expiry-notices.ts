@@ -1,5 +1,5 @@
-import { HOUR_MS, toSeconds } from '../../contract/time.ts';
-import type { Notice } from '../notifications/notifier.ts';
+import { HOUR_MS, toSeconds } from '../../contract/time-units.ts';
+import type { Notice } from '../notifications/notifier-types.ts';
 import type { ExpiringSubscription } from './subscription-store.ts';
 
 /** The console's page of the own plan. */

@@ -1,10 +1,10 @@
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import type { Ledger } from '../quota/ledger-types.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { Affordability } from './affordability.ts';
 import { AllowanceUsageStore } from './allowance-usage-store.ts';

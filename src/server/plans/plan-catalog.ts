@@ -1,10 +1,14 @@
 import type { Static } from 'typebox';
-import { type adminCreatePackageCard, type adminUpdatePackageCard, NO_PACKAGE } from '../../contract/plans.ts';
-import type { Page } from '../../contract/schemas.ts';
+import {
+  type adminCreatePackageCard,
+  type adminUpdatePackageCard,
+  NO_PACKAGE,
+} from '../../contract/plans-and-redemption-codes.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError, notExistError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Tables } from '../tables.ts';
 import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow, type PlanSort } from './plan-catalog-store.ts';

@@ -1,4 +1,4 @@
-import { modelNotAllowedError } from '../platform/errors.ts';
+import { modelNotAllowedError } from '../platform/app-error.ts';
 import type { PlanRow } from './plan-catalog-store.ts';
 
 /** Models a plan permits; empty: all. */

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
-import { toSeconds } from '../../contract/time.ts';
+import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans-and-redemption-codes.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { usagePace } from './allowance-windows.ts';
 import type { CurrentPlan } from './current-plan.ts';
 import type { WindowUsage } from './plan-allowances.ts';

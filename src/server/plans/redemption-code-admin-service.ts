@@ -1,12 +1,12 @@
 import { stringify } from 'csv-stringify/sync';
-import { NO_PACKAGE } from '../../contract/plans.ts';
-import type { Page } from '../../contract/schemas.ts';
+import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError, invalidRequest, notExistError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import { hashToken } from '../platform/generate-and-hash-tokens.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
-import { hashToken } from '../platform/random-tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanCatalogStore, PlanRow } from './plan-catalog-store.ts';
 import { toCodeListItem } from './presenter.ts';

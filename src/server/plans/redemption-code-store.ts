@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
-import type { CODE_SORTS, CodeStatus } from '../../contract/plans.ts';
-import type { Page } from '../../contract/schemas.ts';
-import type { Sort } from '../../contract/sort.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Sort } from '../../contract/list-sorting.ts';
+import type { CODE_SORTS, CodeStatus } from '../../contract/plans-and-redemption-codes.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { nullsLast } from '../platform/db/nulls-last.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';

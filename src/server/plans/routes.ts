@@ -1,5 +1,5 @@
-import * as endpoints from '../../contract/plans.ts';
-import { ok } from '../../contract/schemas.ts';
+import * as endpoints from '../../contract/plans-and-redemption-codes.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Plans } from './make.ts';
 import { toGrantResponse, toOwnPackage, toPackageCard } from './presenter.ts';

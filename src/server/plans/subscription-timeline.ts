@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 /** A subscription of an account, with the level its plan has now. Waiting ones have no dates yet. Unix milliseconds. */
 export interface Subscription {
   readonly id: number;

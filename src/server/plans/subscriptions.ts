@@ -1,11 +1,11 @@
-import { NO_PACKAGE } from '../../contract/plans.ts';
-import { DAY_MS, toSeconds } from '../../contract/time.ts';
+import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
+import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError, notExistError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';

@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import { NO_PACKAGE } from '../../contract/plans.ts';
+import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { required, zero } from '../platform/db/migration-columns.ts';
 

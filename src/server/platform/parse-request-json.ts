@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner } from './json-scanner.ts';
 import { assertNoPollutingKeys, JsonRejectedError } from './parse-json.ts';
-import { hasOnlyWellFormedText } from './well-formed-text.ts';
+import { hasOnlyWellFormedText } from './well-formed-text-and-code-points.ts';
 
 const MAX_DEPTH = 64;
 /** Far above the longest conversation; a million values would cost more to parse and to check than to send. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { DAY_MS, HOUR_MS } from '../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Tables } from '../tables.ts';
 import { manualClock } from './clock.ts';
-import type { Database } from './db/database.ts';
+import type { Database } from './db/database-types.ts';
 import type { MetaTables } from './db/tables.ts';
 import { openLog } from './log.ts';
 import { type RetentionRule, retentionJob } from './retention-job.ts';

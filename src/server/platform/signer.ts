@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
-import { isSameSecret } from './random-tokens.ts';
+import { isSameSecret } from './generate-and-hash-tokens.ts';
 
 /** Signs what this service gives to others and must recognize again. */
 export interface Signer {

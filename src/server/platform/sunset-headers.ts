@@ -1,4 +1,4 @@
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 
 /** When something ends and since when that is known, Unix milliseconds. */
 interface End {

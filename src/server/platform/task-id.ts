@@ -1,4 +1,4 @@
-import { randomText } from './random-tokens.ts';
+import { randomText } from './generate-and-hash-tokens.ts';
 
 const BASE62_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_LENGTH = 7;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { isSameSecret } from './random-tokens.ts';
+import { isSameSecret } from './generate-and-hash-tokens.ts';
 
 /** The table, row and column of an encrypted value. It cannot be decrypted for another one, so that swapping two cells is detected. */
 export interface SealContext {

@@ -1,8 +1,8 @@
 import * as endpoints from '../../contract/ledger-and-usage.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Ledger } from './ledger.ts';
 import type { LedgerReportStore } from './ledger-report-store.ts';
+import type { Ledger } from './ledger-types.ts';
 import { dayOf } from './utc-days.ts';
 
 export interface BillingDashboardDependencies {

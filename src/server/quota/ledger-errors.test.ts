@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../platform/app-error.ts';
 
 describe('what the ledger refuses', () => {
   forEachDatabase((_name, open) => {

@@ -1,9 +1,9 @@
 import { type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import type { Tables } from '../tables.ts';
-import type { LedgerKind } from './ledger.ts';
+import type { LedgerKind } from './ledger-types.ts';
 
 export type LedgerEntry = Selectable<Tables['ledger']>;
 

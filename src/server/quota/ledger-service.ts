@@ -1,7 +1,8 @@
 import type { AmountUnit } from '../../contract/format-amounts.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Trx } from '../tables.ts';
+import type { LedgerStore } from './ledger-store.ts';
 import type {
   Allowances,
   CallDetail,
@@ -15,12 +16,11 @@ import type {
   SettlementListener,
   SpendListener,
   TokenUsage,
-} from './ledger.ts';
-import type { LedgerStore } from './ledger-store.ts';
+} from './ledger-types.ts';
 import { notEnoughError } from './not-enough-error.ts';
 import type { PostgresCallCharges } from './postgres-call-charges.ts';
-import { Reserver } from './reservation.ts';
-import { Settler } from './settlement.ts';
+import { Reserver } from './reserve-quota.ts';
+import { Settler } from './settle-reservations.ts';
 import { assertAmount } from './settlement-split.ts';
 
 /** An account without a plan: nothing is taken from one and every model is permitted. */

@@ -1,11 +1,11 @@
 import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
 import { hasConcurrentWriters, jsonTexts } from '../platform/db/sql-dialect.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { TokenUsage } from './ledger.ts';
+import type { TokenUsage } from './ledger-types.ts';
 
 export type ReservationRow = Selectable<Tables['reservations']>;
 export type NewLedgerEntry = Required<Omit<Insertable<Tables['ledger']>, 'id' | 'settlements'>>;

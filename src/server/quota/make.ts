@@ -1,13 +1,11 @@
 import type { AmountUnit } from '../../contract/format-amounts.ts';
 import type { EventWriter } from '../events/event-log.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
-import { refundAbandoned } from './abandoned-reservations.ts';
-import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger.ts';
 import { LedgerAuditService } from './ledger-audit-service.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
 import { LedgerCompaction } from './ledger-compaction.ts';
@@ -15,9 +13,11 @@ import { LedgerCompactionStore } from './ledger-compaction-store.ts';
 import { LedgerReportStore } from './ledger-report-store.ts';
 import { LedgerService } from './ledger-service.ts';
 import { LedgerStore } from './ledger-store.ts';
+import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger-types.ts';
 import { notifyLowBalance } from './low-balance-notice.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
+import { refundAbandonedReservations } from './refund-abandoned-reservations.ts';
 
 export interface QuotaDependencies {
   readonly database: Database<Tables>;
@@ -45,7 +45,7 @@ export interface Quota {
   readonly usage: LedgerReportStore;
   readonly audit: LedgerAuditService;
   /** Returns reservations older than `olderThanMs` whose reference starts with `prefix`. @returns how many */
-  refundAbandoned(range: { readonly prefix: string; readonly olderThanMs: number }): Promise<number>;
+  refundAbandonedReservations(range: { readonly prefix: string; readonly olderThanMs: number }): Promise<number>;
 }
 
 /** Assembles the ledger and the usage figures. */
@@ -84,6 +84,6 @@ export function makeQuota(dependencies: QuotaDependencies): Quota {
       clock,
       log,
     }),
-    refundAbandoned: (range) => refundAbandoned({ database, store, ledger, clock }, range),
+    refundAbandonedReservations: (range) => refundAbandonedReservations({ database, store, ledger, clock }, range),
   };
 }

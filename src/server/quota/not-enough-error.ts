@@ -1,7 +1,7 @@
 import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
 import type { Localized } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../platform/app-error.ts';
 
 interface Shortage {
   /** Quota. */

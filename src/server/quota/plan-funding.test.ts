@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
-import { AppError } from '../platform/errors.ts';
-import type { Allowances } from './ledger.ts';
+import { AppError } from '../platform/app-error.ts';
 import { auditLedger } from './ledger-audit-store.ts';
+import type { Allowances } from './ledger-types.ts';
 
 const OTHER = 1;
 const USER = 2;

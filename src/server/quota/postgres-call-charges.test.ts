@@ -3,15 +3,15 @@ import { before, it } from 'node:test';
 import fc from 'fast-check';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { openLog } from '../platform/log.ts';
-import { RequestLog } from '../request-log/request-log.ts';
+import { RequestLog } from '../request-log/request-log-writer.ts';
 import { toRequestRow } from '../request-log/request-row.ts';
 import { RequestStore } from '../request-log/request-store.ts';
 import type { Tables } from '../tables.ts';
-import type { CallDetail, CallWork, ClosedCall } from './ledger.ts';
 import { LedgerService } from './ledger-service.ts';
 import { LedgerStore } from './ledger-store.ts';
+import type { CallDetail, CallWork, ClosedCall } from './ledger-types.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
 

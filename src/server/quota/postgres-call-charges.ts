@@ -1,5 +1,12 @@
 import type { Clock } from '../platform/clock.ts';
-import type { CallDetail, CallWork, CallWorkOutcome, ClosedCall, Settlement, SettlementListener } from './ledger.ts';
+import type {
+  CallDetail,
+  CallWork,
+  CallWorkOutcome,
+  ClosedCall,
+  Settlement,
+  SettlementListener,
+} from './ledger-types.ts';
 import type { CallChargeStore } from './postgres-call-charge-store.ts';
 import { assertAmount } from './settlement-split.ts';
 

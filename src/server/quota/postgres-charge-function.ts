@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { NO_PACKAGE } from '../../contract/plans.ts';
+import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
-import { startHttp } from '../platform/http/http.fixture.ts';
+import { startHttp } from '../platform/http/start-http-server.fixture.ts';
 import type { LedgerFilter, LedgerReportStore } from './ledger-report-store.ts';
 import { addQuotaRoutes, type QuotaRouteDependencies } from './routes.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../contract/time.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
 
 /** Days since 1970-01-01 UTC. */
 export const dayOf = (unixMs: number): number => Math.floor(unixMs / DAY_MS);

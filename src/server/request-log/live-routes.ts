@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { streamAllRequests, streamRequests } from '../../contract/request-log.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
-import type { AccountCaller } from '../platform/http/caller.ts';
+import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/server-sent-events.ts';
 import type { LiveRequestViews } from './live-request-views.ts';
+import { ownFilter, toFilter } from './parse-request-filter.ts';
 import type { Present } from './presenter.ts';
-import { ownFilter, toFilter } from './request-filter.ts';
 import type { ListedRequest, RequestFilter } from './request-store.ts';
 
 export interface LiveRouteDependencies {

@@ -1,10 +1,10 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { LiveRequestViews } from './live-request-views.ts';
 import { type ReceiptDependencies, ReceiptService } from './receipt-service.ts';
-import { RequestLog } from './request-log.ts';
+import { RequestLog } from './request-log-writer.ts';
 import { RequestStore } from './request-store.ts';
 import { StatisticsStore } from './statistics-store.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { AdminRequestRow, RequestRow } from '../../contract/request-log.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { RequestCursor } from './request-paging-store.ts';
 import type { ListedRequest } from './request-store.ts';
 import type { GroupFigures } from './statistics-store.ts';

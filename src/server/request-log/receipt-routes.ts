@@ -1,6 +1,6 @@
 import { getReceipt, getTokenReceipt, getVideoReceipt } from '../../contract/receipts.ts';
-import { ok } from '../../contract/schemas.ts';
-import { AppError, notExistError } from '../platform/errors.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ReceiptService } from './receipt-service.ts';
 

@@ -3,8 +3,8 @@ import type { CallFacts } from '../../contract/call-pricing.ts';
 import type { Price } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
-import type { RequestKind } from '../../contract/request-kinds.ts';
-import { toSeconds } from '../../contract/time.ts';
+import type { RequestKind } from '../../contract/request-kinds-and-statuses.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { LedgerEntry } from '../quota/ledger-report-store.ts';
 import type { RequestRow, RequestStore } from './request-store.ts';
 

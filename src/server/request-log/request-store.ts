@@ -1,6 +1,6 @@
 import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
-import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { defaultPartitionOf, MonthlyPartitions } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';

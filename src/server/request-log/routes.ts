@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/request-log.ts';
-import { ok } from '../../contract/schemas.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskIdLookup } from '../quota/routes.ts';
 import { toCsv } from './csv-export.ts';
 import { addLiveRoutes } from './live-routes.ts';
 import type { Requests } from './make.ts';
+import { ownFilter, toFilter } from './parse-request-filter.ts';
 import { formatCursor, type Present, parseCursor, toAdminRequest, toRequest, toStatistics } from './presenter.ts';
-import { ownFilter, toFilter } from './request-filter.ts';
 import type { ListedRequest, RequestFilter } from './request-store.ts';
 import type { StatisticsColumn } from './statistics-store.ts';
 

@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Tables } from '../tables.ts';
 import { keysOf, newestFirst } from './request-paging-store.ts';
 import { applyFilter, type RequestFilter } from './request-store.ts';

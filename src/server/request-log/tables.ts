@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';
 import { defaultPartitionOf } from '../platform/db/monthly-partitions.ts';

@@ -1,6 +1,6 @@
 import { getServiceStatus } from '../../contract/admin-service-status.ts';
-import { ok } from '../../contract/schemas.ts';
-import { DAY_MS, toSeconds } from '../../contract/time.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ServiceStatus } from './make.ts';

@@ -1,10 +1,10 @@
 import type { SiteSetting } from '../../contract/site-settings.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Config, toCamelCase } from '../platform/config.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
-import { invalidRequest, notExistError } from '../platform/errors.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Log } from '../platform/log.ts';
 import { ConfigError, type Setting } from '../platform/setting-readers.ts';
@@ -12,7 +12,7 @@ import { SETTINGS } from '../platform/settings.ts';
 import type { Tables } from '../tables.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import type { SettingsStore } from './settings-store.ts';
-import { isSiteSetting, SITE_SETTINGS, type SiteSettingName } from './storable-settings.ts';
+import { isSiteSetting, SITE_SETTINGS, type SiteSettingName } from './shown-and-storable-settings.ts';
 
 export interface SettingsServiceDependencies {
   readonly database: Database<Tables>;

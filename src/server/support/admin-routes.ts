@@ -1,6 +1,6 @@
 import * as betaEndpoints from '../../contract/beta-applications.ts';
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
-import { parseSort } from '../../contract/sort.ts';
+import { parseSort } from '../../contract/list-sorting.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import * as ticketEndpoints from '../../contract/tickets.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

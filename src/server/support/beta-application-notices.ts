@@ -1,4 +1,4 @@
-import type { AdminNotice, Notice } from '../notifications/notifier.ts';
+import type { AdminNotice, Notice } from '../notifications/notifier-types.ts';
 import type { BetaApplicationRow } from './beta-application-store.ts';
 
 /** To administrators: a new application. */

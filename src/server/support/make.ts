@@ -1,4 +1,4 @@
-import { DAY_SECONDS } from '../../contract/time.ts';
+import { DAY_SECONDS } from '../../contract/time-units.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import { BetaApplicationService, type BetaApplicationServiceDependencies } from './beta-application-service.ts';

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type * as betaEndpoints from '../../contract/beta-applications.ts';
 import type * as ticketEndpoints from '../../contract/tickets.ts';
 import type { TicketWaitingFor } from '../../contract/tickets.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { BetaApplicationRow } from './beta-application-store.ts';
 import type { ReplyRow, TicketRow } from './ticket-store.ts';
 

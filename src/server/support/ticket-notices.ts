@@ -1,5 +1,5 @@
 import type { TicketStatus } from '../../contract/tickets.ts';
-import type { AdminNotice, Bilingual, Notice } from '../notifications/notifier.ts';
+import type { AdminNotice, Bilingual, Notice } from '../notifications/notifier-types.ts';
 import type { TicketRow } from './ticket-store.ts';
 
 /** A payload stays below 20 KB, which Standard Webhooks recommends. */

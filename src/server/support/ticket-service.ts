@@ -1,11 +1,11 @@
-import type { Page } from '../../contract/schemas.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import { MAX_REPLIES, type TicketStatus } from '../../contract/tickets.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import { AppError, notExistError } from '../platform/errors.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { newTicketNotice, ownerReplyNotice, staffReplyNotice, statusChangeNotice } from './ticket-notices.ts';

@@ -1,8 +1,8 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { Page } from '../../contract/schemas.ts';
-import type { Sort } from '../../contract/sort.ts';
+import type { Sort } from '../../contract/list-sorting.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import { MAX_REPLIES, type TICKET_SORTS, type TicketStatus } from '../../contract/tickets.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './paged-list-store.ts';

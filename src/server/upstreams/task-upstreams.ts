@@ -1,4 +1,4 @@
-import type { AdapterContext, UpstreamAccount, UpstreamCalls } from './upstream-calls.ts';
+import type { AdapterContext, UpstreamAccount, UpstreamCalls } from './adapter-context.ts';
 
 /** Where a task runs, as stored in its row. */
 export interface UpstreamTask<Vendor extends string> {

@@ -1,9 +1,9 @@
 import { defined } from '../../contract/omit-undefined.ts';
-import { HOUR_MS } from '../../contract/time.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound-types.ts';
-import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/error.ts';
-import type { Json, QueryOutcome } from './adapter.ts';
+import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
+import type { Json, QueryOutcome } from './adapter-types.ts';
 
 /** What a vendor's code means; `retryable` and `cause` only where they differ from the reason's own. */
 export interface ErrorClass {

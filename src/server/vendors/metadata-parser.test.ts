@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { UnsupportedRequestError } from '../upstreams/error.ts';
+import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import { createMetadataParser } from './metadata-parser.ts';
 
 const read = createMetadataParser(

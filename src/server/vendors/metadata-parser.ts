@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { UnsupportedRequestError } from '../upstreams/error.ts';
+import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 
 /** The keywords of a schema that decide which keys of a value stay. */
 interface SchemaKeywords {

@@ -1,4 +1,4 @@
-import type { ModelLifecycle } from './adapter.ts';
+import type { ModelLifecycle } from './adapter-types.ts';
 import { ACTIVE, ENDS } from './model-lifecycle-data.ts';
 
 /** When the table was read through last; a test asks for a newer reading after half a year. */

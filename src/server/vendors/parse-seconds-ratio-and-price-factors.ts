@@ -1,5 +1,5 @@
 import { defined } from '../../contract/omit-undefined.ts';
-import { UnsupportedRequestError } from '../upstreams/error.ts';
+import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import { asText } from './untrusted-json.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
+import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter-types.ts';
 import { anthropic } from './anthropic/chat-vendor-profile.ts';
-import { type CredentialField, listCredentialForms } from './credential-schemas.ts';
+import { type CredentialField, listCredentialForms } from './credential-schemas-and-forms.ts';
 import { gemini } from './gemini/chat-vendor-profile.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { UnsupportedRequestError } from '../upstreams/error.ts';
+import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import { matchAspectRatio, parseSeconds } from './parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, type RequestBody, setPath } from './request-body.ts';
 

@@ -1,6 +1,6 @@
 import { defined } from '../../contract/omit-undefined.ts';
-import { UnsupportedRequestError } from '../upstreams/error.ts';
-import type { Json, VideoRequest } from './adapter.ts';
+import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import type { Json, VideoRequest } from './adapter-types.ts';
 
 /** A vendor's request body while it is being built. */
 export type RequestBody = { [key: string]: Json };

@@ -1,5 +1,5 @@
 import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
-import type { Json } from './adapter.ts';
+import type { Json } from './adapter-types.ts';
 
 /** Undefined for everything that is no array. */
 export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);

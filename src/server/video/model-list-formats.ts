@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { toSeconds } from '../../contract/time.ts';
-import type { Retirement } from '../channels/channel-directory.ts';
-import { invalidRequest } from '../platform/errors.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import type { Retirement } from '../channels/channel-directory-types.ts';
+import { invalidRequest } from '../platform/app-error.ts';
 
 /** The models a token may call, as the clients of each dialect list them. */
 export interface CallableModel {

@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
-import type { ModelKind } from '../../contract/model-kinds.ts';
+import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import * as endpoints from '../../contract/model-lists.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { ChannelDirectory } from '../channels/channel-directory.ts';
+import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
-import { AppError } from '../platform/errors.ts';
-import type { ModelCaller } from '../platform/http/caller.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Allowances } from '../quota/ledger.ts';
+import type { Allowances } from '../quota/ledger-types.ts';
 import {
   type CallableModel,
   isAnthropicClient,

@@ -1,13 +1,13 @@
 import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
-import { ok } from '../../contract/schemas.ts';
+import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import type { Artifacts } from '../artifacts/make.ts';
+import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { invalidRequest, notExistError } from '../platform/errors.ts';
-import type { AccountCaller } from '../platform/http/caller.ts';
+import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { Quote } from '../../contract/video-quotes.ts';
 import type { Affordability } from '../plans/affordability.ts';
 import type { GenerationRequest } from './submit/generation-request.ts';

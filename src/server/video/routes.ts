@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/video.ts';
 import { quoteModelVideo } from '../../contract/video-quotes.ts';
-import type { ChannelDirectory } from '../channels/channel-directory.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
@@ -14,7 +14,7 @@ import {
   type GenerationRequestBody,
   parseGenerationRequest,
 } from './submit/generation-request.ts';
-import { submitForToken } from './submit/submit-from-request.ts';
+import { submitForToken } from './submit/submit-for-token-or-account.ts';
 import type { SubmitService } from './submit/submit-service.ts';
 import type { Task, TaskStore } from './task-store.ts';
 

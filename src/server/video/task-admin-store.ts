@@ -1,13 +1,13 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/time-to-key-range.ts';
 import type { ReceiptTask } from '../request-log/receipt-service.ts';
 import type { Tables } from '../tables.ts';
 import { firstSeqOfImport } from './imported-ended-task-numbers.ts';
-import { parseTerms } from './task-charge.ts';
+import { parseTerms } from './task-charge-and-log-detail.ts';
 import { hasStatus, type Task } from './task-store.ts';
 
 /** A failed submit attempt. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FAILURES_EN } from '../../contract/localized-messages/video-failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures-zh-cn.ts';
 import { FAILURE_CAUSES } from '../../contract/video-failure-causes.ts';
-import { ERROR_REASONS } from '../upstreams/error.ts';
+import { ERROR_REASONS } from '../upstreams/vendor-errors.ts';
 import { ERROR_CLASSES as HAILUO } from '../vendors/hailuo/adapter.ts';
 import { ERROR_CLASSES as JIMENG } from '../vendors/jimeng/signed-calls-and-errors.ts';
 import { ERROR_CLASSES as KLING } from '../vendors/kling/authorized-calls-and-errors.ts';

@@ -1,5 +1,5 @@
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
-import type { ErrorReason, VendorError } from '../upstreams/error.ts';
+import type { ErrorReason, VendorError } from '../upstreams/vendor-errors.ts';
 
 /** Why a task ended without a video: for people (`cause`), and as the vendor or this service put it. */
 export interface Failure {

@@ -3,10 +3,10 @@ import type { LongListPage, LongPage } from '../../contract/large-list-paginatio
 import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import { containsText } from '../platform/db/contains-text.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
-import { toWellFormedText } from '../platform/well-formed-text.ts';
+import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { NewTask } from './new-task-row.ts';
 import { allowedPreviousStates } from './states.ts';

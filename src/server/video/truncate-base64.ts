@@ -1,4 +1,4 @@
-import type { Json } from '../vendors/adapter.ts';
+import type { Json } from '../vendors/adapter-types.ts';
 
 /** Longest Base64 text kept of a request or of a vendor's response. */
 const MAX_KEPT_LENGTH = 1024;

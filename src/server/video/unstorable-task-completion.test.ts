@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { makePoller } from '../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
-import { HOUR_MS } from '../../contract/time.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 
 const PRICE = 700;

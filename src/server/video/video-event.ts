@@ -1,6 +1,6 @@
 import { isObject } from '../../contract/is-object.ts';
 import { OPENAI_STATUS } from '../../contract/task-states.ts';
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { NewEvent } from '../events/event-log.ts';
 import type { Task, TaskChange } from './task-store.ts';
 

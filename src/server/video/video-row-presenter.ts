@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { toSeconds } from '../../contract/time.ts';
-import type { VideoRow } from '../../contract/video-row.ts';
+import type { VideoRow } from '../../contract/own-video-row-and-detail.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { isImportedEndedTask } from './imported-ended-task-numbers.ts';
 import type { Task } from './task-store.ts';
 

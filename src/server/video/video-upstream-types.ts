@@ -1,7 +1,7 @@
 import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { Channel } from '../channels/channel-directory.ts';
+import type { Channel } from '../channels/channel-directory-types.ts';
 import type { TaskUpstream, TaskUpstreams } from '../upstreams/task-upstreams.ts';
-import type { VendorAdapter } from '../vendors/adapter.ts';
+import type { VendorAdapter } from '../vendors/adapter-types.ts';
 
 /** Upstreams of video tasks: the vendors' adapters, called through channels. */
 export type VideoUpstreams = TaskUpstreams<VendorId, VendorAdapter, Channel>;

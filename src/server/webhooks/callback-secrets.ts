@@ -1,6 +1,6 @@
 import type { AuditLog } from '../accounts/audit/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';

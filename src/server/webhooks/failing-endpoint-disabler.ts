@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../contract/time.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
 import type { DeliveryStore } from './delivery-store.ts';

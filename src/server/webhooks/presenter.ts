@@ -1,4 +1,4 @@
-import { toSeconds } from '../../contract/time.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { DeliveryRow } from './delivery-store.ts';
 import type { EndpointRow } from './endpoint-store.ts';
 import { parseTypes } from './fan-out.ts';

@@ -1,4 +1,4 @@
-import { done, list, ok, toPage } from '../../contract/schemas.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import * as endpoints from '../../contract/webhooks.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../platform/errors.ts';
+import { invalidRequest } from '../platform/app-error.ts';
 import { assertPublicUrl } from '../platform/outbound/assert-no-private-urls.ts';
 
 export interface WebhookUrlRules {

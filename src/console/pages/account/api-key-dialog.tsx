@@ -10,10 +10,10 @@ import { OneTimeSecretDialog } from '../../components/one-time-secret-dialog.tsx
 import { useFormValues } from '../../components/use-form-values.ts';
 import { callApi } from '../../data/api-client.ts';
 import type { ApiKey, ApiKeyBody } from '../../data/api-key-queries.ts';
-import { formatDateField, toEndOfDay } from '../../data/calendar-day.ts';
 import { creditsToQuota } from '../../data/credits-to-quota.ts';
+import { formatDateField, toEndOfDay } from '../../data/date-field-conversion.ts';
 import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
-import { ApiKeyRateLimits, toRateLimitDraft, toRateLimits } from './api-key-rate-limits.tsx';
+import { ApiKeyRateLimitFields, toRateLimitDraft, toRateLimits } from './api-key-rate-limit-fields.tsx';
 import { ConnectPanel } from './connect-clients/connect-panel.tsx';
 
 interface ApiKeyDialogProps {
@@ -110,7 +110,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         value={[...draft.addresses]}
         onChange={value('addresses').onChange}
       />
-      <ApiKeyRateLimits value={value} />
+      <ApiKeyRateLimitFields value={value} />
     </FormDialog>
   );
 }

@@ -11,9 +11,9 @@ import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { type Device, devicesQuery, PAGE_SIZE } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDate } from '../../data/format-time.ts';
+import { type Device, devicesQuery, PAGE_SIZE } from '../../data/session-email-and-device-queries.ts';
 import { RenameDevice } from './rename-device.tsx';
 
 /** Where the account is signed in by a code. */

@@ -3,8 +3,8 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { resendConfirmation } from '../../../contract/email-confirmation.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { emailQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
+import { emailQuery } from '../../data/session-email-and-device-queries.ts';
 
 /** Says that the e-mail is not confirmed yet, and sends the link again. Shows nothing where there is nothing to do. */
 export function EmailUnconfirmedNotice() {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createManagementToken } from '../../../contract/accounts.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { CopyField } from '../../components/copy-button.tsx';
+import { CopyField } from '../../components/copy-button-and-field.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { useSelf, useStatus } from '../../data/signed-in-user-and-site-queries.ts';

@@ -6,8 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import type { Device } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
+import type { Device } from '../../data/session-email-and-device-queries.ts';
 
 /** Lets the user rename a device. */
 export function RenameDevice({ device }: { readonly device: Device }) {

@@ -8,8 +8,8 @@ import { Pager } from '../../components/pager.tsx';
 import { SessionRow } from '../../components/session-row.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { PAGE_SIZE, sessionsQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
+import { PAGE_SIZE, sessionsQuery } from '../../data/session-email-and-device-queries.ts';
 
 export function SessionsSection() {
   const { t } = useTranslation('account');

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { disableTwoFactor, enableTwoFactor, setUpTwoFactor } from '../../../contract/accounts.ts';
-import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
+import { CopyField, CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../../contract/events.ts';
 import { createWebhook, updateWebhook, WEBHOOK_PRESETS, type WebhookPreset } from '../../../contract/webhooks.ts';
-import { CopyField } from '../../components/copy-button.tsx';
+import { CopyField } from '../../components/copy-button-and-field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { OneTimeSecretDialog } from '../../components/one-time-secret-dialog.tsx';
 import { useFormValues } from '../../components/use-form-values.ts';

@@ -2,7 +2,7 @@ import { Progress, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import type { BudgetEntry } from '../../data/budget-queries.ts';
-import { forecast } from './forecast.ts';
+import { forecast } from './forecast-month-cost.ts';
 
 /** How much of a budget is spent, and what the month will cost at this pace. */
 export function BudgetBar({ budget }: { readonly budget: BudgetEntry }) {

@@ -1,5 +1,10 @@
-import { ApiKeyFilter, ChannelFilter, ModelFilter, UserFilter } from '../../components/list/entity-filters.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import {
+  ApiKeyFilter,
+  ChannelFilter,
+  ModelFilter,
+  UserFilter,
+} from '../../components/list/user-channel-key-and-model-filters.tsx';
 import type { RequestScope } from '../../data/request-log-queries.ts';
 
 interface CostFiltersProps {

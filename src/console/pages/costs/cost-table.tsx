@@ -1,6 +1,6 @@
 import { Progress, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { DAY_SECONDS } from '../../../contract/time.ts';
+import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
@@ -8,7 +8,7 @@ import { RouteLink } from '../../components/route-link.tsx';
 import type { CostGroup, DayRange } from '../../data/cost-queries.ts';
 import { formatMilliseconds } from '../../data/format-time.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
-import { currentLanguage } from '../../strings/language.ts';
+import { currentLanguage } from '../../strings/i18next-language.ts';
 import { RelativeChange } from './relative-change.tsx';
 import type { ShownGroup } from './use-costs.ts';
 

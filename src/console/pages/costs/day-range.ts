@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../contract/time.ts';
+import { DAY_MS } from '../../../contract/time-units.ts';
 import type { DayRange } from '../../data/cost-queries.ts';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

@@ -11,8 +11,8 @@ import {
 } from '../../data/cost-queries.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
-import { keyOf, toGroupCosts } from './cost-groups.ts';
 import { rangeBefore, type toDayRange } from './day-range.ts';
+import { keyOf, toGroupCosts } from './group-costs.ts';
 
 interface CostView {
   readonly scope: RequestScope;

@@ -1,8 +1,8 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { getMailbox } from '../../../contract/mailbox-credentials.ts';
-import { CopyField } from '../../components/copy-button.tsx';
+import { getMailbox } from '../../../contract/mailbox-and-app-password.ts';
+import { CopyField } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SecretField } from '../../components/secret-field.tsx';

@@ -1,10 +1,10 @@
 import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { formatListPrice } from '../../../contract/format-amounts.ts';
-import { DAY_SECONDS } from '../../../contract/time.ts';
+import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import type { CurrentPlan, PurchasablePlan } from '../../data/plan-queries.ts';
-import { currentLanguage } from '../../strings/language.ts';
+import { currentLanguage } from '../../strings/i18next-language.ts';
 
 const HOUR_SECONDS = 3600;
 /** One plan as it is offered. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
 import { readFileAsDataUrl } from '../../data/read-file-as-data-url.ts';
-import { ImageStrip } from './image-strip.tsx';
+import { MessageImages } from './message-images.tsx';
 
 interface ComposerProps {
   readonly busy: boolean;
@@ -54,7 +54,7 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
           send();
         }}
       />
-      <ImageStrip
+      <MessageImages
         images={images}
         height={56}
         onRemove={(place) => setImages((known) => known.filter((_, each) => each !== place))}

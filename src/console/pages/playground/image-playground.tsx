@@ -17,7 +17,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ownImageGenerations } from '../../../contract/chat.ts';
+import { ownImageGenerations } from '../../../contract/chat-embeddings-and-images.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { parseErrorResponse, ReelgateError } from '../../../sdk/errors.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';

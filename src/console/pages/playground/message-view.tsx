@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useFormatPrice } from '../../components/credit-amount.tsx';
 import { formatMilliseconds } from '../../data/format-time.ts';
 import { receiptQuery } from '../../data/request-log-queries.ts';
-import { ImageStrip } from './image-strip.tsx';
+import { MessageImages } from './message-images.tsx';
 import type { Turn } from './stored-conversations.ts';
 
 /** One message. What a model says is only text: nothing of it becomes a part of the page. */
@@ -34,7 +34,7 @@ export function MessageView({ turn, busy = false }: { readonly turn: Turn; reado
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {turn.text}
       </Text>
-      <ImageStrip images={turn.images ?? []} height={120} />
+      <MessageImages images={turn.images ?? []} height={120} />
       {turn.toolCalls?.map(({ name, arguments: text }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a model may call a tool twice
         <div key={index} style={{ marginTop: 8 }}>

@@ -2,7 +2,7 @@ import { Badge, Button, Code, Group, SimpleGrid, Stack, Table, Text } from '@man
 import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { CopyIconButton } from '../../components/copy-button.tsx';
+import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { useFormatPrice } from '../../components/credit-amount.tsx';
 import { DescriptionList, Panel } from '../../components/description-list.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';

@@ -2,12 +2,12 @@ import { Badge, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import type { Column } from '../../components/data-table.tsx';
-import { EntityLink } from '../../components/entity-link.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
+import { UserOrChannelLink } from '../../components/user-or-channel-link.tsx';
 import { formatMilliseconds, formatMoment } from '../../data/format-time.ts';
 import type { RequestEntry } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
-import { currentLanguage } from '../../strings/language.ts';
+import { currentLanguage } from '../../strings/i18next-language.ts';
 
 const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;
 
@@ -50,10 +50,10 @@ export function useAdminRequestColumns(rows: readonly RequestEntry[]): readonly 
   const channels = useChannelNames();
   return [
     ...first,
-    { label: t('user'), cell: ({ user_id: id = null }) => <EntityLink to="users" id={id} names={users} /> },
+    { label: t('user'), cell: ({ user_id: id = null }) => <UserOrChannelLink to="users" id={id} names={users} /> },
     {
       label: t('channel'),
-      cell: ({ channel_id: id = 0 }) => <EntityLink to="channels" id={id === 0 ? null : id} names={channels} />,
+      cell: ({ channel_id: id = 0 }) => <UserOrChannelLink to="channels" id={id === 0 ? null : id} names={channels} />,
     },
     { label: t('apiKey'), cell: (row) => <KeyCell row={row} />, hideOnPhone: true },
     ...last,

@@ -3,14 +3,14 @@ import { IconDownload, IconFilterOff, IconListSearch } from '@tabler/icons-react
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-kinds.ts';
+import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-kinds-and-statuses.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { DayFilter } from '../../components/list/day-filter.tsx';
-import { ModelFilter } from '../../components/list/entity-filters.tsx';
-import { ChoiceFilter, FilterBar } from '../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar } from '../../components/list/filter-bar-and-fields.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import { ModelFilter } from '../../components/list/user-channel-key-and-model-filters.tsx';
 import { Page } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import {

@@ -3,9 +3,9 @@ import { IconColumns, IconPlus } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { MAX_COMPARED, modelsOfDraft, toggleCompared } from './compare-models.ts';
+import { MAX_COMPARED, modelsOfDraft, toggleCompared } from './compared-models-and-request-bodies.ts';
+import type { Draft } from './draft-and-model-controls.ts';
 import { modelLabel } from './model-label.ts';
-import type { Draft } from './studio-draft.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 

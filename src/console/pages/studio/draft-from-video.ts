@@ -1,9 +1,9 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { usableModelsQuery } from '../../data/model-queries.ts';
 import { videoQuery } from '../../data/video-queries.ts';
-import { fromBody } from './draft-to-request-body.ts';
+import { type Draft, EMPTY_DRAFT, fitToModel } from './draft-and-model-controls.ts';
+import { fromBody } from './draft-request-body-conversion.ts';
 import { requestPathsFor } from './request-field-paths.ts';
-import { type Draft, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 
 /** The form as it was when this video was started, as far as that is kept; made to fit what the model can do today. */
 export async function draftFromVideo(

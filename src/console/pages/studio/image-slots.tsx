@@ -3,9 +3,9 @@ import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
 import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import { ACCEPTED_TYPES, readImage } from './image-files.ts';
-import type { AvailableControls, ImageInput } from './studio-draft.ts';
-import { usePictureDrop } from './use-picture-drop.ts';
+import type { AvailableControls, ImageInput } from './draft-and-model-controls.ts';
+import { ACCEPTED_TYPES, readImage } from './read-image-files.ts';
+import { usePictureDropAndPaste } from './use-picture-drop-and-paste.ts';
 
 const PictureLinkInput = lazy(() => import('./picture-link-input.tsx'));
 
@@ -30,7 +30,7 @@ export function ImageSlots({ limits, pictures, onChange }: ImageSlotsProps) {
       setProblem((error as Error).message === 'size' ? t('pictureSize') : t('pictureType'));
     }
   };
-  const isDragged = usePictureDrop(limits.max === 0 ? undefined : add);
+  const isDragged = usePictureDropAndPaste(limits.max === 0 ? undefined : add);
   if (limits.max === 0) return null;
   const roleLabel = (index: number): string => {
     const role =

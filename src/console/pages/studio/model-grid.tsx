@@ -4,10 +4,10 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../../components/dialog.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
+import type { Draft } from './draft-and-model-controls.ts';
 import { type FavouriteAndRecentModels, readFavouriteAndRecentModels } from './favourite-and-recent-models.ts';
 import { modelLabel } from './model-label.ts';
 import { ModelOption } from './model-option.tsx';
-import type { Draft } from './studio-draft.ts';
 
 interface ModelGridProps {
   readonly title: string;

@@ -7,8 +7,8 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { formatSeconds } from '../../data/format-time.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { durationsQuery } from '../../data/video-queries.ts';
+import { controlsFor, type Draft, type DurationRange } from './draft-and-model-controls.ts';
 import { modelLabel } from './model-label.ts';
-import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
 import { useModelPrice } from './use-prices.ts';
 
 interface ModelOptionProps {

@@ -3,9 +3,9 @@ import { IconArrowsExchange, IconStar, IconStarFilled } from '@tabler/icons-reac
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UsableModel } from '../../data/model-queries.ts';
+import type { Draft } from './draft-and-model-controls.ts';
 import { readFavouriteAndRecentModels, toggleFavouriteModel } from './favourite-and-recent-models.ts';
 import { modelLabel } from './model-label.ts';
-import type { Draft } from './studio-draft.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 

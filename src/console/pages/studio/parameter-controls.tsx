@@ -18,8 +18,8 @@ import { useTranslation } from 'react-i18next';
 import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { SchemaFields } from './schema-fields.tsx';
-import { controlsFor, type Draft, type DurationRange } from './studio-draft.ts';
+import { controlsFor, type Draft, type DurationRange } from './draft-and-model-controls.ts';
+import { MediaSchemaFields } from './media-schema-fields.tsx';
 
 interface ParametersProps {
   readonly model: UsableModel;
@@ -75,7 +75,7 @@ export function ParameterControls({ model, draft, onChange }: ParametersProps) {
           onChange={(event) => onChange({ audio: event.currentTarget.checked })}
         />
       ) : null}
-      <SchemaFields schema={model.input_schema} values={draft.extra} onChange={(extra) => onChange({ extra })} />
+      <MediaSchemaFields schema={model.input_schema} values={draft.extra} onChange={(extra) => onChange({ extra })} />
       <Advanced model={model} draft={draft} onChange={onChange} />
     </Stack>
   );

@@ -5,17 +5,17 @@ import { useTranslation } from 'react-i18next';
 import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
-import { bodiesFor, modelsOfDraft } from './compare-models.ts';
 import { CompareModelsPicker } from './compare-models-picker.tsx';
+import { bodiesFor, modelsOfDraft } from './compared-models-and-request-bodies.ts';
+import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './draft-and-model-controls.ts';
 import { GenerateBar } from './generate-bar.tsx';
 import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
 import { ParameterControls } from './parameter-controls.tsx';
-import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './studio-draft.ts';
 import { useStudioShortcuts } from './use-studio-shortcuts.ts';
 import { useSubmitVideos } from './use-submit-videos.ts';
 
-const VideoCodeDialog = lazy(() => import('./video-code-dialog.tsx'));
+const VideoCodeSamplesDialog = lazy(() => import('./video-code-samples-dialog.tsx'));
 const TemplatesAndDraftsMenu = lazy(() => import('./templates-and-drafts-menu.tsx'));
 
 interface StudioFormProps {
@@ -90,7 +90,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
       </Stack>
       {code && model !== undefined ? (
         <Suspense>
-          <VideoCodeDialog
+          <VideoCodeSamplesDialog
             body={bodiesFor(draft, [model])?.[0] ?? { model: model.id }}
             onClose={() => setCode(false)}
           />

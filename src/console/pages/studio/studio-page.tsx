@@ -14,10 +14,10 @@ import { type UsableModel, usableModelsQuery } from '../../data/model-queries.ts
 import { selfQuery } from '../../data/signed-in-user-and-site-queries.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
 import { CurrentVideo } from './current-video.tsx';
+import { controlsFor, fitToModel } from './draft-and-model-controls.ts';
 import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';
 import { NewestVideosStrip } from './newest-videos-strip.tsx';
 import type { RemixActions } from './remix-buttons.tsx';
-import { controlsFor, fitToModel } from './studio-draft.ts';
 import { StudioForm } from './studio-form.tsx';
 import { useRemixActions } from './use-remix-actions.ts';
 import { useStudioDraft } from './use-studio-draft.ts';

@@ -3,6 +3,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
+import type { Draft } from './draft-and-model-controls.ts';
 import {
   readSavedForms,
   removeSavedForm,
@@ -10,7 +11,6 @@ import {
   type SavedFormList,
   saveDraft,
 } from './saved-templates-and-drafts.ts';
-import type { Draft } from './studio-draft.ts';
 
 interface SavedMenuProps {
   readonly target: ReactElement;

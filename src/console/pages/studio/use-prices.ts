@@ -3,8 +3,8 @@ import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/
 import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { fetchVideoQuote, type VideoBody } from '../../data/video-queries.ts';
-import { toModelBody } from './compare-models.ts';
-import { controlsFor, type Draft, fitToModel } from './studio-draft.ts';
+import { toModelBody } from './compared-models-and-request-bodies.ts';
+import { controlsFor, type Draft, fitToModel } from './draft-and-model-controls.ts';
 
 const quoteQuery = (body: VideoBody | undefined) =>
   queryOptions({

@@ -2,11 +2,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
 import type { UsableModel } from '../../data/model-queries.ts';
+import { controlsFor, type Draft, type ImageInput } from './draft-and-model-controls.ts';
 import { draftFromVideo } from './draft-from-video.ts';
 import { extractLastFrame } from './extract-last-frame.ts';
 import type { RemixActions } from './remix-buttons.tsx';
 import { saveDraft } from './saved-templates-and-drafts.ts';
-import { controlsFor, type Draft, type ImageInput } from './studio-draft.ts';
 
 const MAX_SEED = 2_147_483_647;
 

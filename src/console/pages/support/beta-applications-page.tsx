@@ -12,7 +12,11 @@ import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { useDraftText } from '../../components/use-draft-text.ts';
 import { callApi } from '../../data/api-client.ts';
-import { type BetaApplication, betaApplicationsQuery, PAGE_SIZE } from '../../data/ticket-queries.ts';
+import {
+  type BetaApplication,
+  betaApplicationsQuery,
+  PAGE_SIZE,
+} from '../../data/ticket-and-beta-application-queries.ts';
 
 const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
   pending: 'yellow',

@@ -10,8 +10,8 @@ import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-badge.tsx';
-import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/ticket-queries.ts';
+import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-and-waiting-for.tsx';
+import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/ticket-and-beta-application-queries.ts';
 
 /** The tickets of the user. */
 export function TicketListPage() {

@@ -7,9 +7,9 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-badge.tsx';
+import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-and-waiting-for.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { type TicketDetail, ticketQuery } from '../../data/ticket-queries.ts';
+import { type TicketDetail, ticketQuery } from '../../data/ticket-and-beta-application-queries.ts';
 import { UserReplyForm } from './user-reply-form.tsx';
 
 /** One ticket of the user; replies appear automatically. */

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { replyToTicket } from '../../../contract/tickets.ts';
 import { TicketReplyForm } from '../../components/ticket-reply-form.tsx';
 import { callApi } from '../../data/api-client.ts';
-import type { TicketDetail } from '../../data/ticket-queries.ts';
+import type { TicketDetail } from '../../data/ticket-and-beta-application-queries.ts';
 
 /** Adds a reply; refused if somebody has replied meanwhile, so that the user reads that reply before sending. */
 export function UserReplyForm({ ticket }: { readonly ticket: TicketDetail }) {

@@ -2,7 +2,7 @@ import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { CopyIconButton } from '../../components/copy-button.tsx';
+import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';

@@ -19,7 +19,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { CopyIconButton } from '../../components/copy-button.tsx';
+import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';

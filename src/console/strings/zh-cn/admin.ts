@@ -1,5 +1,5 @@
 import type en from '../en/admin.ts';
-import type { Translated } from '../resources.ts';
+import type { Translated } from '../translation-namespaces.ts';
 
 export default {
   gettingStarted: {

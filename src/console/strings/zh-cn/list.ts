@@ -1,5 +1,5 @@
 import type en from '../en/list.ts';
-import type { Translated } from '../resources.ts';
+import type { Translated } from '../translation-namespaces.ts';
 
 export default {
   noMatch: '没有符合条件的内容',

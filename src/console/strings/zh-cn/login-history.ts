@@ -1,5 +1,5 @@
 import type en from '../en/login-history.ts';
-import type { Translated } from '../resources.ts';
+import type { Translated } from '../translation-namespaces.ts';
 
 export default {
   title: '登录记录',

@@ -1,5 +1,5 @@
 import type en from '../en/support.ts';
-import type { Translated } from '../resources.ts';
+import type { Translated } from '../translation-namespaces.ts';
 
 export default {
   title: '工单',

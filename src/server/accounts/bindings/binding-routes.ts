@@ -1,5 +1,5 @@
 import * as endpoints from '../../../contract/accounts.ts';
-import { done } from '../../../contract/schemas.ts';
+import { done } from '../../../contract/success-bodies-and-pagination.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
+import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { AppError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/db/database-types.ts';
+import { isSameSecret } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import { isSameSecret } from '../../platform/random-tokens.ts';
 import type { SealContext, Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
 import type { AuditLog } from '../audit/audit-log.ts';

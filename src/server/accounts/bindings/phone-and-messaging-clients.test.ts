@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isAppError } from '../../platform/errors.ts';
+import { isAppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ConfiguredRequest, OutboundClient } from '../../platform/outbound/outbound-types.ts';
 import { HttpMessagingVerifier, HttpPhoneSender, LogPhoneSender } from './phone-and-messaging-clients.ts';

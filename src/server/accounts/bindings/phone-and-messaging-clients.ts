@@ -1,5 +1,5 @@
 import { isObject } from '../../../contract/is-object.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
 import type { BufferedResponse, OutboundClient } from '../../platform/outbound/outbound-types.ts';
 

@@ -1,12 +1,12 @@
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { DAY_MS } from '../../../contract/time.ts';
+import { DAY_MS } from '../../../contract/time-units.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database-types.ts';
 import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
-import { AppError } from '../../platform/errors.ts';
+import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import { hashToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';

@@ -1,6 +1,6 @@
-import { hashToken, randomToken } from '../../platform/random-tokens.ts';
+import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { Executor } from '../../tables.ts';
-import { TOKEN_PREFIX } from '../token-prefix.ts';
+import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { EmailToken, EmailTokenStore } from './email-token-store.ts';
 
 /** The console's pages that links in e-mails open. */
@@ -29,7 +29,7 @@ export class EmailLinks {
 
   /** The token stands behind `#`: browsers send no fragment, so no proxy's log keeps it. */
   async create(token: Omit<EmailToken, 'hash' | 'issued_by'> & Partial<EmailToken>, db?: Executor): Promise<string> {
-    const secret = randomToken(TOKEN_PREFIX.emailLink, 43);
+    const secret = randomToken(CREDENTIAL_PREFIX.emailLink, 43);
     await this.#tokens.insert({ issued_by: null, ...token, hash: hashToken(secret) }, db);
     return `${this.#baseUrl}${PAGES[token.purpose]}#${secret}`;
   }

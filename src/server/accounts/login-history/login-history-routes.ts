@@ -1,7 +1,7 @@
 import { longList, toLongPage } from '../../../contract/large-list-pagination.ts';
-import * as endpoints from '../../../contract/login-history.ts';
-import { ok } from '../../../contract/schemas.ts';
-import { toSeconds } from '../../../contract/time.ts';
+import * as endpoints from '../../../contract/login-history-and-session-end.ts';
+import { ok } from '../../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../../contract/time-units.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 import { toSecondsOrNull } from '../presenter.ts';

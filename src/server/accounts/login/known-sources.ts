@@ -1,10 +1,10 @@
-import { DAY_MS } from '../../../contract/time.ts';
+import { DAY_MS } from '../../../contract/time-units.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
-import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Trx } from '../../tables.ts';
-import { TOKEN_PREFIX } from '../token-prefix.ts';
+import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { GuessSource } from './guess-limit.ts';
 import type { KnownSourceStore } from './known-source-store.ts';
 import type { SessionStore } from './session-store.ts';
@@ -50,7 +50,8 @@ export class KnownSources {
 
   /** Remembers where a login succeeded and returns the value of the device's cookie. */
   async remember(trx: Trx, userId: number, { knownDevice, address }: LoginClient): Promise<string> {
-    const cookie = toDeviceSource(knownDevice) === undefined ? randomToken(TOKEN_PREFIX.knownDevice, 43) : knownDevice;
+    const cookie =
+      toDeviceSource(knownDevice) === undefined ? randomToken(CREDENTIAL_PREFIX.knownDevice, 43) : knownDevice;
     const sources = [toDeviceSource(cookie), `network:${toIpLimitKey(address)}`].filter(
       (source) => source !== undefined,
     );
@@ -64,6 +65,6 @@ export class KnownSources {
 }
 
 const toDeviceSource = (cookie: string | undefined): string | undefined =>
-  cookie?.startsWith(TOKEN_PREFIX.knownDevice) && cookie.length < MAX_COOKIE_LENGTH
+  cookie?.startsWith(CREDENTIAL_PREFIX.knownDevice) && cookie.length < MAX_COOKIE_LENGTH
     ? `device:${hashToken(cookie)}`
     : undefined;

@@ -1,10 +1,10 @@
 import * as endpoints from '../../../contract/accounts.ts';
-import { done, list, ok, toPage } from '../../../contract/schemas.ts';
-import { notExistError } from '../../platform/errors.ts';
+import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
+import { notExistError } from '../../platform/app-error.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
+import type { LoginCookies } from '../../platform/http/login-cookies.ts';
 import { toLoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import type { SessionCookies } from '../../platform/http/session-cookie.ts';
 import type { Accounts } from '../make.ts';
 import { toLoginResponse, toSessionRow } from '../presenter.ts';
 
@@ -12,7 +12,7 @@ import { toLoginResponse, toSessionRow } from '../presenter.ts';
 export function addLoginRoutes(
   routes: RouteRegistry,
   { users, logins, sessions, twoFactors }: Pick<Accounts, 'users' | 'logins' | 'sessions' | 'twoFactors'>,
-  cookies: SessionCookies,
+  cookies: LoginCookies,
 ): void {
   routes.add(endpoints.login, async ({ body, request, reply }) => {
     const { username, password } = body;

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { DAY_MS } from '../../../contract/time.ts';
+import { DAY_MS } from '../../../contract/time-units.ts';
 import { PASSWORD_COST } from './password-hasher.ts';
 
 /** The stored hashes are checked below. */

@@ -1,15 +1,15 @@
 import { ENABLED } from '../../../contract/account-fields.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { AppError } from '../../platform/errors.ts';
-import type { AccountCaller } from '../../platform/http/caller.ts';
+import type { Database } from '../../platform/db/database-types.ts';
+import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
+import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
-import { hashToken, randomToken } from '../../platform/random-tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
+import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { LoginAttempt, LoginHistory } from '../login-history/login-history.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
-import { TOKEN_PREFIX } from '../token-prefix.ts';
 import { GuessLimit, type GuessSource, toGuessSource } from './guess-limit.ts';
 import type { KnownSources } from './known-sources.ts';
 import type { PasswordHasher, PermittedHasher } from './password-hasher.ts';
@@ -211,7 +211,7 @@ export class LoginService {
 
   async #addPendingLogin(trx: Trx, userId: number, purpose: LoginSubject): Promise<string> {
     const { pendingLogins, clock } = this.#dependencies;
-    const pending = randomToken(TOKEN_PREFIX.pendingLogin, 43);
+    const pending = randomToken(CREDENTIAL_PREFIX.pendingLogin, 43);
     const now = clock.now();
     await pendingLogins.insert(trx, {
       hash: hashToken(pending),

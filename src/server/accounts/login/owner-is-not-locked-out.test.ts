@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { HOUR_MS } from '../../../contract/time.ts';
+import { HOUR_MS } from '../../../contract/time-units.ts';
 import { resetPassword } from './reset-password-command.ts';
 
 const QUARTER_MS = 15 * 60_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
 import { CHEAP_PASSWORD_HASHING } from '../../../../test/cheap-password-hashing.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 import { PasswordHasher } from './password-hasher.ts';
 
 it('hashes a few at a time, lets others wait in order and refuses what is beyond the queue', async () => {

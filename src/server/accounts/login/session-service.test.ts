@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { insertAccounts } from '../../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { HOUR_MS } from '../../../contract/time.ts';
+import { HOUR_MS } from '../../../contract/time-units.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { SESSION_MS, SessionService } from './session-service.ts';
 import { SessionStore } from './session-store.ts';

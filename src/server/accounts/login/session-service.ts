@@ -1,9 +1,9 @@
-import type { Page } from '../../../contract/schemas.ts';
-import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
+import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
+import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { hashToken, randomToken } from '../../platform/random-tokens.ts';
+import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { Trx } from '../../tables.ts';
-import { TOKEN_PREFIX } from '../token-prefix.ts';
+import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { SessionEnd, SessionRow, SessionStore } from './session-store.ts';
 
 export const SESSION_MS = 7 * DAY_MS;
@@ -29,7 +29,7 @@ export class SessionService {
 
   /** Starts a session under a new id and returns the value of its cookie, which is stored nowhere. */
   async start(trx: Trx, userId: number, client: { readonly address: string; readonly userAgent: string }) {
-    const token = randomToken(TOKEN_PREFIX.session, 43);
+    const token = randomToken(CREDENTIAL_PREFIX.session, 43);
     const now = this.#clock.now();
     await this.#store.insert(trx, {
       hash: hashToken(token),

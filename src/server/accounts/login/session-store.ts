@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { SessionEndReason } from '../../../contract/login-history.ts';
+import type { SessionEndReason } from '../../../contract/login-history-and-session-end.ts';
 import type { Role } from '../../../contract/roles.ts';
-import type { Page } from '../../../contract/schemas.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
+import type { Database } from '../../platform/db/database-types.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';

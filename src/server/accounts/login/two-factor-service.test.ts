@@ -5,7 +5,7 @@ import { type AccountsFixture, startAccounts } from '../../../../test/accounts/a
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
-import { HOUR_MS } from '../../../contract/time.ts';
+import { HOUR_MS } from '../../../contract/time-units.ts';
 
 const STEP_MS = 30_000;
 

@@ -1,15 +1,15 @@
+import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { AppError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/db/database-types.ts';
+import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../../platform/http/caller.ts';
-import { hashToken, randomToken } from '../../platform/random-tokens.ts';
+import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
+import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { CredentialRecheck } from '../login/credential-recheck.ts';
 import type { SecurityNotices } from '../security-notices.ts';
-import { TOKEN_PREFIX } from '../token-prefix.ts';
 import type { ManagementTokenStore } from './management-token-store.ts';
 
 export interface ManagementTokenDependencies {
@@ -43,7 +43,7 @@ export class ManagementTokenService {
       // Under the lock that ending logins takes: a request authenticated before that must not create a token after it.
       await accounts.lock(trx, userId);
       if ((await credentials.findCreatedAt(caller, trx)) === undefined) throw new AppError('unauthorized');
-      const token = randomToken(TOKEN_PREFIX.management, 43, { checksum: true });
+      const token = randomToken(CREDENTIAL_PREFIX.management, 43, { checksum: true });
       await store.put(trx, userId, hashToken(token), clock.now());
       await auditLog.record(trx, { actorId: userId, action: 'self.user-token', target: `user:${userId}`, ...origin });
       await notices.notify(trx, userId, 'user-token');

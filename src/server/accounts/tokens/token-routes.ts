@@ -1,8 +1,8 @@
 import { createManagementToken } from '../../../contract/accounts.ts';
 import * as endpoints from '../../../contract/api-tokens.ts';
-import { done, list, ok, toPage } from '../../../contract/schemas.ts';
-import { parseSort } from '../../../contract/sort.ts';
-import { toSeconds } from '../../../contract/time.ts';
+import { parseSort } from '../../../contract/list-sorting.ts';
+import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../../contract/time-units.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';

@@ -1,13 +1,13 @@
 import { defined } from '../../../contract/omit-undefined.ts';
-import type { Page } from '../../../contract/schemas.ts';
+import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
+import { invalidRequest, notExistError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { invalidRequest, notExistError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/db/database-types.ts';
+import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
 import { toIpRange } from '../../platform/ip-ranges.ts';
-import { hashToken, randomToken } from '../../platform/random-tokens.ts';
-import type { Ledger } from '../../quota/ledger.ts';
+import type { Ledger } from '../../quota/ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
-import { TOKEN_PREFIX } from '../token-prefix.ts';
+import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { ChangeableColumns, TokenKind, TokenSort, TokenStore } from './token-store.ts';
 
 /** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
@@ -131,7 +131,7 @@ export class TokenService {
 
   async #issue(trx: Trx, kind: TokenKind, userId: number, settings: TokenSettings): Promise<IssuedToken> {
     const { store, clock } = this.#dependencies;
-    const key = randomToken(TOKEN_PREFIX.model, 42, { checksum: true });
+    const key = randomToken(CREDENTIAL_PREFIX.model, 42, { checksum: true });
     const id = await store.insert(trx, {
       name: '',
       models: null,
@@ -145,7 +145,7 @@ export class TokenService {
       kind,
       user_id: userId,
       hash: hashToken(key),
-      hint: key.slice(0, TOKEN_PREFIX.model.length + 4),
+      hint: key.slice(0, CREDENTIAL_PREFIX.model.length + 4),
       created_at: clock.now(),
     });
     return { id, key };

@@ -1,8 +1,8 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import { listOf, textOf } from '../dialect.ts';
+import { mergeFigures } from '../find-and-merge-usage.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
-import { mergeFigures } from '../usage-in-text.ts';
 import type { ResponseEvent, StopReason } from './neutral-form.ts';
 import { collectResponse } from './response-collector.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';

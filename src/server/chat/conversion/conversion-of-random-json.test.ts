@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import { GEMINI_DIALECT } from '../gemini-dialect.ts';

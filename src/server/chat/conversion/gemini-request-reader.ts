@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { DroppedFields } from './dropped-fields.ts';
-import { fromGeminiSchema } from './gemini-schema.ts';
+import { fromGeminiSchema } from './gemini-schema-to-json-schema.ts';
 import type {
   Conversation,
   FunctionTool,

@@ -1,4 +1,4 @@
-import { type AppError, invalidRequest } from '../../platform/errors.ts';
+import { type AppError, invalidRequest } from '../../platform/app-error.ts';
 
 /** Refuses a member of a request that its upstream's dialect cannot say and that would change the answer. */
 export const notExpressibleError = (

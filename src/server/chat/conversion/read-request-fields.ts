@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { invalidRequest } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Setting } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';

@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import type { Channel } from '../../channels/channel-directory.ts';
+import type { Channel } from '../../channels/channel-directory-types.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';

@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { tryParse } from '../usage-in-text.ts';
+import { tryParse } from '../find-and-merge-usage.ts';
 import type { ResponseEvent, Signature } from './neutral-form.ts';
 
 export type Block =

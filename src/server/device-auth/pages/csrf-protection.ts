@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../contract/time.ts';
+import { HOUR_MS } from '../../../contract/time-units.ts';
 import { createSigner, type Signer } from '../../platform/signer.ts';
 
 const VALID_MS = HOUR_MS;

@@ -2,9 +2,9 @@ import type { DeviceStatus } from '../../../contract/device-auth.ts';
 import type { AccountAccess } from '../../accounts/account-access.ts';
 import type { Account } from '../../accounts/account-store.ts';
 import type { SessionService } from '../../accounts/login/session-service.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { AppError } from '../../platform/errors.ts';
-import type { ApprovalCheck, Approver } from '../approval-check.ts';
+import type { ApprovalSecondStepCheck, Approver } from '../approval-second-step-check.ts';
 import type { ClientService } from '../client-service.ts';
 import type { DeviceCodeService } from '../device-code-service.ts';
 import type { DeviceCodeRow } from '../device-code-store.ts';
@@ -31,7 +31,7 @@ export interface PageRequest {
 export interface PageRendererDependencies {
   readonly codes: DeviceCodeService;
   readonly clients: ClientService;
-  readonly approvalCheck: ApprovalCheck;
+  readonly approvalCheck: ApprovalSecondStepCheck;
   readonly sessions: Pick<SessionService, 'find'>;
   readonly access: Pick<AccountAccess, 'findEnabled'>;
   readonly clock: Clock;

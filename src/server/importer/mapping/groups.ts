@@ -1,5 +1,5 @@
 import { MAX_MULTIPLIER_DECIMALS } from '../../../contract/price-lines.ts';
-import { hashToken } from '../../platform/random-tokens.ts';
+import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
 import { parseObject, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 

@@ -1,6 +1,6 @@
 import type { Price } from '../../../contract/pricing.ts';
 import type { ChatPrice } from '../../../contract/token-pricing.ts';
-import type { ChannelVendor } from '../../channels/channel-directory.ts';
+import type { ChannelVendor } from '../../channels/channel-directory-types.ts';
 import { parseObject } from './column-values.ts';
 import { type Decimal, multiply, round, toDecimal } from './decimal.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';

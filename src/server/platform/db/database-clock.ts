@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Database } from './database.ts';
+import type { Database } from './database-types.ts';
 
 const RESYNC_INTERVAL_MS = 60_000;
 

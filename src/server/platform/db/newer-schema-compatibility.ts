@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Database } from './database.ts';
 import { SchemaMismatchError } from './database-errors.ts';
+import type { Database } from './database-types.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import type { MetaTables } from './tables.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { ConfigError } from '../setting-readers.ts';
-import type { DatabaseLog } from './database.ts';
+import type { DatabaseLog } from './database-types.ts';
 import { loadPg } from './load-pg.ts';
 import { toConnectError } from './postgres-errors.ts';
 import { PostgresHosts } from './postgres-hosts.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
-import { sqliteFolder } from '../../../../test/sqlite-folder.ts';
+import { temporarySqlitePath } from '../../../../test/temporary-sqlite-path.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import { type MetaTables, metaMigrations } from './tables.ts';
 
 async function open(context: TestContext) {
-  const path = sqliteFolder();
+  const path = temporarySqlitePath();
   const database = openDatabase<MetaTables>(`sqlite:${path}`);
   context.after(() => database.close());
   await migrate(database, metaMigrations);

@@ -1,4 +1,4 @@
-import type { AccountCaller } from './caller.ts';
+import type { AccountCaller } from './caller-and-authenticator-types.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Where a request came from, as the audit log keeps it. */

@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../app-error.ts';
 import { collectYoungGarbage } from '../collect-garbage.ts';
-import { AppError } from '../errors.ts';
 import { KeyedByteBudget } from './keyed-byte-budget.ts';
 
 const MB = 1024 * 1024;

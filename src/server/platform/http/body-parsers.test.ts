@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { endpoint } from '../../../contract/endpoint.ts';
 import { LARGE_BODY_BYTES } from './body-admission.ts';
-import { plain, startHttp } from './http.fixture.ts';
+import { plain, startHttp } from './start-http-server.fixture.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };

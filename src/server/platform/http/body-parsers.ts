@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../../../contract/endpoint.ts';
-import { AppError, invalidRequest } from '../errors.ts';
+import { AppError, invalidRequest } from '../app-error.ts';
 import type { BodyAdmission } from './body-admission.ts';
 import { announcedLength, type JsonBodyReader } from './json-body-reader.ts';
 import { readMultipart } from './multipart.ts';

@@ -1,13 +1,13 @@
 import type { EnvelopeKind } from '../../../contract/endpoint.ts';
-import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/errors.ts';
+import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/error-codes.ts';
 import { formatMessage, type Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
+import { AppError } from '../app-error.ts';
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
-import { AppError } from '../errors.ts';
 import { html, STANDALONE_PAGE_HEADERS } from '../html.ts';
 import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
-import { toAnthropicError, toGeminiError } from './chat-error-formats.ts';
-import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-error-formats.ts';
+import { toAnthropicError, toGeminiError } from './anthropic-and-gemini-error-formats.ts';
+import { toJimengError, toKlingError, type VendorErrorFacts } from './kling-and-jimeng-error-formats.ts';
 
 export interface ErrorResponse {
   readonly status: number;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media/video-check.ts';
 import { ErrorSender } from './error-sender.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeForClient, envelopeOfPath } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { AppError, invalidRequest } from '../errors.ts';
+import { AppError, invalidRequest } from '../app-error.ts';
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media/video-check.ts';
 import { negotiateLocale } from '../negotiate-locale.ts';

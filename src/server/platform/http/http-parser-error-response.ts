@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { envelopeOfPath } from '../../../contract/endpoint.ts';
-import type { ErrorCode } from '../../../contract/errors.ts';
+import type { ErrorCode } from '../../../contract/error-codes.ts';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import { toErrorResponse } from './error-responses.ts';
 import { toRequestId } from './request-id.ts';
 

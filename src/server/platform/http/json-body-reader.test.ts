@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import { BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 import { type BodySource, JsonBodyReader } from './json-body-reader.ts';
 

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import type { JsonScanner } from '../json-scanner.ts';
 import { JsonRejectedError } from '../parse-json.ts';
 import { parseScannedJson, requestScanner } from '../parse-request-json.ts';

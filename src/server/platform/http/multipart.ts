@@ -1,8 +1,8 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AppError, invalidRequest } from '../errors.ts';
+import { AppError, invalidRequest } from '../app-error.ts';
 import { isWithinBounds } from '../parse-json.ts';
-import { hasOnlyWellFormedText } from '../well-formed-text.ts';
+import { hasOnlyWellFormedText } from '../well-formed-text-and-code-points.ts';
 
 export interface UploadedFile {
   readonly field: string;

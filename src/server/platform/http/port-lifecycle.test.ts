@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { exchange, parseAnswer } from './http.fixture.ts';
 import { PortLifecycle } from './port-lifecycle.ts';
+import { exchange, parseAnswer } from './start-http-server.fixture.ts';
 
 const GRACE_MS = 20_000;
 const REQUEST = 'GET / HTTP/1.1\r\nhost: a.test\r\n\r\n';

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
-import { NO_TRACING, type Span, type SpanAttributes, type SpanOptions, type Tracing } from '../tracing/tracing.ts';
+import {
+  NO_TRACING,
+  type Span,
+  type SpanAttributes,
+  type SpanOptions,
+  type Tracing,
+} from '../tracing/tracing-types.ts';
 import { traceRequest } from './request-span.ts';
 
 /** What is recorded of a request that was answered with this status. */

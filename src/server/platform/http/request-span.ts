@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Tracing } from '../tracing/tracing.ts';
+import type { Tracing } from '../tracing/tracing-types.ts';
 
 /** Handles a request inside a span of its own, which continues the caller's trace. Costs nothing where traces are off. */
 export function traceRequest(

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import Type from 'typebox';
 import { endpoint } from '../../../contract/endpoint.ts';
-import { AppError } from '../errors.ts';
-import { plain, startHttp } from './http.fixture.ts';
+import { AppError } from '../app-error.ts';
+import { plain, startHttp } from './start-http-server.fixture.ts';
 
 const Ok = Type.Object({ ok: Type.Boolean() });
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import { AppError } from '../errors.ts';
-import type { Authenticator, CallerOf } from './caller.ts';
+import { AppError } from '../app-error.ts';
+import type { Authenticator, CallerOf } from './caller-and-authenticator-types.ts';
 import { compressResponse } from './compress-response.ts';
 import { lazySerializer } from './lazy-serializer.ts';
 import type { RequestContext } from './request-context.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import type { Localized } from '../../../contract/localized-messages/format-message.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import { parseRequestJson } from '../parse-request-json.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 

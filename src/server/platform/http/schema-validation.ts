@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Locale } from 'typebox/system';
 import type { Localized } from '../../../contract/localized-messages/format-message.ts';
-import { type AppError, invalidRequest } from '../errors.ts';
+import { type AppError, invalidRequest } from '../app-error.ts';
 import { memoizeByObject } from '../memoize-by-object.ts';
 import { positionsOfWrittenFractions } from '../parse-request-json.ts';
 

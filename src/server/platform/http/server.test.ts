@@ -4,11 +4,11 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import Type from 'typebox';
 import { type Endpoint, endpoint } from '../../../contract/endpoint.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import { OutboundError } from '../outbound/outbound-types.ts';
-import { parseAnswer, plain, startHttp } from './http.fixture.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Handler } from './route-registry.ts';
+import { parseAnswer, plain, startHttp } from './start-http-server.fixture.ts';
 
 const APP = 'https://app.example';
 type Http = Awaited<ReturnType<typeof startHttp>>;

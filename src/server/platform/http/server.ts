@@ -9,18 +9,18 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import type { Log } from '../log.ts';
 import { negotiateLocale } from '../negotiate-locale.ts';
-import { NO_TRACING, type Tracing } from '../tracing/tracing.ts';
+import { NO_TRACING, type Tracing } from '../tracing/tracing-types.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { BodyAdmission } from './body-admission.ts';
 import { registerBodyParsers } from './body-parsers.ts';
-import type { Authenticator, Caller } from './caller.ts';
+import type { Authenticator, Caller } from './caller-and-authenticator-types.ts';
 import { BODY_GRACE_MS, ConnectionGuard } from './connection-guard.ts';
 import { CorsPolicy } from './cors.ts';
 import { ErrorSender } from './error-sender.ts';
-import type { FastPath, FastPathTools } from './fast-path.ts';
+import type { FastPath, FastPathTools } from './fast-path-types.ts';
 import { sendParserError } from './http-parser-error-response.ts';
 import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
 import { registerMultipart, type UploadedFile } from './multipart.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { ERRORS } from '../../../contract/errors.ts';
+import { ERRORS } from '../../../contract/error-codes.ts';
 import { formatMessage, type Locale } from '../../../contract/localized-messages/format-message.ts';
-import { type AppError, isAppError } from '../errors.ts';
+import { type AppError, isAppError } from '../app-error.ts';
 
 /** What a page tells of a failure. */
 export interface PageFailure {

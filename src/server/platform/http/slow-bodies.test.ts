@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import Type from 'typebox';
 import { endpoint } from '../../../contract/endpoint.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import { openLog } from '../log.ts';
 import { createHttpServer, type HttpServer } from './server.ts';
 

@@ -1,6 +1,6 @@
 import type { MessageKey } from '../../../contract/localized-messages/format-message.ts';
+import { AppError } from '../app-error.ts';
 import type { Clock } from '../clock.ts';
-import { AppError } from '../errors.ts';
 import { type LimitFigures, type LimitFormat, toLimitHeaders, type WindowFigures } from './api-key-limit-headers.ts';
 import type { ConcurrencySlots } from './concurrency-slots.ts';
 import type { TakenPoints } from './counters.ts';

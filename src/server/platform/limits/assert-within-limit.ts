@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../../contract/errors.ts';
+import type { ErrorCode } from '../../../contract/error-codes.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import type { RateLimitResult } from './rate-limits.ts';
 
 /**

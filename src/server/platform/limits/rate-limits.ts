@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
-import { hashToken } from '../random-tokens.ts';
+import { hashToken } from '../generate-and-hash-tokens.ts';
 import { ConcurrencySlots, type SlotStore } from './concurrency-slots.ts';
 import type { CounterSnapshots } from './counter-snapshots.ts';
 import { type BudgetCounters, type Counters, MemoryCounters, type TakenPoints, type WindowCount } from './counters.ts';
-import { databaseCounters } from './database-counters.ts';
-import { databaseSlots } from './database-slots.ts';
+import { postgresCounters } from './postgres-counters.ts';
+import { postgresSlots } from './postgres-slots.ts';
 import type { RateLimitTables } from './tables.ts';
-import type { ValkeyConnection } from './valkey-counters.ts';
+import type { ValkeyConnection } from './valkey-connection-and-counters.ts';
 
 /** How many points a key may use in a window that begins with its first use. */
 export interface RateLimitRule {
@@ -91,15 +91,15 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
   const { sharedDatabase } = options;
   const sharedCounters = (name: string, durationMs: number): Counters | undefined => {
     if (valkey !== undefined) return deferredCounters(valkey.then((loaded) => loaded.counters(name, durationMs)));
-    return sharedDatabase && databaseCounters(sharedDatabase, name, durationMs, clock);
+    return sharedDatabase && postgresCounters(sharedDatabase, name, durationMs, clock);
   };
   const sharedBudgets = (name: string, durationMs: number): BudgetCounters | undefined => {
     if (valkey !== undefined) return deferredBudgets(valkey.then((loaded) => loaded.budgets(name, durationMs)));
-    return sharedDatabase && databaseCounters(sharedDatabase, name, durationMs, clock);
+    return sharedDatabase && postgresCounters(sharedDatabase, name, durationMs, clock);
   };
   const sharedSlots = (name: string): SlotStore | undefined => {
     if (valkey !== undefined) return deferredSlots(valkey.then((loaded) => loaded.slots(name)));
-    return sharedDatabase && databaseSlots(sharedDatabase, name, clock);
+    return sharedDatabase && postgresSlots(sharedDatabase, name, clock);
   };
   const slots: ConcurrencySlots[] = [];
   return {
@@ -201,7 +201,7 @@ function toBoundedKey(key: string): string {
 }
 
 const loadValkey = async (url: string, onError: (error: unknown) => void): Promise<ValkeyConnection> =>
-  (await import('./valkey-counters.ts')).openValkey(url, onError);
+  (await import('./valkey-connection-and-counters.ts')).openValkey(url, onError);
 
 const deferredCounters = (counters: Promise<Counters>): Counters => ({
   add: async (key, points) => (await counters).add(key, points),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadMedia } from '../../../sandbox/media.ts';
+import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
 import { validatePosterImage } from './validate-poster-image.ts';
 
 const WEBP = loadMedia('thumbnail.webp').bytes;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../errors.ts';
+import { AppError } from '../app-error.ts';
 import { assertNoPrivateUrls, assertPublicUrl } from './assert-no-private-urls.ts';
 
 const check = (text: string) => assertNoPrivateUrls({ metadata: { any: [{ field: text }] } });

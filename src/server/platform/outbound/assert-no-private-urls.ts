@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { invalidRequest } from '../errors.ts';
+import { invalidRequest } from '../app-error.ts';
 import { isPublicIp } from './is-public-ip.ts';
 
 /** Keys with free text of users, which may begin with a URL without meaning it to be fetched. */

@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { sqliteFolder } from '../../../../test/sqlite-folder.ts';
+import { temporarySqlitePath } from '../../../../test/temporary-sqlite-path.ts';
 import { migrations } from '../../migrations.ts';
 import type { Tables } from '../../tables.ts';
-import type { Database } from '../db/database.ts';
+import type { Database } from '../db/database-types.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { assertEmptyTarget, copyTables, SEEDED_TABLES } from './copy-database.ts';
@@ -90,7 +90,7 @@ async function rowsOf(database: Database<Tables>, table: string): Promise<string
 }
 
 async function makeSource(): Promise<{ path: string; url: string }> {
-  const path = sqliteFolder();
+  const path = temporarySqlitePath();
   const database = openDatabase<Tables>(`sqlite:${path}`);
   await migrate(database, migrations);
   await database.close();

@@ -1,5 +1,5 @@
-import type { VendorProfile } from '../adapter.ts';
-import { ApiKey, checkApiKey } from '../api-key-check.ts';
+import type { VendorProfile } from '../adapter-types.ts';
+import { ApiKey, checkChatUpstreamKey } from '../chat-upstream-key-check.ts';
 
 /** Anthropic, and any service with its Messages protocol. Its models are rows the administrator creates. */
 export const anthropic: VendorProfile = {
@@ -10,5 +10,5 @@ export const anthropic: VendorProfile = {
 
   /** docs.claude.com/en/api/models-list */
   checkCredentials: (context) =>
-    checkApiKey(context, { vendor: 'anthropic', path: '/v1/models?limit=200', listKey: 'data', idKey: 'id' }),
+    checkChatUpstreamKey(context, { vendor: 'anthropic', path: '/v1/models?limit=200', listKey: 'data', idKey: 'id' }),
 };

@@ -1,5 +1,5 @@
-import type { VendorProfile } from '../adapter.ts';
-import { ApiKey, checkApiKey } from '../api-key-check.ts';
+import type { VendorProfile } from '../adapter-types.ts';
+import { ApiKey, checkChatUpstreamKey } from '../chat-upstream-key-check.ts';
 
 /** Google's Gemini API by its generateContent. Its models are rows the administrator creates. */
 export const gemini: VendorProfile = {
@@ -10,5 +10,10 @@ export const gemini: VendorProfile = {
 
   /** ai.google.dev/api/models */
   checkCredentials: (context) =>
-    checkApiKey(context, { vendor: 'gemini', path: '/v1beta/models?pageSize=200', listKey: 'models', idKey: 'name' }),
+    checkChatUpstreamKey(context, {
+      vendor: 'gemini',
+      path: '/v1beta/models?pageSize=200',
+      listKey: 'models',
+      idKey: 'name',
+    }),
 };

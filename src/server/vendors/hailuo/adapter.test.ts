@@ -6,9 +6,9 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter-types.ts';
 import { ERROR_CLASSES, hailuo, STATES, toError } from './adapter.ts';
 import { toBody } from './request.ts';
 

@@ -1,12 +1,19 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
-import { acceptedSubmit, deleteJson, finishedTask, getJson, postJson, refusedSubmit } from '../json-http-calls.ts';
-import { toUrlOrDataUrl } from '../media-encoding.ts';
+import {
+  acceptedSubmit,
+  deleteJson,
+  finishedTask,
+  getJson,
+  postJson,
+  refusedSubmit,
+} from '../json-http-calls-and-outcomes.ts';
+import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';

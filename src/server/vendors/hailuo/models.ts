@@ -1,4 +1,4 @@
-import type { ModelCapability } from '../adapter.ts';
+import type { ModelCapability } from '../adapter-types.ts';
 import { HAILUO_PRICES, hailuoPriceSource } from './prices.ts';
 
 /**

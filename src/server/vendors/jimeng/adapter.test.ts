@@ -13,8 +13,8 @@ import {
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { jimeng as simulator } from '../../../sandbox/vendors/jimeng.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { Json, VideoRequest } from '../adapter.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, VideoRequest } from '../adapter-types.ts';
 import { jimeng } from './adapter.ts';
 import { JIMENG_KEYS } from './models.ts';
 

@@ -1,7 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { ImageGeneration, ImageModel, ImageOutcome } from '../adapter.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { ImageGeneration, ImageModel, ImageOutcome } from '../adapter-types.ts';
 import { omitUndefined, type RequestBody } from '../request-body.ts';
 import { asArray, asText, asUrl, ownEntry } from '../untrusted-json.ts';
 import { ERROR_CLASSES, OK, parseError, sendAction } from './signed-calls-and-errors.ts';

@@ -1,4 +1,4 @@
-import type { ModelCapability } from '../adapter.ts';
+import type { ModelCapability } from '../adapter-types.ts';
 import { cny } from '../currency-to-quota.ts';
 import type { PriceSource } from '../price-source.ts';
 

@@ -2,11 +2,11 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import { signVolcengineRequest } from '../../platform/outbound/sign-volcengine-request.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
-import { toJsonBody } from '../json-body.ts';
 import type { RequestBody } from '../request-body.ts';
+import { serializeJsonBody } from '../serialize-json-body.ts';
 import { asText, ownEntry } from '../untrusted-json.ts';
 
 /** Volcengine's visual service, the same for videos and images: two signed actions, two envelopes of errors. */
@@ -81,7 +81,7 @@ export function sendAction(
   fields: RequestBody,
 ): Promise<BufferedResponse> {
   const url = `${context.baseUrl}/?Action=${ACTIONS[action]}&Version=2022-08-31`;
-  const body = toJsonBody(fields);
+  const body = serializeJsonBody(fields);
   const { access_key: accessKey, secret_key: secretKey } = context.credentials;
   const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
   const unsigned = { method: 'POST', url, body, headers: { 'content-type': 'application/json' } } as const;

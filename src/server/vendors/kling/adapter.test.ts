@@ -14,8 +14,8 @@ import {
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { Json, VideoRequest } from '../adapter.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, VideoRequest } from '../adapter-types.ts';
 import { kling } from './adapter.ts';
 import { signToken } from './bearer-token.ts';
 

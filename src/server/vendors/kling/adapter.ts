@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
-import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { billedUnits } from '../billed-units-and-seconds.ts';
-import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas.ts';
+import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   ambiguousSubmit,
   type ErrorClass,
@@ -32,7 +32,7 @@ import {
   turboTaskPath,
   turboUnits,
   turboVideo,
-} from './turbo.ts';
+} from './v3-turbo-api.ts';
 
 /** Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and so on. */
 

@@ -1,9 +1,9 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
-import { withJsonBody } from '../json-http-calls.ts';
+import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import type { RequestBody } from '../request-body.ts';
 import { asText } from '../untrusted-json.ts';
 import { bearerToken } from './bearer-token.ts';

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 
 const LIFETIME_SECONDS = 1_800;
 const RENEW_AFTER_SECONDS = 1_500;

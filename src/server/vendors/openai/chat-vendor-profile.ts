@@ -1,5 +1,5 @@
-import type { VendorProfile } from '../adapter.ts';
-import { ApiKey, checkApiKey } from '../api-key-check.ts';
+import type { VendorProfile } from '../adapter-types.ts';
+import { ApiKey, checkChatUpstreamKey } from '../chat-upstream-key-check.ts';
 
 /** Any service with OpenAI's chat protocol. Its models are rows the administrator creates. */
 export const openai: VendorProfile = {
@@ -10,5 +10,5 @@ export const openai: VendorProfile = {
 
   /** platform.openai.com/docs/api-reference/models/list */
   checkCredentials: (context) =>
-    checkApiKey(context, { vendor: 'openai', path: '/v1/models', listKey: 'data', idKey: 'id' }),
+    checkChatUpstreamKey(context, { vendor: 'openai', path: '/v1/models', listKey: 'data', idKey: 'id' }),
 };

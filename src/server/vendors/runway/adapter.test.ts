@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { VideoRequest } from '../adapter.ts';
+import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { VideoRequest } from '../adapter-types.ts';
 import { runway } from './adapter.ts';
 
 const ID = '497f6eca-6276-4993-bfeb-53cbbbba6f08';

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
-import { HOUR_MS } from '../../../contract/time.ts';
+import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
-import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import { type ErrorClass, failedTask, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
 import {
   bearerHeaders,
@@ -16,8 +16,8 @@ import {
   parseIdSubmit,
   postJson,
   publicFile,
-} from '../json-http-calls.ts';
-import { toUrlOrDataUrl } from '../media-encoding.ts';
+} from '../json-http-calls-and-outcomes.ts';
+import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import type { PriceSource } from '../price-source.ts';

@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
 import { asText, ownEntry } from '../untrusted-json.ts';
 

@@ -4,8 +4,8 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { MediaInput, VideoRequest } from '../adapter-types.ts';
 import { ERROR_CLASSES, STATES, seedance, toError } from './adapter.ts';
 import { toBody } from './request.ts';
 

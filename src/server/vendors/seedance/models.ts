@@ -1,4 +1,4 @@
-import type { ModelCapability } from '../adapter.ts';
+import type { ModelCapability } from '../adapter-types.ts';
 import { isByteplusId, seedancePrice, seedancePriceSource } from './prices.ts';
 
 /** The capabilities of a series of models, whatever date its id ends with and whichever of the two companies sells it. */

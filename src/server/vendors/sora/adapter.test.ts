@@ -7,11 +7,11 @@ import {
   startSimulator,
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { loadMedia } from '../../../sandbox/media.ts';
+import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { Json, VideoRequest } from '../adapter.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, VideoRequest } from '../adapter-types.ts';
 import { sora } from './adapter.ts';
 
 const { sandbox, clock } = await startSimulator(simulator);

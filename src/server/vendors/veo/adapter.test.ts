@@ -4,9 +4,9 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { routeOf, veo } from './adapter.ts';
 import { vertexBase } from './vertex-calls.ts';
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { PollFailed } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, VendorAdapter } from '../adapter.ts';
-import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import type { Json, VendorAdapter } from '../adapter-types.ts';
+import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas-and-forms.ts';
 import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';
 import { interactions, interactionsBy } from './interactions-api.ts';
 import { interactionBillingFactors } from './interactions-request.ts';

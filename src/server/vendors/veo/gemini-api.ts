@@ -1,10 +1,10 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import { UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { ContentSource, Json, VendorAdapter } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { ContentSource, Json, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit } from '../error-mapping.ts';
-import { withJsonBody } from '../json-http-calls.ts';
+import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import { asArray, asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './long-running-operation.ts';

@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { asObject } from '../../../contract/is-object.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { asText } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 

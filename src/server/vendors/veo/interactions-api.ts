@@ -1,11 +1,11 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
-import { UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll } from '../error-mapping.ts';
-import { refusedSubmit } from '../json-http-calls.ts';
+import { refusedSubmit } from '../json-http-calls-and-outcomes.ts';
 import { asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini-api.ts';
 import { parseGoogleError } from './google-errors.ts';

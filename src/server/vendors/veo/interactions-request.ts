@@ -1,5 +1,5 @@
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, VideoRequest } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { Json, VideoRequest } from '../adapter-types.ts';
 import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { familyOf } from './models.ts';

@@ -1,8 +1,8 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Artifact, Json, QueryOutcome } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { Artifact, Json, QueryOutcome } from '../adapter-types.ts';
 import { type BilledFacts, billedUnits } from '../billed-units-and-seconds.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { omitUndefined } from '../request-body.ts';

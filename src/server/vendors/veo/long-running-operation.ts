@@ -1,9 +1,9 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Artifact, Json, QueryOutcome } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { Artifact, Json, QueryOutcome } from '../adapter-types.ts';
 import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { omitUndefined } from '../request-body.ts';
 import { asArray, asText, toRawResponse } from '../untrusted-json.ts';

@@ -1,4 +1,4 @@
-import type { ModelCapability } from '../adapter.ts';
+import type { ModelCapability } from '../adapter-types.ts';
 import { veoPrice, veoPriceSource } from './prices.ts';
 
 /** The capabilities of one generation of Veo or Omni, whatever the suffix of a model's name (speed, preview). */

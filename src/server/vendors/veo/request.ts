@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, VideoRequest } from '../adapter.ts';
-import { assertMaxSize, toBase64 } from '../media-encoding.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, VideoRequest } from '../adapter-types.ts';
+import { assertMaxSize, toBase64 } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';

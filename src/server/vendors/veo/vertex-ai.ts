@@ -1,8 +1,8 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import { UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, VendorAdapter } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { Json, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit, rejectedPoll } from '../error-mapping.ts';
 import { asArray, asText, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
-import { HOUR_MS } from '../../../contract/time.ts';
+import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
+import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { billedUnits } from '../billed-units-and-seconds.ts';
-import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
   failedTask,
@@ -24,8 +24,8 @@ import {
   parseIdHandle,
   postJson,
   refusedSubmit,
-} from '../json-http-calls.ts';
-import { toUrlOrDataUrl } from '../media-encoding.ts';
+} from '../json-http-calls-and-outcomes.ts';
+import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';

@@ -1,4 +1,4 @@
-import type { ModelCapability } from '../adapter.ts';
+import type { ModelCapability } from '../adapter-types.ts';
 import { ownEntry } from '../untrusted-json.ts';
 import { VIDU_PRICES, viduPriceSource } from './prices.ts';
 

@@ -1,11 +1,11 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
-import type { VendorError } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { billedSeconds } from '../billed-units-and-seconds.ts';
-import { API_KEY_CREDENTIALS } from '../credential-schemas.ts';
+import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
   failedTask,
@@ -24,7 +24,7 @@ import {
   postJson,
   publicFile,
   refusedSubmit,
-} from '../json-http-calls.ts';
+} from '../json-http-calls-and-outcomes.ts';
 import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { MAX_EDITED_SECONDS, modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';

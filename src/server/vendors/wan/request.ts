@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { Json, VideoRequest } from '../adapter.ts';
-import { toUrlOrDataUrl } from '../media-encoding.ts';
+import type { Json, VideoRequest } from '../adapter-types.ts';
+import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../../contract/reconciliation.ts';
-import { list, ok, toPage } from '../../../contract/schemas.ts';
-import { toSeconds } from '../../../contract/time.ts';
-import type { Channel } from '../../channels/channel-directory.ts';
-import { AppError, notExistError } from '../../platform/errors.ts';
+import { list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../../contract/time-units.ts';
+import type { Channel } from '../../channels/channel-directory-types.ts';
+import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed } from '../../upstreams/error.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Reconciliation } from './reconciliation-service.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';
 import type { VendorAccountState } from './vendor-account-state.ts';

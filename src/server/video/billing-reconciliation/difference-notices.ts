@@ -1,7 +1,7 @@
-import { DAY_MS, toSeconds } from '../../../contract/time.ts';
-import type { AdminNotifier } from '../../notifications/notifier.ts';
+import { DAY_MS, toSeconds } from '../../../contract/time-units.ts';
+import type { AdminNotifier } from '../../notifications/notifier-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database-types.ts';
 import type { Tables } from '../../tables.ts';
 import type { VendorAccountState } from './vendor-account-state.ts';
 

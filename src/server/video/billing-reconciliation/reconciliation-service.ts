@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DAY_MS, HOUR_MS } from '../../../contract/time.ts';
-import type { Channel } from '../../channels/channel-directory.ts';
+import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
+import type { Channel } from '../../channels/channel-directory-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { ScheduledJob } from '../../platform/scheduled-jobs.ts';
-import { PollFailed } from '../../upstreams/error.ts';
-import type { AdapterContext } from '../../upstreams/upstream-calls.ts';
-import type { Json } from '../../vendors/adapter.ts';
+import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import type { Json } from '../../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import { compareWithBilled } from './compare-with-billed.ts';
 import type { DifferenceNotices } from './difference-notices.ts';

@@ -1,6 +1,6 @@
 import { finished, type Readable } from 'node:stream';
 import type { ArtifactReader } from '../../artifacts/artifact-reader.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 import { verifyPartialContent } from '../../platform/media/verify-partial-content.ts';
 import { verifyVideoBody } from '../../platform/media/verify-video-body.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';

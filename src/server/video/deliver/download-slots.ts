@@ -1,4 +1,4 @@
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 
 /**
  * Concurrent downloads of one account in one process. A script that fetches a day's videos may use fifty at a time; the

@@ -1,7 +1,7 @@
-import { done } from '../../../contract/schemas.ts';
+import { done } from '../../../contract/success-bodies-and-pagination.ts';
 import { putPoster } from '../../../contract/video-storage-and-posters.ts';
 import type { Artifacts } from '../../artifacts/make.ts';
-import { AppError, invalidRequest, notExistError } from '../../platform/errors.ts';
+import { AppError, invalidRequest, notExistError } from '../../platform/app-error.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { TaskStore } from '../task-store.ts';
 

@@ -4,7 +4,7 @@ import type { Log } from '../../platform/log.ts';
 import { upToEntries } from '../../platform/lru-cache-options.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { SingleFlight } from '../../platform/single-flight.ts';
-import { PollFailed } from '../../upstreams/error.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';

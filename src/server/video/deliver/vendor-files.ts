@@ -1,5 +1,5 @@
 import { defined } from '../../../contract/omit-undefined.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
 import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range.ts';
 import {
@@ -9,9 +9,9 @@ import {
   type OutboundResponse,
   type UntrustedRequest,
 } from '../../platform/outbound/outbound-types.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { ContentSource } from '../../vendors/adapter.ts';
-import { artifactOf } from '../task-artifact.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { ContentSource } from '../../vendors/adapter-types.ts';
+import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { Task } from '../task-store.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 import type { InlineFileCache } from './inline-file-cache.ts';
@@ -112,7 +112,7 @@ export class VendorFiles {
     upstream: VideoUpstream | undefined,
     { variant, signal }: VendorFileRequest,
   ): Promise<ContentSource> {
-    const artifact = artifactOf(task);
+    const artifact = parseTaskArtifact(task);
     const isVideo = variant === undefined || variant === 'video';
     if (isVideo && artifact?.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
     if (upstream === undefined || !upstream.isConfirmed) throw new AppError('content_not_found');

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { VideoSources } from '../../artifacts/artifact-copier.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { toSubject, toVideoData } from '../video-event.ts';

@@ -1,6 +1,6 @@
-import * as endpoints from '../../../contract/favourites.ts';
-import { done, ok } from '../../../contract/schemas.ts';
-import { notExistError } from '../../platform/errors.ts';
+import * as endpoints from '../../../contract/favourite-videos.ts';
+import { done, ok } from '../../../contract/success-bodies-and-pagination.ts';
+import { notExistError } from '../../platform/app-error.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import type { FavouriteStore } from './favourite-store.ts';

@@ -1,17 +1,17 @@
 import * as endpoints from '../../../contract/vendor-native-endpoints.ts';
-import type { ChannelDirectory } from '../../channels/channel-directory.ts';
-import { AppError, invalidRequest } from '../../platform/errors.ts';
-import type { ModelCaller } from '../../platform/http/caller.ts';
+import type { ChannelDirectory } from '../../channels/channel-directory-types.ts';
+import { AppError, invalidRequest } from '../../platform/app-error.ts';
+import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
+import { toJimengBody } from '../../platform/http/kling-and-jimeng-error-formats.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import { toJimengBody } from '../../platform/http/vendor-error-formats.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
-import { submitForToken } from '../submit/submit-from-request.ts';
+import { submitForToken } from '../submit/submit-for-token-or-account.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
 import type { Task, TaskStore } from '../task-store.ts';
-import { toJimengTask } from './jimeng-native.ts';
-import { toKlingEnvelope, toKlingSubmitData, toKlingTask } from './kling-native.ts';
+import { toJimengTask } from './jimeng-native-responses.ts';
+import { toKlingEnvelope, toKlingSubmitData, toKlingTask } from './kling-native-responses.ts';
 import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingRequest } from './parse-native-requests.ts';
 
 export interface NativeRouteDependencies {

@@ -1,13 +1,13 @@
 import * as endpoints from '../../../contract/vendor-native-endpoints.ts';
-import type { ChannelDirectory } from '../../channels/channel-directory.ts';
-import { invalidRequest } from '../../platform/errors.ts';
-import type { ModelCaller } from '../../platform/http/caller.ts';
+import type { ChannelDirectory } from '../../channels/channel-directory-types.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
+import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
-import { submitForToken } from '../submit/submit-from-request.ts';
+import { submitForToken } from '../submit/submit-for-token-or-account.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
 import { parseJimengRequest, parseKlingRequest } from './parse-native-requests.ts';
 import type { TaskRenderer } from './task-renderer.ts';

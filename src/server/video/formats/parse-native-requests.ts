@@ -1,8 +1,8 @@
-import { invalidRequest } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
 import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
-import type { Json, MediaInput } from '../../vendors/adapter.ts';
+import type { Json, MediaInput } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
-import { parseMedia } from '../submit/media-input.ts';
+import { parseMedia } from '../submit/parse-image-input.ts';
 
 type Body = { readonly [key: string]: unknown };
 

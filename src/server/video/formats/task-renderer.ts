@@ -1,8 +1,8 @@
-import type { Json } from '../../vendors/adapter.ts';
+import type { Json } from '../../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { SubmitResult } from '../submit/submit-result.ts';
 import type { Task } from '../task-store.ts';
-import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video.ts';
+import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video-responses.ts';
 import { toUnifiedTask } from './unified-task.ts';
 
 /** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */

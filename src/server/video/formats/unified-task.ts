@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
-import { toSeconds } from '../../../contract/time.ts';
+import { toSeconds } from '../../../contract/time-units.ts';
 import type { UnifiedTask } from '../../../contract/video.ts';
-import type { VendorAdapter } from '../../vendors/adapter.ts';
-import { artifactOf } from '../task-artifact.ts';
+import type { VendorAdapter } from '../../vendors/adapter-types.ts';
+import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { Task } from '../task-store.ts';
 
 /** The unified task; it always has every key. `contentUrl` is this service's own URL of the file. */
@@ -25,7 +25,7 @@ export function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAda
 function failReasonOrUrl(task: Task, contentUrl: string, adapter: VendorAdapter): string {
   if (task.status === TASK_STATUS.FAILURE) return task.fail_reason;
   if (task.status !== TASK_STATUS.SUCCESS) return '';
-  const artifact = artifactOf(task);
+  const artifact = parseTaskArtifact(task);
   if (artifact?.kind === 'url') return artifact.url;
   return artifact?.kind === 'inline' || isOpaque(task, adapter) ? '' : contentUrl;
 }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { isTerminal } from '../../../contract/task-states.ts';
+import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { AppError } from '../../platform/errors.ts';
-import type { ModelCaller } from '../../platform/http/caller.ts';
+import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import { upToEntries } from '../../platform/lru-cache-options.ts';
 import type { UrlRefresher } from '../deliver/url-refresher.ts';
 import type { Task, TaskStore } from '../task-store.ts';

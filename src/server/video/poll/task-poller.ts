@@ -1,15 +1,15 @@
 import { isTerminal } from '../../../contract/task-states.ts';
-import type { CallOutcome, ChannelDirectory } from '../../channels/channel-directory.ts';
+import type { CallOutcome, ChannelDirectory } from '../../channels/channel-directory-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
 import { DatabaseUnavailableError } from '../../platform/db/database-errors.ts';
+import type { Database } from '../../platform/db/database-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
-import { calledAccountIds } from '../../upstreams/called-account-ids.ts';
-import { PollFailed } from '../../upstreams/error.ts';
-import type { QueryOutcome } from '../../vendors/adapter.ts';
+import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential.ts';
+import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import { progressOf } from '../states.ts';
 import type { TaskCompletion } from '../task-completion.ts';
 import { toFailure } from '../task-failure.ts';
@@ -93,14 +93,14 @@ export class TaskPoller {
         log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
       else if (!signal.aborted)
         channels.report({
-          ...calledAccountIds(upstream.account),
+          ...calledChannelAndCredential(upstream.account),
           ...toOutcome(task.model, error),
           durationMs: durationMs(),
         });
       return 'failed';
     }
     channels.report({
-      ...calledAccountIds(upstream.account),
+      ...calledChannelAndCredential(upstream.account),
       model: task.model,
       outcome: 'ok',
       operation: 'poll',

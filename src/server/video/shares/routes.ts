@@ -1,5 +1,5 @@
-import { done, list, ok, toPage } from '../../../contract/schemas.ts';
-import { toSeconds } from '../../../contract/time.ts';
+import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../../contract/time-units.ts';
 import * as endpoints from '../../../contract/video-shares.ts';
 import { toActor } from '../../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';

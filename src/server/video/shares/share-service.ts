@@ -1,13 +1,13 @@
-import type { Page } from '../../../contract/schemas.ts';
+import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../../contract/video-shares.ts';
 import type { AccountAccess } from '../../accounts/account-access.ts';
 import type { AuditLog } from '../../accounts/audit/audit-log.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
+import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { AppError, notExistError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/db/database-types.ts';
+import { hashToken, randomText } from '../../platform/generate-and-hash-tokens.ts';
 import type { Actor } from '../../platform/http/audit-actor.ts';
-import { hashToken, randomText } from '../../platform/random-tokens.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
 import type { Task, TaskStore } from '../task-store.ts';

@@ -1,7 +1,7 @@
 import { maskSecrets } from '../../platform/log.ts';
-import { toWellFormedText } from '../../platform/well-formed-text.ts';
-import type { UnsupportedRequestError } from '../../upstreams/error.ts';
-import type { SubmitOutcome } from '../../vendors/adapter.ts';
+import { toWellFormedText } from '../../platform/well-formed-text-and-code-points.ts';
+import type { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
+import type { SubmitOutcome } from '../../vendors/adapter-types.ts';
 import type { FailedAttempt } from '../task-admin-store.ts';
 
 const MAX_MESSAGE = 500;

@@ -1,17 +1,17 @@
 import { TASK_STATUS } from '../../../contract/task-states.ts';
-import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory-types.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { invalidRequest } from '../../platform/errors.ts';
+import type { Database } from '../../platform/db/database-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
-import { calledAccountIds } from '../../upstreams/called-account-ids.ts';
-import { UnsupportedRequestError, type VendorError } from '../../upstreams/error.ts';
-import { upstreamModelOf } from '../../upstreams/model-name.ts';
-import type { UpstreamCalls } from '../../upstreams/upstream-calls.ts';
-import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
+import type { UpstreamCalls } from '../../upstreams/adapter-context.ts';
+import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential.ts';
+import { toUpstreamModelName } from '../../upstreams/to-upstream-model-name.ts';
+import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
+import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import type { NewTask } from '../new-task-row.ts';
 import type { TaskCompletion } from '../task-completion.ts';
@@ -20,10 +20,10 @@ import type { Task, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
 import { videoSpan } from '../video-span.ts';
 import { type AttemptOutcome, describeOutcome } from './attempt-outcome.ts';
-import type { ChannelPlaceStore } from './channel-place-store.ts';
+import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import type { FailedAttemptRecorder } from './failed-attempt-recorder.ts';
 import { type SubmitResult, toSubmitResult } from './submit-result.ts';
-import { toUpstreamFailure } from './upstream-failure.ts';
+import { toUpstreamFailure } from './vendor-error-to-caller-error.ts';
 import { VendorHandleOwners } from './vendor-handle-owners.ts';
 
 export interface AttemptRunnerDependencies {
@@ -33,7 +33,7 @@ export interface AttemptRunnerDependencies {
   readonly upstreamCalls: UpstreamCalls;
   readonly completion: TaskCompletion;
   readonly failedAttemptRecorder: FailedAttemptRecorder;
-  readonly places: Pick<ChannelPlaceStore, 'take'>;
+  readonly places: Pick<ChannelTaskLimitStore, 'take'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly tracing: Tracing;
@@ -115,7 +115,7 @@ export class AttemptRunner {
         const { reason, message, code, retryAfterMs } = outcome.error;
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
-        channels.report({ ...calledAccountIds(channel), model: job.model.id, userId: task.user_id, ...news });
+        channels.report({ ...calledChannelAndCredential(channel), model: job.model.id, userId: task.user_id, ...news });
         if (!outcome.error.retryable) break;
       }
     }
@@ -139,7 +139,7 @@ export class AttemptRunner {
   async #send({ task, request, adapter, model, remixOf }: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
     const { upstreamCalls, channels, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
     const context = upstreamCalls.contextFor(channel, stopping);
-    const sent = { ...request, model: upstreamModelOf(channel, model) };
+    const sent = { ...request, model: toUpstreamModelName(channel, model) };
     faultPoint('before-send');
     // A process that was paused must not begin what another has failed and refunded meanwhile.
     if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
@@ -157,7 +157,7 @@ export class AttemptRunner {
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
         channels.report({
-          ...calledAccountIds(channel),
+          ...calledChannelAndCredential(channel),
           model: model.id,
           userId: task.user_id,
           outcome: 'unreachable',
@@ -182,7 +182,13 @@ export class AttemptRunner {
       return toSubmitResult(task, null);
     }
     const { channel, durationMs } = attempt;
-    channels.report({ ...calledAccountIds(channel), model: model.id, userId: task.user_id, outcome: 'ok', durationMs });
+    channels.report({
+      ...calledChannelAndCredential(channel),
+      model: model.id,
+      userId: task.user_id,
+      outcome: 'ok',
+      durationMs,
+    });
     const now = clock.now();
     const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
     const publicId = await store.markAccepted(database.kysely, {

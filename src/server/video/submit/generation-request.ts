@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
-import { STANDARD_FIELDS } from '../../../contract/generation-fields.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
+import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import type { VendorId } from '../../../contract/vendor-ids.ts';
 import { type GenerationBody, VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
-import { AppError, invalidRequest } from '../../platform/errors.ts';
+import { AppError, invalidRequest } from '../../platform/app-error.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';
 import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
-import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter.ts';
-import { fromUpload, parseMedia } from './media-input.ts';
+import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter-types.ts';
+import { fromUpload, parseMedia } from './parse-image-input.ts';
 
 export type GenerationRequestBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };
 

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
-import { STANDARD_FIELDS } from '../../../contract/generation-fields.ts';
-import { invalidRequest } from '../../platform/errors.ts';
+import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
 import { validatorFor } from '../../platform/http/schema-validation.ts';
-import type { Json, VideoRequest } from '../../vendors/adapter.ts';
+import type { Json, VideoRequest } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from './generation-request.ts';
 
 interface Property {

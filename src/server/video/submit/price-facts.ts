@@ -1,7 +1,7 @@
 import type { CallFacts } from '../../../contract/call-pricing.ts';
 import { asObject, isObject } from '../../../contract/is-object.ts';
 import { isChatPrice, type Price, type VideoPrice } from '../../../contract/pricing.ts';
-import type { VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
+import type { VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
 
 /** Names vendors give a video among the inputs. */
 const VIDEO_INPUT = /(^|_)videos?(_|$)/;

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
-import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
+import { CopyField, CopyIconButton } from '../../../components/copy-button-and-field.tsx';
 import { usableModelsQuery } from '../../../data/model-queries.ts';
 import { CLIENTS, type Client, type ClientId } from './client-setup-instructions.ts';
 import type { SampleValues } from './code-sample-values.ts';

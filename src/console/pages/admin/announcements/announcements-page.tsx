@@ -12,9 +12,9 @@ import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { Announcement } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { AnnouncementDialog } from './announcement-dialog.tsx';
 
 /** Announcements, which are shown to every account. */

@@ -5,16 +5,16 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/admin-accounts.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
-import { UserFilter } from '../../../components/list/entity-filters.tsx';
-import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { UserFilter } from '../../../components/list/user-channel-key-and-model-filters.tsx';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
-import { listQuery } from '../../../data/make-endpoint-query.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-target-and-changed-keys.ts';
@@ -57,7 +57,8 @@ export function AuditLogPage() {
           { label: t('change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
           {
             label: t('actor'),
-            cell: ({ actor_id: id }) => (id === null ? t('service') : <EntityLink to="users" id={id} names={users} />),
+            cell: ({ actor_id: id }) =>
+              id === null ? t('service') : <UserOrChannelLink to="users" id={id} names={users} />,
           },
           { label: t('address'), cell: ({ address }) => address || '–', hideOnPhone: true },
           {

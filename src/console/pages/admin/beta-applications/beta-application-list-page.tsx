@@ -8,15 +8,15 @@ import {
   adminListBetaApplications,
 } from '../../../../contract/beta-applications.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { useCanManageUser } from '../../../data/can-manage-user.ts';
-import { listQuery } from '../../../data/make-endpoint-query.ts';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { StatusBadge } from './status-badge.tsx';
@@ -72,7 +72,7 @@ export function AdminBetaApplicationListPage() {
               </div>
             ),
           },
-          { label: t('user'), cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} /> },
+          { label: t('user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
           { label: t('asked'), sortKey: 'created', cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
           {
             label: t('status'),

@@ -3,16 +3,16 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminGetBetaApplication } from '../../../../contract/beta-applications.ts';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { MissingPermissionNote } from '../../../components/missing-permission-note.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { MissingPermissionNote } from '../../../components/permission-hint.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { useCanManageUser } from '../../../data/can-manage-user.ts';
-import { dataQuery, type ResponseData } from '../../../data/make-endpoint-query.ts';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { dataQuery, type ResponseData } from '../../../data/admin-endpoint-queries.ts';
+import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { DeleteApplication } from './delete-application.tsx';
@@ -54,10 +54,10 @@ function ApplicationDetails({ application }: { readonly application: ResponseDat
         <Panel title={t('one', { id })}>
           <DescriptionList
             facts={[
-              [t('user'), <EntityLink key="user" to="users" id={userId} names={names} />],
+              [t('user'), <UserOrChannelLink key="user" to="users" id={userId} names={names} />],
               [t('asked'), <RelativeTime key="asked" at={application.created_time} />],
               [t('decided'), <RelativeTime key="decided" at={decided} />],
-              [t('decidedBy'), <EntityLink key="by" to="users" id={decidedBy} names={names} />],
+              [t('decidedBy'), <UserOrChannelLink key="by" to="users" id={decidedBy} names={names} />],
             ]}
           />
           <LabelledText title={t('reason')} text={application.reason} />

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { adminDeleteBetaApplication } from '../../../../contract/beta-applications.ts';
-import { DeletePanel } from '../../../components/delete-button.tsx';
+import { DeletePanel } from '../../../components/delete-button-and-panel.tsx';
 import { callApi } from '../../../data/api-client.ts';
 
 export function DeleteApplication({ id }: { readonly id: number }) {

@@ -6,11 +6,11 @@ import { SaveForm } from '../../../components/save-form.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelFormValues } from './channel-form-values.ts';
-import { ChannelShareFields } from './channel-share-fields.tsx';
 import { CredentialFields } from './credential-fields.tsx';
+import { isPrivateAddress } from './is-private-address.ts';
 import { ModelsField } from './models-field.tsx';
 import { CredentialLineError } from './parse-credential-lines.ts';
-import { isPrivateAddress } from './private-address.ts';
+import { PriorityWeightAndTaskLimitFields } from './priority-weight-and-task-limit-fields.tsx';
 import { UpstreamRequestFields } from './upstream-request-fields.tsx';
 
 interface ChannelFormProps {
@@ -83,7 +83,7 @@ export function ChannelForm({
               onChange={(event) => set({ options: { ...draft.options, private: event.currentTarget.checked } })}
             />
           ) : null}
-          <ChannelShareFields value={value} hasVideos={vendor.kind === 'video'} />
+          <PriorityWeightAndTaskLimitFields value={value} hasVideos={vendor.kind === 'video'} />
           <UpstreamRequestFields text={text} />
         </Stack>
       </Collapse>

@@ -11,9 +11,9 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useVendors, type Vendor } from '../../../data/vendor-queries.ts';
 import { ChannelForm } from './channel-form.tsx';
 import {
@@ -27,8 +27,8 @@ import { ChannelStatusBadge } from './channel-status-badge.tsx';
 import { ChannelTestPanel } from './channel-test-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 import { DeleteChannel } from './delete-channel.tsx';
-import { toErrorReason } from './error-reasons.ts';
 import { HealthTable } from './health-table.tsx';
+import { toErrorReason } from './upstream-error-reasons.ts';
 
 export function ChannelPage() {
   const { t } = useTranslation('admin-channels');

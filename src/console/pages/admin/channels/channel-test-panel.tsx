@@ -6,9 +6,9 @@ import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
-import { toErrorReason } from './error-reasons.ts';
+import { toErrorReason } from './upstream-error-reasons.ts';
 
 interface ConnectionTestProps {
   readonly id: number;

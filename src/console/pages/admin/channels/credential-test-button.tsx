@@ -3,10 +3,10 @@ import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { type Credential, credentialLabel } from './credential-form-conversion.ts';
-import { toErrorReason } from './error-reasons.ts';
+import { toErrorReason } from './upstream-error-reasons.ts';
 
 interface TestCredentialProps {
   readonly channelId: number;

@@ -2,13 +2,13 @@ import { Group, Stack, Switch, Table, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { changeChannel } from '../../../../contract/channels.ts';
-import { DeleteButton } from '../../../components/delete-button.tsx';
+import { DeleteButton } from '../../../components/delete-button-and-panel.tsx';
 import { Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import { AddCredentials } from './add-credentials.tsx';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
@@ -19,8 +19,8 @@ import {
   storedCredentialItems,
 } from './credential-form-conversion.ts';
 import { CredentialTestButton } from './credential-test-button.tsx';
-import { toErrorReason } from './error-reasons.ts';
-import { ReplaceCredential } from './replace-credential.tsx';
+import { EditCredential } from './edit-credential.tsx';
+import { toErrorReason } from './upstream-error-reasons.ts';
 
 interface CredentialsPanelProps {
   readonly channel: ChannelDetail;
@@ -50,7 +50,7 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
                   <Group gap="xs" justify="flex-end">
                     <EnabledSwitch channel={channel} credential={credential} change={change} />
                     <CredentialTestButton channelId={channel.id} credential={credential} />
-                    <ReplaceCredential channel={channel} credential={credential} vendor={vendor} change={change} />
+                    <EditCredential channel={channel} credential={credential} vendor={vendor} change={change} />
                     {list.length === 1 ? null : (
                       <DeleteButton
                         label={t('credentials.remove')}

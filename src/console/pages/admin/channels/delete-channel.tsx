@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { removeChannel } from '../../../../contract/channels.ts';
-import { DeletePanel } from '../../../components/delete-button.tsx';
+import { DeletePanel } from '../../../components/delete-button-and-panel.tsx';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listModelRows } from '../../../../contract/model-catalog.ts';
-import { listQuery } from '../../../data/make-endpoint-query.ts';
+import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 
 interface ModelsFieldProps {
   readonly vendor: string;

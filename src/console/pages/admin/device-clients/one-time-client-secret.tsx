@@ -1,6 +1,6 @@
 import { Alert, Button, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { CopyField } from '../../../components/copy-button.tsx';
+import { CopyField } from '../../../components/copy-button-and-field.tsx';
 
 interface OneTimeSecretProps {
   readonly clientId: string;

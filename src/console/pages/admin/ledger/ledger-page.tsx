@@ -4,15 +4,15 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { LEDGER_KINDS, listLedger } from '../../../../contract/ledger-and-usage.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { SignedAmount } from '../../../components/signed-amount.tsx';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
-import { listQuery } from '../../../data/make-endpoint-query.ts';
 import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditLedger } from './audit-ledger.tsx';
@@ -70,7 +70,7 @@ export function LedgerPage() {
           { label: t('ledger.kind'), cell: ({ kind }) => t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve') },
           {
             label: t('tasks.user'),
-            cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} />,
+            cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
           },
           { label: t('ledger.for'), cell: (entry) => <EntrySource {...entry} /> },
           { label: t('ledger.amount'), align: 'right', cell: ({ amount }) => <SignedAmount value={amount} /> },

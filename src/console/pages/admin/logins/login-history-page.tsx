@@ -1,16 +1,16 @@
 import { IconLogin2 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListLogins } from '../../../../contract/login-history.ts';
+import { adminListLogins } from '../../../../contract/login-history-and-session-end.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
-import { UserFilter } from '../../../components/list/entity-filters.tsx';
-import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { UserFilter } from '../../../components/list/user-channel-key-and-model-filters.tsx';
 import { loginAttemptColumns } from '../../../components/login-attempt-columns.tsx';
 import { Page } from '../../../components/page.tsx';
-import { listQuery } from '../../../data/make-endpoint-query.ts';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from './audit-and-logins-tabs.tsx';
 
@@ -39,7 +39,7 @@ export function LoginHistoryPage() {
         rowKey={({ id }) => id}
         emptyState={<EmptyState icon={<IconLogin2 size={28} />} title={t('none')} />}
         columns={[
-          { label: t('user'), cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} /> },
+          { label: t('user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
           ...loginAttemptColumns(t),
         ]}
       />

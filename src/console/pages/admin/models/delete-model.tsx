@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { adminDeleteModel } from '../../../../contract/model-catalog.ts';
-import { DeletePanel } from '../../../components/delete-button.tsx';
+import { DeletePanel } from '../../../components/delete-button-and-panel.tsx';
 import { callApi } from '../../../data/api-client.ts';
 import { toModelUrlSegment } from './model-id-url-segment.ts';
 

@@ -1,4 +1,4 @@
-import type { ModelKind } from '../../../../contract/model-kinds.ts';
+import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
 import type { PriceLine } from '../../../../contract/price-lines.ts';
 import { priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
 import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contract/token-pricing.ts';

@@ -1,7 +1,7 @@
 import { Group, NumberInput, Paper, Select, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ModelKind } from '../../../../contract/model-kinds.ts';
+import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
 import { tokenQuota } from '../../../../contract/token-pricing.ts';
 import { useFormatAmountNumber, useFormatPrice } from '../../../components/credit-amount.tsx';
 import { type AnyPrice, examplePrice, type PriceExample } from './price-form-values.ts';

@@ -7,7 +7,7 @@ import { Panel } from '../../../components/description-list.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
-import type { ResponseData } from '../../../data/make-endpoint-query.ts';
+import type { ResponseData } from '../../../data/admin-endpoint-queries.ts';
 import { useChannelNames } from '../../../data/user-and-channel-names.ts';
 import type operationStrings from '../../../strings/en/service-status.ts';
 

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Panel } from '../../../components/description-list.tsx';
 import { CHART_HEIGHT, LazyUsageChart } from '../../../components/lazy-usage-chart.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import type { UsageMeasure, UsagePoint } from '../../../components/usage-series.ts';
+import type { UsageMeasure, UsagePoint } from '../../../components/usage-chart-data.ts';
 
 /** What was used, by day and model. @param rows Undefined while they are fetched. */
 export function UsagePanel({

@@ -1,12 +1,12 @@
 import { Card as Box } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminCreatePackageCard } from '../../../../contract/plans.ts';
+import { adminCreatePackageCard } from '../../../../contract/plans-and-redemption-codes.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { PlanForm } from './plan-form.tsx';
 import { EMPTY_PLAN, toPlanBody } from './plan-form-values.ts';

@@ -1,16 +1,16 @@
 import { Card as Box, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans.ts';
+import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans-and-redemption-codes.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { Plan } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { DeletePlan } from './delete-plan.tsx';
 import { PlanForm } from './plan-form.tsx';

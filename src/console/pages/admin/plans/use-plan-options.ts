@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { adminListPackageCards } from '../../../../contract/plans.ts';
-import { listQuery } from '../../../data/make-endpoint-query.ts';
+import { adminListPackageCards } from '../../../../contract/plans-and-redemption-codes.ts';
+import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 
 /** The plans an account can be given, as options of a select; undefined while they are being fetched. */
 export function usePlanOptions() {

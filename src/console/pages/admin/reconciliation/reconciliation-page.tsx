@@ -6,11 +6,11 @@ import { listReconciledAccounts } from '../../../../contract/reconciliation.ts';
 import { Panel } from '../../../components/description-list.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { ChannelFilter } from '../../../components/list/entity-filters.tsx';
-import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar-and-fields.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { ChannelFilter } from '../../../components/list/user-channel-key-and-model-filters.tsx';
 import { Page } from '../../../components/page.tsx';
-import { dataQuery } from '../../../data/make-endpoint-query.ts';
+import { dataQuery } from '../../../data/admin-endpoint-queries.ts';
 import { SettledAndBilledTable } from './settled-and-billed-table.tsx';
 import { VendorAccountTable } from './vendor-account-table.tsx';
 

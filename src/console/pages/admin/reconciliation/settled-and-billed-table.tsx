@@ -7,8 +7,8 @@ import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import type { ListFilters } from '../../../components/list/use-list-filters.ts';
+import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
-import { type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
 import { useFormatVendorUnits } from './use-format-vendor-units.ts';
 
 type Reading = ListItem<typeof listReconciliations>;

@@ -8,22 +8,22 @@ import {
   adminVoidRedemptionCode,
   CODE_SORTS,
   type CodeStatus,
-} from '../../../../contract/plans.ts';
+} from '../../../../contract/plans-and-redemption-codes.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDate } from '../../../data/format-time.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { CodeActions } from './code-actions.tsx';
 import { ExportCodes } from './export-codes.tsx';
@@ -102,7 +102,7 @@ export function RedemptionCodesPage() {
           },
           {
             label: t('usedBy'),
-            cell: ({ used_by: id }) => <EntityLink to="users" id={id === 0 ? null : id} names={users} />,
+            cell: ({ used_by: id }) => <UserOrChannelLink to="users" id={id === 0 ? null : id} names={users} />,
           },
           {
             label: t('usedTime'),

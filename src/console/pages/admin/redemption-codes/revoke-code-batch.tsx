@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { adminVoidRedemptionBatch } from '../../../../contract/plans.ts';
+import { adminVoidRedemptionBatch } from '../../../../contract/plans-and-redemption-codes.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 
 /** Revokes leaked codes; codes that are already redeemed stay redeemed. */
 export function RevokeCodeBatch({ id }: { readonly id: number }) {

@@ -5,15 +5,15 @@ import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-video-tasks.ts';
 import { TASK_STATUS } from '../../../../contract/task-states.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
 import { DayFilter } from '../../../components/list/day-filter.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/make-endpoint-query.ts';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { useChannelNames, useUserNames } from '../../../data/user-and-channel-names.ts';
 import { TaskCost } from './task-cost.tsx';
 import { TaskStatusBadge } from './task-status-badge.tsx';
@@ -73,11 +73,11 @@ export function TaskListPage() {
           { label: t('tasks.model'), cell: ({ model }) => model },
           {
             label: t('tasks.user'),
-            cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} />,
+            cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
           },
           {
             label: t('tasks.channel'),
-            cell: ({ channel_id: id }) => <EntityLink to="channels" id={id} names={channels} />,
+            cell: ({ channel_id: id }) => <UserOrChannelLink to="channels" id={id} names={channels} />,
           },
           {
             label: t('tasks.cost'),

@@ -3,9 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { getTask } from '../../../../contract/admin-video-tasks.ts';
 import { isTerminal } from '../../../../contract/task-states.ts';
-import { CopyIconButton } from '../../../components/copy-button.tsx';
+import { CopyIconButton } from '../../../components/copy-button-and-field.tsx';
 import { DescriptionList, Panel } from '../../../components/description-list.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { JsonView } from '../../../components/json-view.tsx';
 import { Page } from '../../../components/page.tsx';
@@ -13,9 +12,10 @@ import { PageLoadingIndicator } from '../../../components/page-loading-indicator
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { dataQuery } from '../../../data/admin-endpoint-queries.ts';
 import type { Task } from '../../../data/admin-types.ts';
 import { formatElapsed } from '../../../data/format-time.ts';
-import { dataQuery } from '../../../data/make-endpoint-query.ts';
 import { type NameLookup, useUserNames } from '../../../data/user-and-channel-names.ts';
 import { TaskCost } from './task-cost.tsx';
 import { TaskLedgerEntries } from './task-ledger-entries.tsx';
@@ -125,7 +125,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
 function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTranslation<'admin'>>['t']) {
   const took = task.finish_time > 0 ? formatElapsed(task.finish_time - task.submit_time) : '–';
   return [
-    [t('tasks.user'), <EntityLink key="user" to="users" id={task.user_id} names={users} />],
+    [t('tasks.user'), <UserOrChannelLink key="user" to="users" id={task.user_id} names={users} />],
     [t('tasks.model'), task.model === task.upstream_model ? task.model : `${task.model} → ${task.upstream_model}`],
     [
       t('tasks.channel'),

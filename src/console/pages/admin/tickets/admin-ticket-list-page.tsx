@@ -10,18 +10,18 @@ import {
   type TicketStatus,
 } from '../../../../contract/tickets.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { EntityLink } from '../../../components/entity-link.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { useRowSelection } from '../../../components/list/use-row-selection.ts';
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { TicketStatusBadge } from '../../../components/ticket-status-badge.tsx';
+import { TicketStatusBadge } from '../../../components/ticket-status-and-waiting-for.tsx';
+import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 
 type TicketListItem = ListItem<typeof adminListTickets>;
@@ -70,7 +70,7 @@ export function AdminTicketListPage() {
           { label: t('subject'), cell: (ticket) => <Subject ticket={ticket} /> },
           {
             label: t('user'),
-            cell: ({ user_id: id }) => <EntityLink to="users" id={id} names={users} />,
+            cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} />,
           },
           { label: t('status'), cell: ({ status }) => <TicketStatusBadge status={status} /> },
           { label: t('turn'), cell: ({ waiting_for: turn }) => <WaitingFor turn={turn} /> },

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { adminDeleteUser } from '../../../../contract/admin-accounts.ts';
-import { DeletePanel } from '../../../components/delete-button.tsx';
+import { DeletePanel } from '../../../components/delete-button-and-panel.tsx';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 

@@ -8,7 +8,7 @@ import { useFormValues } from '../../../components/use-form-values.ts';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageRole } from '../../../data/can-manage-user.ts';
+import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
 
 /** Sends only what was changed, so that two administrators do not undo each other's work. */
 export function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

@@ -8,11 +8,11 @@ import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useCanManageRole } from '../../../data/can-manage-user.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
+import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
 
 const EMPTY_FORM = {
   username: '',

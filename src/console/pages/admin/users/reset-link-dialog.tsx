@@ -2,14 +2,14 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminCreateResetLink } from '../../../../contract/password-reset.ts';
-import { CopyField } from '../../../components/copy-button.tsx';
+import { CopyField } from '../../../components/copy-button-and-field.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
+import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
-import { useInvalidateQueries } from '../../../data/make-endpoint-query.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
 export function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

@@ -1,0 +1,149 @@
+import { writeFileSync } from 'node:fs';
+import { Argument, type Command } from 'commander';
+import { parsePositiveInteger } from '../argument-parsers.ts';
+import { UsageError } from '../errors.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+import { formatBar } from '../progress-bar.ts';
+import { formatTable, joinTexts, type Rendering } from '../render-output-text.ts';
+import type { RunCommand } from '../run-command.ts';
+
+// Loaded by this command alone: it brings the server with it.
+const importServer = () => import('../../server/admin-import.ts');
+
+interface ImportOptions {
+  readonly from: string;
+  readonly dryRun?: boolean;
+  readonly apply?: boolean;
+  readonly verify?: boolean;
+  readonly undo?: boolean;
+  readonly report?: string;
+  readonly watch: number;
+}
+
+type Report = Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['runImport']>>;
+
+type ImportProgress = Parameters<Parameters<Awaited<ReturnType<typeof importServer>>['runImport']>[2]['onProgress']>[0];
+
+const DEFAULT_WATCH_SECONDS = 6;
+
+/** `reelgate import` */
+export function addImportCommand(program: Command, run: RunCommand): void {
+  program
+    .command('import')
+    .addArgument(new Argument('<program>', 'where the accounts come from').choices(['new-api', 'one-api']))
+    .requiredOption('--from <url>', 'its database: sqlite:PATH, postgres://… or mysql://…; it is only read')
+    .option('--dry-run', 'say what would happen and write nothing; this is the default')
+    .option('--apply', 'import, or continue an import that was interrupted')
+    .option('--verify', 'compare everything that was imported with the source')
+    .option('--undo', 'remove what was imported and has not been used since')
+    .option('--report <file>', 'write the report, as a page (.html) or for programs (.json)')
+    .option(
+      '--watch <seconds>',
+      'how long to watch the source for changes first',
+      parsePositiveInteger,
+      DEFAULT_WATCH_SECONDS,
+    )
+    .description('On the server itself: bring accounts, keys, channels, prices and codes of another gateway here')
+    .action((name: 'new-api' | 'one-api', options: ImportOptions, command: Command) =>
+      run(command, async ({ output }) => {
+        const { from, watch } = options;
+        const request = { program: name, from, watchMs: watch * 1000 };
+        const hooks = {
+          onProgress: (progress: ImportProgress) =>
+            output.status(formatProgress(progress), `${progress.phase} ${progress.table}`),
+        };
+        const mode = modeOf(options);
+        const server = await importServer();
+        if (mode === 'undo') {
+          const undone = await server.undoImport(request, hooks);
+          output.clearStatus();
+          return output.result(undone, describeUndo(undone));
+        }
+        const report = await server.runImport(mode, request, hooks);
+        output.clearStatus();
+        if (options.report !== undefined)
+          writeFileSync(
+            options.report,
+            options.report.endsWith('.html') ? server.toReportPage(report) : `${JSON.stringify(report, null, 2)}\n`,
+            { mode: 0o600 },
+          );
+        describeReport(output, report, options.report);
+        if ((report.proof?.discrepancies.length ?? 0) > 0) process.exitCode = EXIT.failed;
+      }),
+    );
+}
+
+/** `importing users  █████░░░░░  45 %  45,000 of 100,000` */
+function formatProgress({ phase, table, rows, total }: ImportProgress): Rendering {
+  const share = total === 0 ? 1 : Math.min(1, rows / total);
+  const [done, all] = [rows, total].map((count) => count.toLocaleString('en-US'));
+  const parts = [`${phase} ${table}`, formatBar(share), `${Math.floor(share * 100)} %`, `${done} of ${all}`];
+  return joinTexts(parts, '  ');
+}
+
+function modeOf({ dryRun, apply, verify, undo }: ImportOptions): 'dry-run' | 'apply' | 'verify' | 'undo' {
+  const named = (
+    [
+      [dryRun, 'dry-run'],
+      [apply, 'apply'],
+      [verify, 'verify'],
+      [undo, 'undo'],
+    ] as const
+  ).filter(([given]) => given === true);
+  if (named.length > 1) throw new UsageError('Give one of --dry-run, --apply, --verify and --undo.');
+  return named[0]?.[1] ?? 'dry-run';
+}
+
+const MAX_LINES = 20;
+
+function describeReport(output: Output, report: Report, file: string | undefined): void {
+  const { counts, sums, findings, proof, warnings } = report;
+  const counted = formatTable(
+    ['KIND', 'READ', report.mode === 'dry-run' ? 'WOULD COME' : 'HERE', 'SKIPPED'],
+    Object.entries(counts).map(([kind, { read, imported, skipped }]) => [kind, `${read}`, `${imported}`, `${skipped}`]),
+  );
+  // Aligned everywhere: it stands within sentences, which no program reads.
+  const table: Rendering = (target) => counted({ ...target, isTerminal: true });
+  const money = `Balances: ${sums.balance} = ${sums.granted} in wallets less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
+  const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  const more = findings.length - remarks.length;
+  const proved = proof?.discrepancies
+    .slice(0, MAX_LINES)
+    .map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  const lines = [
+    `${report.program} (${report.generation})`,
+    table,
+    money,
+    ...warnings,
+    ...(findings.length === 0 ? [] : ['Different, or left behind:', ...remarks]),
+    ...(more > 0 ? [`  and ${more} more${file === undefined ? '; --report FILE has all of them' : ''}`] : []),
+    ...(proved === undefined ? ['Nothing was written. --apply imports.'] : []),
+    ...(proved?.length === 0
+      ? ['Proved: each account has what it had, each key works for its account, the ledger adds up.']
+      : []),
+    ...(proved === undefined || proved.length === 0
+      ? []
+      : [`${proof?.discrepancies.length} rows do not agree:`, ...proved]),
+    ...describeChanges(proof?.changes ?? []),
+  ];
+  output.result(report, joinTexts(lines, '\n'));
+}
+
+function describeChanges(changes: NonNullable<Report['proof']>['changes']): string[] {
+  if (changes.length === 0) return [];
+  const shown = changes.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  return [`${changes.length} changed here since:`, ...shown];
+}
+
+function describeUndo({
+  removed,
+  kept,
+}: Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['undoImport']>>): string {
+  const gone = Object.entries(removed).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
+  const stays = kept.slice(0, MAX_LINES).map(({ kind, source, name }) => `  ${kind} ${source} ${name}`);
+  return [
+    `Removed: ${gone.join(', ') || 'nothing'}.`,
+    ...(kept.length === 0 ? [] : [`${kept.length} stay, because they were used or changed since:`, ...stays]),
+  ].join('\n');
+}

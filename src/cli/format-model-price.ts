@@ -1,0 +1,31 @@
+import { minimumVideoPrice } from '../contract/minimum-video-price.ts';
+import { isChatPrice } from '../contract/pricing.ts';
+import type { UsableModel } from '../sdk/index.ts';
+import type { CreditFormat } from './load-credit-format.ts';
+
+/** Length a price is named for where a model has no default of its own, in seconds. */
+const USUAL_SECONDS = 5;
+
+/**
+ * The price of a model in a few words: of a chat model for a million tokens; of a video by the second or as a whole where
+ * that is all, else from the least a video of the default length costs.
+ */
+export function formatModelPrice({ price, capability, kind }: UsableModel, credits: CreditFormat): string {
+  if (isChatPrice(price)) {
+    const { input_per_million: input = 0, output_per_million: output = 0, per_call: call = 0 } = price;
+    const tokens = `${credits(input)} in, ${credits(output)} out per 1M tokens`;
+    return call > 0 ? `${tokens}, ${credits(call)} per call` : tokens;
+  }
+  const { per_call: call = 0, per_second: second = 0, lines, multipliers } = price;
+  const unit = kind === 'image' ? 'image' : 'video';
+  if (lines !== undefined || multipliers !== undefined) {
+    const seconds = (capability?.seconds as { default?: number } | undefined)?.default ?? USUAL_SECONDS;
+    const what = kind === 'image' ? 'per image' : `for ${seconds} s`;
+    return `from ${credits(minimumVideoPrice(price, kind === 'image' ? 0 : seconds))} ${what}`;
+  }
+  const parts = [
+    ...(call > 0 ? [`${credits(call)} per ${unit}`] : []),
+    ...(second > 0 ? [`${credits(second)} per second`] : []),
+  ];
+  return parts.length === 0 ? 'free' : parts.join(' + ');
+}

@@ -1,0 +1,39 @@
+import type { CreateVideoRequest, VideoDuration, VideoQuote } from '../sdk/index.ts';
+import type { CommandContext } from './command-context.ts';
+import { formatDateTime, formatDuration } from './format.ts';
+import { addOptionToError } from './generation-options.ts';
+import { type CreditFormat, loadCreditFormat } from './load-credit-format.ts';
+import { formatKeyValues, type Rendering } from './render-output-text.ts';
+import { findTypicalGenerationTime } from './typical-generation-time.ts';
+
+const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
+
+/** What a video would cost, and how many can be made. Nothing is started. */
+export async function showQuote(context: CommandContext, request: CreateVideoRequest): Promise<void> {
+  const { reelgate, output } = context;
+  const quote = await reelgate.videos.quote(request).catch((error: unknown) => {
+    throw addOptionToError(error);
+  });
+  const [credits, typical] = await Promise.all([
+    loadCreditFormat(reelgate),
+    findTypicalGenerationTime(context, request.model),
+  ]);
+  output.result({ ...quote, typical: typical ?? null }, formatQuote(quote, typical, credits));
+}
+
+const formatQuote = (quote: VideoQuote, typical: VideoDuration | undefined, credits: CreditFormat): Rendering =>
+  formatKeyValues({
+    Cost: credits(quote.quota),
+    'From the allowance': quote.windows.length === 0 ? undefined : credits(quote.from_allowance),
+    'From the balance': credits(quote.from_wallet),
+    'You can make': `${count(quote.how_many_now)} now, ${count(quote.how_many_today)} today`,
+    ...Object.fromEntries(
+      quote.windows.map((window) => [
+        `Allowance of the ${window.kind}`,
+        `${credits(window.left)} of ${credits(window.limit)} left, full again ${formatDateTime(window.full_again)}`,
+      ]),
+    ),
+    Balance: credits(quote.balance),
+    'Left of the key': quote.key_left === null ? undefined : credits(quote.key_left),
+    'Usually takes': typical === undefined ? undefined : formatDuration(typical.p50_seconds),
+  });

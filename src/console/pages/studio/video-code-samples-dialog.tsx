@@ -1,0 +1,21 @@
+import { useTranslation } from 'react-i18next';
+import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
+import { videoCodeSamples } from './video-code-samples.ts';
+
+interface VideoCodeSamplesDialogProps {
+  readonly body: Record<string, unknown>;
+  readonly onClose: () => void;
+}
+
+/** The request of the form as a program in several languages. */
+export default function VideoCodeSamplesDialog({ body, onClose }: VideoCodeSamplesDialogProps) {
+  const { t } = useTranslation('studio');
+  return (
+    <CodeSamplesDialog
+      title={t('codeTitle')}
+      hint={t('codeHint')}
+      samples={videoCodeSamples(body, location.origin)}
+      onClose={onClose}
+    />
+  );
+}

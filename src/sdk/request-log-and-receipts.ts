@@ -1,0 +1,63 @@
+import type { EndpointPart } from '../contract/endpoint.ts';
+import { defined } from '../contract/omit-undefined.ts';
+import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
+import type { RequestKind, RequestStatus } from '../contract/request-kinds-and-statuses.ts';
+import * as endpoints from '../contract/request-log.ts';
+import { followRequests } from './request-log-stream.ts';
+import type { CallOptions, Transport } from './transport.ts';
+
+export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
+export type RequestStatistics = EndpointPart<typeof endpoints.getRequestStatistics, 'response'>['data'][number];
+
+export type ReceiptInfo = EndpointPart<typeof getReceipt, 'response'>['data'];
+
+export interface RequestQuery {
+  readonly model?: string | undefined;
+  readonly tokenId?: number | undefined;
+  readonly status?: RequestStatus | undefined;
+  readonly kind?: RequestKind | undefined;
+  /** Unix seconds; `to` is not included. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) =>
+  defined({ ...rest, token_id: tokenId?.toString(), from: from?.toString(), to: to?.toString() });
+
+/** Model calls and videos of the account that have ended, whichever key made them. */
+export class Requests {
+  readonly #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Newest first. @param page.limit at most 100; `page.after`: `next` of the page before */
+  async list(
+    query: RequestQuery = {},
+    page: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<{ readonly data: RequestInfo[]; readonly next: string | null }> {
+    const paging = defined({ after: page.after, limit: page.limit?.toString() });
+    return this.#transport.call(endpoints.listRequests, { query: { ...toFilter(query), ...paging } }, options);
+  }
+
+  /** Calls as they end, until the signal is aborted; a lost connection is reopened. */
+  follow(query: RequestQuery, signal: AbortSignal): AsyncGenerator<RequestInfo, void> {
+    return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), signal);
+  }
+
+  /** What a call or video cost, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
+  async receipt(ref: string): Promise<ReceiptInfo> {
+    return (await this.#transport.call(getReceipt, { params: { ref } })).data;
+  }
+
+  /** The same for what this API key called itself. @throws ReelgateError `not_exist` */
+  receiptOfKey(ref: string): Promise<ReceiptInfo> {
+    return this.#transport.call(getTokenReceipt, { params: { ref } });
+  }
+
+  /** Success rate, durations and cost by model or by key. */
+  async statistics(by: 'model' | 'token' = 'model', query: RequestQuery = {}): Promise<RequestStatistics[]> {
+    return (await this.#transport.call(endpoints.getRequestStatistics, { query: { ...toFilter(query), by } })).data;
+  }
+}

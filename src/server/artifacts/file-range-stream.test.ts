@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { FileRangeStream } from './file-range-stream.ts';
+
+const BYTES = randomBytes(1_500_001);
+
+describe('the body of a file', () => {
+  let folder: string;
+  let path: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rg-file-'));
+    path = join(folder, 'file');
+    await writeFile(path, BYTES);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+  const bodyOf = async (start: number, end: number) => new FileRangeStream(await open(path, 'r'), start, end);
+
+  /** One body for each request; the path has its first and last byte. */
+  async function serve(use: (origin: string, bodies: FileRangeStream[]) => Promise<void>): Promise<void> {
+    const bodies: FileRangeStream[] = [];
+    const server = createServer(({ url = '' }, response) => {
+      const [start = 0, end = 0] = url.slice(1).split('-').map(Number);
+      void bodyOf(start, end).then((body) => {
+        bodies.push(body.on('error', () => response.destroy()));
+        body.pipe(response);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+  const responseTo = (url: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => get(url, resolve).on('error', reject));
+
+  it('has the bytes of its part, read and piped, many at once', async () => {
+    assert.deepEqual(await buffer(await bodyOf(10, 700_000)), BYTES.subarray(10, 700_001));
+    await serve(async (origin, bodies) => {
+      const parts = Array.from({ length: 40 }, (_, n) => [n * 7_001, BYTES.length - 1 - n * 13_007] as const);
+      await Promise.all(
+        parts.map(async ([start, end]) =>
+          assert.ok(BYTES.subarray(start, end + 1).equals(await buffer(await responseTo(`${origin}/${start}-${end}`)))),
+        ),
+      );
+      for (const body of bodies) assert.ok(body.readableEnded);
+    });
+  });
+
+  it('ends when the receiver goes, and when it is destroyed', async () => {
+    await serve(async (origin, bodies) => {
+      const left = await responseTo(`${origin}/0-${BYTES.length - 1}`);
+      left.on('error', () => {}).destroy();
+      const cut = await responseTo(`${origin}/0-${BYTES.length - 1}`);
+      bodies[1]?.destroy(new Error('no longer'));
+      await assert.rejects(buffer(cut));
+      for (const body of bodies) if (!body.closed) await new Promise((resolve) => body.once('close', resolve));
+    });
+  });
+
+  it('fails when the file is shorter than it was', async () => {
+    const body = await bodyOf(0, BYTES.length - 1);
+    await truncate(path, 1_000);
+    await assert.rejects(buffer(body), /ended early/);
+  });
+});

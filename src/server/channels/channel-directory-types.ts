@@ -1,0 +1,142 @@
+import type { TSchema } from 'typebox';
+import type { ChatVendor } from '../../contract/channels.ts';
+import type { OnRetirement } from '../../contract/model-catalog.ts';
+import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import type { Price } from '../../contract/pricing.ts';
+import type { VendorId } from '../../contract/vendor-ids.ts';
+import type { ErrorReason } from '../upstreams/vendor-errors.ts';
+import type { ChannelLoad } from './calls-in-flight-per-channel.ts';
+
+/** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
+export type ChannelVendor = VendorId | ChatVendor;
+
+/**
+ * One configured upstream account, with decrypted credentials: kept in memory only, never in a response or a log. A channel with several
+ * credentials is one of these for each.
+ */
+export interface Channel {
+  readonly id: number;
+  /** Which of the channel's credentials these are; unique in the channel. */
+  readonly credentialId: number;
+  readonly name: string;
+  readonly vendor: ChannelVendor;
+  /** Without a path and trailing slash. */
+  readonly baseUrl: string;
+  readonly credentials: { readonly [key: string]: unknown };
+  readonly options: { readonly [key: string]: unknown };
+  /** `options.private`: its own base_url and artifacts may be private addresses. */
+  readonly private: boolean;
+  /** Most unfinished tasks of these credentials at once. Absent: any number. */
+  readonly maxConcurrentTasks?: number | undefined;
+  /** Public model ids it serves. */
+  readonly models: readonly string[];
+  readonly priority: number;
+  /** Credentials of one channel share its weight. */
+  readonly weight: number;
+  /** Names this upstream has for models, by our names. Absent: the same. */
+  readonly modelMapping?: Readonly<Record<string, string>> | undefined;
+  /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  /** URL of the proxy its requests go through, with credentials. Absent: none. */
+  readonly proxy?: string | undefined;
+}
+
+/** A model as callers name it, its alias followed (one step only). */
+export interface ResolvedModel {
+  /** The name the caller used, shown to them again and written to the ledger. */
+  readonly id: string;
+  /** The row that serves it: the alias target, or `id` itself. */
+  readonly target: string;
+  readonly vendor: ChannelVendor;
+  readonly kind: ModelKind;
+  readonly price: Price;
+  /** Default: refuse. */
+  readonly onRetirement?: OnRetirement;
+  /** The target stands in for the model, which its vendor has ended: channels that name the model do not serve it. */
+  readonly isSubstitute?: boolean;
+  /** When it ends, while it is still served. */
+  readonly retirement?: Retirement;
+  /** The media schema, a JSON Schema of the body. */
+  readonly inputSchema?: TSchema;
+}
+
+/** When a model ends on every channel that serves it. */
+export interface Retirement {
+  /** Unix milliseconds; from here on it is not served. */
+  readonly at: number;
+  /** When its end was read of, Unix milliseconds. */
+  readonly knownSince: number;
+  readonly successor: string | undefined;
+}
+
+/** What came of one call, for the circuit breakers: `ok` is a success, a caller's own mistakes (`user`, `policy`) count as nothing. */
+export interface CallOutcome {
+  readonly channelId: number;
+  readonly credentialId: number;
+  readonly model?: string;
+  /** Account whose request it was; absent for polls and probes. */
+  readonly userId?: number;
+  readonly outcome: 'ok' | ErrorReason | 'unreachable';
+  readonly message?: string;
+  readonly code?: string;
+  readonly retryAfterMs?: number | undefined;
+  /** What was called for. `poll`: a task was queried, which is weaker evidence of whether new tasks are accepted. Default `submit`. */
+  readonly operation?: 'submit' | 'poll' | 'chat' | 'image' | 'probe';
+  /** From the request to its outcome; for the metrics. */
+  readonly durationMs?: number | undefined;
+}
+
+/**
+ * Upstream accounts and models: which channels serve what, in which order, and which are failing. Rows are cached and
+ * re-read when their version in the database has moved, so that a change holds on every replica at the next request.
+ */
+export interface ChannelDirectory {
+  /**
+   * Undefined when the model does not exist or is disabled. A model whose vendor has ended it is its successor where an administrator
+   * permits that and it costs no more.
+   *
+   * @throws AppError `model_not_found` naming the successor, where it has ended
+   */
+  model(id: string): Promise<ResolvedModel | undefined>;
+  /** When a model ends on all its channels, if its vendors have said so. */
+  retirement(id: string): Promise<Retirement | undefined>;
+  /**
+   * Enabled public model ids that an enabled channel serves, for GET /v1/models.
+   *
+   * @param permitted ids of the channels that count; default: all
+   */
+  listModels(permitted?: ReadonlySet<number>): Promise<
+    readonly {
+      readonly id: string;
+      readonly vendor: ChannelVendor;
+      readonly kind: ResolvedModel['kind'];
+      readonly createdAt: number;
+    }[]
+  >;
+  /**
+   * Channels that serve a model just returned by `model()`: highest priority first, by weight at random within one; those with an open circuit
+   * are left out, unless all are open. Each credential of a channel has its own circuit and its own place; of the first three, one belongs
+   * to another channel where there is one, so that an upstream that is down does not use up all attempts.
+   *
+   * @param permitted ids of those to choose from; default: all
+   * @param affinity calls with the same text meet the same channel first, as long as it lives and has not more than 1.25 times its share
+   * of the calls in flight
+   */
+  candidates(
+    model: ResolvedModel,
+    permitted?: ReadonlySet<number>,
+    affinity?: () => string | undefined,
+  ): Promise<readonly Channel[]>;
+  /** Whether any plan has a price factor or channels of its own. Where none has, no call asks which plan its account is on. */
+  hasPlanTerms(): Promise<boolean>;
+  /**
+   * The channel a task is pinned to, enabled or not; undefined once deleted.
+   *
+   * @param credentialId the one that submitted the task; null, or one that was removed since: the first that is enabled
+   */
+  byId(id: number, credentialId?: number | null): Promise<Channel | undefined>;
+  /** Feeds the circuit breakers. Never throws. */
+  report(call: CallOutcome): void;
+  /** To be told which calls are in flight. */
+  readonly load: Pick<ChannelLoad, 'began' | 'ended'>;
+}

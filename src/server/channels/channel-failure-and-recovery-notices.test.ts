@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { makeEvents } from '../events/make.ts';
+import { manualClock } from '../platform/clock.ts';
+import { openLog } from '../platform/log.ts';
+import { ChannelFailureNotices } from './channel-failure-and-recovery-notices.ts';
+
+forEachDatabase((_name, open) => {
+  it('the recovery of a channel is reported after its failure, once over all processes, and never without one', async () => {
+    const database = await open();
+    const clock = manualClock();
+    const log = openLog('silent');
+    const { eventLog, store } = makeEvents({ database, clock, log, retentionMs: () => 0 });
+    const process = () =>
+      new ChannelFailureNotices({
+        database,
+        notifier: {
+          notifyAdministrators: async (trx, { event, deduplicationKey }) =>
+            event && eventLog.write(trx, { ...event, deduplicationKey }),
+        },
+        events: eventLog,
+        eventHistory: store,
+        clock,
+        log,
+      });
+    const [one, other] = [process(), process()];
+    const call = { channelId: 7, credentialId: 1, vendor: 'kling', operation: 'submit', outcome: 'auth' } as const;
+    const types = async () =>
+      (await store.list({ userIds: [0], since: 0, afterSeq: 0, limit: 100 })).map(({ type }) => type);
+    const recover = () =>
+      Promise.all([one, other].map((each) => each.circuitClosed({ ...call, outcome: 'ok' }, { name: 'main' })));
+    await recover();
+    assert.deepEqual(await types(), []);
+    await one.circuitOpened(call, { name: 'main' });
+    await other.circuitOpened(call, { name: 'main' });
+    await recover();
+    await recover();
+    assert.deepEqual(await types(), ['channel.failing', 'channel.recovered']);
+    clock.advance(86_400_000);
+    await one.circuitOpened(call, { name: 'main' });
+    await recover();
+    assert.deepEqual(await types(), ['channel.failing', 'channel.recovered', 'channel.failing', 'channel.recovered']);
+  });
+});

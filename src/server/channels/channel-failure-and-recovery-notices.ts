@@ -1,0 +1,109 @@
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { EventWriter } from '../events/event-log.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { AdminNotifier, Bilingual } from '../notifications/notifier-types.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database-types.ts';
+import { type Log, maskSecrets } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import type { CallOutcome } from './channel-directory-types.ts';
+import type { CircuitOwner } from './channel-health.ts';
+
+/** Failures that end only when an administrator does something; overload passes by itself. */
+const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
+  auth: { en: 'The vendor rejects its credentials', 'zh-CN': '供应商拒绝其凭证' },
+  billing: { en: 'The balance of the vendor account is exhausted', 'zh-CN': '供应商账户余额不足' },
+  model: { en: 'The vendor does not serve this model to it', 'zh-CN': '供应商未向其提供该模型' },
+};
+
+export interface ChannelFailureNoticeDependencies {
+  readonly database: Database<Tables>;
+  readonly notifier: AdminNotifier;
+  readonly events: EventWriter;
+  readonly eventHistory: Pick<EventStore, 'findNewest'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Notifies administrators of channels that need them: once a day for a channel and a reason, over all processes. */
+export class ChannelFailureNotices {
+  readonly #dependencies: ChannelFailureNoticeDependencies;
+  constructor(dependencies: ChannelFailureNoticeDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Never throws. */
+  async circuitOpened(call: CallOutcome, { name, credential }: CircuitOwner): Promise<void> {
+    const { channelId, outcome, model = '', message = '' } = call;
+    const reason = NEEDS_ADMINISTRATOR[outcome];
+    if (reason === undefined) return;
+    const { database, notifier, clock, log } = this.#dependencies;
+    const about = outcome === 'model' && model !== '' ? ` (${model})` : '';
+    const words = message === '' ? '' : `: ${maskSecrets(message)}`;
+    await database
+      .transaction((trx) =>
+        notifier.notifyAdministrators(trx, {
+          type: 'system',
+          topic: 'channel.resting',
+          title:
+            credential === undefined
+              ? { en: `Channel “${name}” is paused`, 'zh-CN': `渠道“${name}”已暂停使用` }
+              : {
+                  en: `A credential of channel “${name}” is paused`,
+                  'zh-CN': `渠道“${name}”的一个凭证已暂停使用`,
+                },
+          content: {
+            en: `${reason.en}${about}${words}${credential === undefined ? '' : `. Credential ${credential.label}; others in use: ${credential.usableOthers}`}`,
+            'zh-CN': `${reason['zh-CN']}${about}${words}${credential === undefined ? '' : `。凭证 ${credential.label}；仍可用的其他凭证：${credential.usableOthers}`}`,
+          },
+          targetUrl: '/admin/channels',
+          relatedId: channelId,
+          event: {
+            type: 'channel.failing',
+            subject: subjectOf(call, credential),
+            data: {
+              id: channelId,
+              name,
+              reason: outcome,
+              model,
+              message: maskSecrets(message),
+              ...credentialData(call, credential),
+            },
+          },
+          deduplicationKey: `channel.resting:${subjectOf(call, credential)}:${outcome}:${about}:${Math.floor(clock.now() / DAY_MS)}`,
+        }),
+      )
+      .catch((error: unknown) =>
+        log.warn({ err: error, channelId }, 'administrators could not be notified of a channel'),
+      );
+  }
+
+  /** Never throws. The channel works again after a failure that was reported; other closings say nothing new. */
+  async circuitClosed(call: CallOutcome, { name, credential }: CircuitOwner): Promise<void> {
+    const { database, events, eventHistory, log } = this.#dependencies;
+    const { channelId } = call;
+    const subject = subjectOf(call, credential);
+    await database
+      .transaction(async (trx) => {
+        const newest = await eventHistory.findNewest(trx, subject);
+        if (newest?.type !== 'channel.failing') return;
+        await events.write(trx, {
+          type: 'channel.recovered',
+          subject,
+          data: { id: channelId, name, ...credentialData(call, credential) },
+          // Several processes may notice; one of them reports it.
+          deduplicationKey: newest.id,
+        });
+      })
+      .catch((error: unknown) => log.warn({ err: error, channelId }, 'the recovery of a channel was not reported'));
+  }
+}
+
+type Credential = CircuitOwner['credential'];
+
+/** Credentials of one channel fail and recover each for itself. */
+const subjectOf = ({ channelId, credentialId }: CallOutcome, credential: Credential): string =>
+  credential === undefined ? `channel:${channelId}` : `channel:${channelId}/credential:${credentialId}`;
+
+const credentialData = ({ credentialId }: CallOutcome, credential: Credential) =>
+  credential === undefined ? {} : { credential_id: credentialId, credential: credential.label };

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { arbitraryMutatedJson } from '../../../test/arbitrary-mutated-json.ts';
+import { EventStream } from './event-stream-filter.ts';
+import { CHAT_DIALECT } from './openai-dialects.ts';
+
+const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
+const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+const USAGE = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
+const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 30 });
+
+/** Sends a text in pieces of these sizes, repeated as needed; returns what the stream passed on. */
+function passed(stream: EventStream, text: string, sizes: readonly number[]): string {
+  const bytes = Buffer.from(text);
+  const out: Buffer[] = [];
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1;
+    const piece = stream.push(Buffer.from(bytes.subarray(at, at + size)));
+    if (piece !== undefined) out.push(piece);
+    at += size;
+  }
+  const rest = stream.finish();
+  if (rest !== undefined) out.push(rest);
+  return Buffer.concat(out).toString();
+}
+
+test('events pass unchanged and in order however the bytes arrive, and only what was not asked for is left out', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 20 }), cuts, (words, sizes) => {
+      const spoken = words.map((each) => event(word(each))).join('');
+      const hidden = new EventStream(CHAT_DIALECT, true);
+      assert.equal(passed(hidden, `${spoken}${event(USAGE)}data: [DONE]\n\n`, sizes), `${spoken}data: [DONE]\n\n`);
+      assert.deepEqual(hidden.usage, { promptTokens: 3, completionTokens: 4, reasoningTokens: 0 });
+      assert.equal(hidden.complete, true);
+      assert.equal(hidden.text(), words.join(''));
+      const shown = new EventStream(CHAT_DIALECT, false);
+      const whole = `: a comment\n\n${spoken.replaceAll('\n\n', '\r\n\r\n')}${event(USAGE)}data: [DONE]\n\n`;
+      assert.equal(passed(shown, whole, sizes), whole);
+      assert.deepEqual(shown.usage, { promptTokens: 3, completionTokens: 4, reasoningTokens: 0 });
+    }),
+  );
+});
+
+test('no event says usage: null to who did not ask for usage, however it is written, and texts may', () => {
+  const nothing = ['"usage":null', '"usage": null', '"usage" : null '];
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 12 }), cuts, (words, sizes) => {
+      const said = [...words, ',"usage":null', '{"usage": null,"a":1}'];
+      const plain = said.map((each) => JSON.stringify(word(each)));
+      const written = plain.map((json, index) => {
+        const member = nothing[index % nothing.length];
+        return index % 2 === 0 ? json.replace(/}$/, `,${member}}`) : json.replace(/^{/, `{${member},`);
+      });
+      const stream = new EventStream(CHAT_DIALECT, true);
+      const events = written.map((json) => `data: ${json}\n\n`).join('');
+      assert.equal(passed(stream, events, sizes), plain.map((json) => `data: ${json}\n\n`).join(''));
+      assert.equal(stream.text(), said.join(''));
+    }),
+  );
+});
+
+test('nothing passes from an error on, and its text is not charged', () => {
+  fc.assert(
+    fc.property(fc.nat(8), cuts, (before, sizes) => {
+      const spoken = Array.from({ length: before }, (_, index) => event(word(`w${index}`))).join('');
+      const stream = new EventStream(CHAT_DIALECT, true);
+      const bytes = Buffer.from(`${spoken}${event({ error: { message: 'secret', code: 500 } })}${event(word('late'))}`);
+      let out = '';
+      for (let at = 0, turn = 0; at < bytes.length && stream.error === undefined; turn++) {
+        const size = sizes[turn % sizes.length] ?? 1;
+        out += stream.push(Buffer.from(bytes.subarray(at, at + size)))?.toString() ?? '';
+        at += size;
+      }
+      assert.equal(out, spoken);
+      assert.equal(stream.error?.message, 'secret');
+      assert.equal(stream.text(), Array.from({ length: before }, (_, index) => `w${index}`).join(''));
+      assert.equal(stream.complete, false);
+    }),
+  );
+});
+
+test('whatever an upstream sends, nothing breaks and no figure is one that cannot be charged', () => {
+  fc.assert(
+    fc.property(
+      fc.array(arbitraryMutatedJson([word('a'), USAGE, { error: { message: 'x' } }]), { maxLength: 8 }),
+      cuts,
+      (values, sizes) => {
+        const stream = new EventStream(CHAT_DIALECT, true);
+        passed(stream, values.map(event).join(''), sizes);
+        assert.equal(typeof stream.text(), 'string');
+        for (const figure of Object.values(stream.usage ?? {}))
+          assert.ok(Number.isSafeInteger(figure) && figure >= 0, String(figure));
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { hashToken, hasValidChecksum, isSameSecret, randomText, randomToken } from './generate-and-hash-tokens.ts';
+
+describe('tokens', () => {
+  it('are random letters and digits behind their prefix', () => {
+    const tokens = Array.from({ length: 500 }, () => randomToken('sk-', 48));
+    for (const token of tokens) assert.match(token, /^sk-[0-9A-Za-z]{48}$/);
+    assert.equal(new Set(tokens).size, 500);
+  });
+
+  it('use every character of an alphabet about equally often', () => {
+    const counts = new Map<string, number>();
+    for (const character of randomText(62_000)) counts.set(character, (counts.get(character) ?? 0) + 1);
+    assert.equal(counts.size, 62);
+    for (const [character, count] of counts) assert.ok(count > 750 && count < 1250, `${character}: ${count}`);
+    assert.match(randomText(20, 'BCDF'), /^[BCDF]{20}$/);
+  });
+
+  it('carry a checksum that notices any changed character', () => {
+    const token = randomToken('rg_', 40, { checksum: true });
+    assert.match(token, /^rg_[0-9A-Za-z]{46}$/);
+    assert.equal(hasValidChecksum(token), true);
+    for (let at = 0; at < token.length; at++) {
+      const other = token[at] === 'x' ? 'y' : 'x';
+      assert.equal(hasValidChecksum(token.slice(0, at) + other + token.slice(at + 1)), false);
+    }
+    assert.equal(hasValidChecksum(''), false);
+  });
+
+  it('are kept as SHA-256 and compared as secrets', () => {
+    assert.equal(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    assert.equal(isSameSecret('abc', 'abc'), true);
+    assert.equal(isSameSecret('abc', 'abcd'), false);
+  });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  countCodePoints,
+  hasOnlyWellFormedText,
+  isWellFormedText,
+  truncateCodePoints,
+} from './well-formed-text-and-code-points.ts';
+
+describe('text', () => {
+  it('refuses U+0000 and lone surrogates wherever they are', () => {
+    for (const bad of ['\u0000', 'a\ud800', '\udc00b', '\udc00\ud800']) {
+      assert.equal(isWellFormedText(bad), false);
+      assert.equal(hasOnlyWellFormedText(bad), false);
+      assert.equal(hasOnlyWellFormedText({ a: [1, { b: bad }] }), false);
+      assert.equal(hasOnlyWellFormedText({ a: { [bad]: 1 } }), false);
+    }
+    assert.equal(hasOnlyWellFormedText({ a: ['\u{1f600}', null, true, 3, 'é'] }), true);
+  });
+
+  it('walks very deep values', () => {
+    let value: unknown = '\u0000';
+    for (let level = 0; level < 200_000; level++) value = [value];
+    assert.equal(hasOnlyWellFormedText(value), false);
+  });
+
+  it('counts and cuts by code points', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (text, max) => {
+        assert.equal(countCodePoints(text), [...text].length);
+        assert.equal(truncateCodePoints(text, max), [...text].slice(0, max).join(''));
+      }),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+import { asObject } from '../../contract/is-object.ts';
+import type { AdapterContext } from '../upstreams/adapter-context.ts';
+import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
+import type { ErrorReason } from '../upstreams/vendor-errors.ts';
+import type { CredentialCheck } from './adapter-types.ts';
+import { toVendorError } from './error-mapping.ts';
+import { asArray, asText } from './untrusted-json.ts';
+
+const MAX_MODELS = 200;
+
+const REASONS: Readonly<Record<number, ErrorReason>> = { 401: 'auth', 402: 'billing', 403: 'auth', 429: 'rate' };
+
+/** Credentials of an account that is called with one key. */
+export const ApiKey = Type.Object(
+  { api_key: Type.String({ minLength: 1, maxLength: 4096, writeOnly: true }) },
+  { additionalProperties: false },
+);
+
+/** Where a chat upstream lists its models. */
+export interface ModelList {
+  readonly vendor: string;
+  /** Below the base URL. */
+  readonly path: string;
+  /** The member that holds the list, and that of an entry which holds its id. */
+  readonly listKey: string;
+  readonly idKey: string;
+}
+
+/** Checks a key by the list of models, which needs it and costs nothing. */
+export async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): Promise<CredentialCheck> {
+  const response = await context.sendJson({
+    method: 'GET',
+    url: `${context.baseUrl}${list.path}`,
+    headers: {
+      ...chatAuthorizationHeaders(list.vendor, String(context.credentials.api_key)),
+      accept: 'application/json',
+    },
+  });
+  if (response.status === 200) return { ok: true, models: parseModelIds(response.json, list) };
+  const error = asObject(asObject(response.json)?.error);
+  const reason = REASONS[response.status] ?? (response.status >= 500 ? 'capacity' : 'other');
+  const message = asText(error?.message) ?? `HTTP ${response.status}`;
+  const code = asText(error?.code) ?? asText(error?.type) ?? '';
+  return { ok: false, error: toVendorError(response, context.now(), { code, message, meaning: { reason } }) };
+}
+
+const parseModelIds = (json: unknown, { listKey, idKey }: ModelList): string[] =>
+  (asArray(asObject(json)?.[listKey]) ?? [])
+    .map((entry) => asText(asObject(entry)?.[idKey])?.replace(/^models\//, ''))
+    .filter((id) => id !== undefined)
+    .slice(0, MAX_MODELS);

@@ -1,0 +1,95 @@
+import { asObject } from '../../contract/is-object.ts';
+import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound-types.ts';
+import type { AdapterContext } from '../upstreams/adapter-context.ts';
+import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
+import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from './adapter-types.ts';
+import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
+import type { RequestBody } from './request-body.ts';
+import { serializeJsonBody } from './serialize-json-body.ts';
+import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
+
+/**
+ * What adapters of vendors with JSON over HTTP have in common: a key in a header, a task id as the whole handle, one GET
+ * for a poll, and the video as a public URL.
+ */
+type Headers = Readonly<Record<string, string>>;
+
+export const bearerHeaders = (context: AdapterContext): Headers => ({
+  authorization: `Bearer ${String(context.credentials.api_key)}`,
+});
+
+export const getJson = (context: AdapterContext, url: string, headers: Headers): Promise<BufferedResponse> =>
+  context.sendJson({ method: 'GET', url, headers, signal: context.signal });
+
+export const deleteJson = (context: AdapterContext, url: string, headers: Headers): Promise<BufferedResponse> =>
+  context.sendJson({ method: 'DELETE', url, headers, signal: context.signal });
+
+export const postJson = (
+  context: AdapterContext,
+  url: string,
+  headers: Headers,
+  body: RequestBody,
+): Promise<BufferedResponse> =>
+  context.sendJson(withJsonBody({ method: 'POST', url, headers, signal: context.signal }, body));
+
+/** The request with `body` as JSON; as it is where there is none. */
+export const withJsonBody = (request: OutboundRequest, body: Json | undefined): OutboundRequest =>
+  body === undefined
+    ? request
+    : {
+        ...request,
+        headers: { ...request.headers, 'content-type': 'application/json' },
+        body: serializeJsonBody(body),
+      };
+
+/** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
+export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';
+
+/** @throws OutboundError `mayHaveArrived` where there is no id: a job may exist nevertheless. */
+export function acceptedSubmit(id: string | undefined, response: BufferedResponse, handle?: Json): SubmitOutcome {
+  if (id === undefined) throw ambiguousSubmit(response);
+  return { kind: 'accepted', handle: handle ?? { id }, upstreamId: id, raw: toRawResponse(response) };
+}
+
+export const refusedSubmit = (error: VendorError, response: BufferedResponse): SubmitOutcome => ({
+  kind: 'refused',
+  error,
+  raw: toRawResponse(response),
+});
+
+/**
+ * The outcome of a submit whose response is `{id}` with HTTP 200, and a refusal from 400 on.
+ *
+ * @throws OutboundError `mayHaveArrived` for anything else
+ */
+export function parseIdSubmit(response: BufferedResponse, toError: () => VendorError): SubmitOutcome {
+  if (response.status >= 400) return refusedSubmit(toError(), response);
+  return acceptedSubmit(response.status === 200 ? asId(asObject(response.json)?.id) : undefined, response);
+}
+
+/**
+ * A finished task, by the value in place of its video's URL. Text or nothing is the vendor's statement that there is
+ * none, a failure; any other type is a damaged response, and the next poll's may be intact.
+ *
+ * @throws PollFailed
+ */
+export function finishedTask(url: unknown, response: BufferedResponse, code = ''): QueryOutcome {
+  const parsed = asUrl(url);
+  const raw = toRawResponse(response);
+  if (parsed !== undefined) return { state: 'SUCCESS', artifact: { kind: 'url', url: parsed }, raw };
+  if (url !== undefined && url !== null && typeof url !== 'string') throw unreadablePoll(response);
+  return successWithoutArtifact(raw, code);
+}
+
+/** A file that needs no credentials, from the response stored with the task. @throws PollFailed where it has no URL. */
+export function publicFile(url: unknown): ContentSource {
+  const parsed = asUrl(url);
+  if (parsed === undefined) throw new PollFailed('the stored response of this task has no URL of the video');
+  return { kind: 'fetch', url: parsed, headers: {}, trusted: false };
+}
+
+/** The class of a vendor's code: by the whole code, else by the part before its first dot. */
+export const classifyByTable =
+  (classes: Readonly<Record<string, ErrorClass>>) =>
+  (code: string): ErrorClass | undefined =>
+    ownEntry(classes, code) ?? ownEntry(classes, code.split('.', 1)[0] ?? '');

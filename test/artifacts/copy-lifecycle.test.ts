@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS } from '../../src/contract/time-units.ts';
+import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
+import { countCopies } from '../../src/server/artifacts/storage-usage-store.ts';
+import { AppError } from '../../src/server/platform/app-error.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type ArtifactFixture, CLIP, makeArtifactFixture, openWholeClip } from './artifact-fixture.ts';
+
+const GB = 1024 ** 3;
+
+describe('copies of finished videos', () => {
+  forEachDatabase((_name, open) => {
+    let database: Awaited<ReturnType<typeof open>>;
+    let fixture: ArtifactFixture;
+    beforeEach(async () => {
+      database = await open();
+      fixture = await makeArtifactFixture(database);
+    });
+    afterEach(() => fixture.stop());
+    const read = async (taskId: string, range?: string) => {
+      const file = await fixture.artifacts.storedFiles.open(taskId, { range });
+      return file && { ...file, bytes: await buffer(file.body) };
+    };
+
+    it('are made once their task has ended, served from then on, and counted', async () => {
+      const { artifacts } = fixture;
+      await fixture.enqueue('task_1');
+      assert.equal(await read('task_1'), undefined);
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.waitFor('stored', 'task_1');
+      const file = await read('task_1');
+      assert.equal(file?.status, 200);
+      assert.deepEqual(file?.bytes, CLIP);
+      assert.match(file?.headers.etag ?? '', /^"[0-9a-f]{32}"$/);
+      assert.deepEqual((await read('task_1', 'bytes=5-9'))?.bytes, CLIP.subarray(5, 10));
+      assert.deepEqual(await artifacts.usage(1), { bytes: CLIP.length, files: 1 });
+      assert.deepEqual(await artifacts.usage(2), { bytes: 0, files: 0 });
+      assert.equal(await fixture.diskBytes(), CLIP.length);
+      assert.equal(await artifacts.findExpiry('task_1'), fixture.clock.now() + 30 * DAY_MS);
+    });
+
+    it('are announced to their owner before they end, each once, and not those whose video is gone', async () => {
+      const { artifacts, clock, plans, events, notices } = fixture;
+      plans.set(2, { days: 2, gb: null });
+      artifacts.start({
+        openVideo: openWholeClip,
+        describe: async (taskId) =>
+          taskId === 'task_gone' ? undefined : { subject: `video:${taskId}`, data: { id: taskId } },
+      });
+      for (const [taskId, userId] of [
+        ['task_1', 1],
+        ['task_gone', 1],
+        ['task_short', 2],
+      ] as const)
+        await fixture.enqueue(taskId, userId);
+      await fixture.waitFor('stored', 'task_1', 'task_gone', 'task_short');
+      const storedAt = clock.now();
+      await artifacts.removeEnded();
+      assert.deepEqual(events, []);
+      clock.advance(DAY_MS);
+      await Promise.all([artifacts.removeEnded(), artifacts.removeEnded()]);
+      const expiresAt = (days: number) => Math.floor((storedAt + days * DAY_MS) / 1000);
+      assert.deepEqual(events, [{ userId: 2, data: { id: 'task_short', expires_at: expiresAt(2) } }]);
+      clock.advance(26 * DAY_MS);
+      for (let round = 0; round < 2; round++) await artifacts.removeEnded();
+      assert.deepEqual(events.slice(1), [{ userId: 1, data: { id: 'task_1', expires_at: expiresAt(30) } }]);
+      assert.deepEqual(notices, Array(2).fill('Stored videos will be removed soon'));
+      clock.advance(3 * DAY_MS);
+      await artifacts.removeEnded();
+      assert.equal(await read('task_1'), undefined);
+    });
+
+    it('are tried again after what vendors do wrong, and never confirmed from it', async () => {
+      const page = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
+      const half = CLIP.subarray(0, CLIP.length >> 1);
+      const bad: OpenSource[] = [
+        async () => ({ body: Readable.from([page]), bytes: page.length }),
+        async () => ({ body: Readable.from([half]), bytes: half.length }),
+        async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length + 1 }),
+        async () => ({ body: Readable.from([half]), bytes: undefined }),
+        async () => Promise.reject(new AppError('content_unavailable')),
+        async () => Promise.reject(new AppError('content_not_found')),
+      ];
+      let tries = 0;
+      fixture.artifacts.start({ openVideo: (...call) => (bad[tries++] ?? openWholeClip)(...call) });
+      await fixture.enqueue('task_1');
+      for (let made = 1; made <= bad.length; made++) {
+        while (((await fixture.row('task_1'))?.last_error ?? '') === '' || tries < made) await pause(10);
+        assert.equal((await fixture.row('task_1'))?.state, made < 6 ? 'pending' : 'failed', `try ${made}`);
+        assert.equal(await read('task_1'), undefined);
+        await database.kysely.updateTable('artifacts').set({ last_error: '' }).execute();
+        fixture.clock.advance(DAY_MS / 2);
+        fixture.artifacts.wake();
+      }
+      assert.equal(await fixture.diskBytes(), 0);
+    });
+
+    it('end when their time is up, with their video, and with their account', async () => {
+      fixture.plans.set(2, { days: 0, gb: null }).set(3, { days: 1, gb: null });
+      fixture.artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('forever', 2);
+      await fixture.enqueue('day', 3);
+      await fixture.enqueue('month', 1);
+      await fixture.enqueue('deleted', 1);
+      await fixture.waitFor('stored', 'forever', 'day', 'month', 'deleted');
+      assert.equal(await fixture.artifacts.findExpiry('forever'), null);
+      await database.transaction((trx) => fixture.artifacts.removeWithTask(trx, 'deleted'));
+      assert.equal(await read('deleted'), undefined);
+      fixture.clock.advance(2 * DAY_MS);
+      await fixture.artifacts.removeEnded();
+      assert.deepEqual(
+        await Promise.all(['forever', 'day', 'month'].map(async (task) => (await read(task)) !== undefined)),
+        [true, false, true],
+      );
+      fixture.clock.advance(29 * DAY_MS);
+      await fixture.artifacts.removeEnded();
+      assert.equal(await read('month'), undefined);
+      assert.equal(await fixture.diskBytes(), CLIP.length);
+    });
+
+    it('make room for newer ones: the oldest of the account first, of all when the space of all is out', async () => {
+      /** As if each of these videos were as large as that. */
+      const resize = (bytes: number, tasks: readonly string[]) =>
+        database.transaction(async (trx) => {
+          const stored = trx
+            .selectFrom('artifacts')
+            .selectAll()
+            .where('task_id', 'in', tasks)
+            .where('state', '=', 'stored');
+          await countCopies(trx, await stored.execute(), -1);
+          await trx.updateTable('artifacts').set({ bytes }).where('task_id', 'in', tasks).execute();
+          await countCopies(trx, await stored.execute(), 1);
+        });
+      fixture.artifacts.start({ openVideo: openWholeClip });
+      for (const [task, user] of [
+        ['a1', 1],
+        ['b1', 2],
+        ['a2', 1],
+      ] as const) {
+        await fixture.enqueue(task, user);
+        await fixture.waitFor('stored', task);
+        fixture.clock.advance(1_000);
+      }
+      // 5 GiB are the space of an account, 20 of all.
+      await resize(2.5 * GB, ['a1', 'b1', 'a2']);
+      await fixture.enqueue('a3', 1);
+      await fixture.waitFor('stored', 'a3');
+      assert.equal(await fixture.row('a1'), undefined);
+      assert.ok((await fixture.row('b1')) !== undefined && (await fixture.row('a2')) !== undefined);
+      assert.deepEqual(fixture.notices, []);
+      await resize(20 * GB, ['b1']);
+      await fixture.enqueue('c1', 3);
+      await fixture.waitFor('stored', 'c1');
+      assert.equal(await fixture.row('b1'), undefined);
+      assert.deepEqual(fixture.notices, ['The space for stored videos is full']);
+    });
+
+    it('a file that vanished is copied again, files of no row are removed', async () => {
+      const { artifacts, directory, clock } = fixture;
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('task_1');
+      await fixture.waitFor('stored', 'task_1');
+      const files = join(directory, 'files');
+      const [folder = ''] = await readdir(files);
+      const [name = ''] = await readdir(join(files, folder));
+      await writeFile(join(files, folder, `${folder}orphan`), 'x');
+      await writeFile(join(directory, 'incoming', 'dead.1'), 'x');
+      for (const path of [join(files, folder, `${folder}orphan`), join(directory, 'incoming', 'dead.1')])
+        await utimes(path, 1, 1);
+      clock.advance(1_000);
+      await artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
+      assert.equal(await fixture.diskBytes(), CLIP.length);
+      await rm(join(files, folder, name));
+      assert.equal(await read('task_1'), undefined);
+      await fixture.waitFor('stored', 'task_1');
+      assert.deepEqual((await read('task_1'))?.bytes, CLIP);
+    });
+
+    it('a process that died before it confirmed a file leaves it to the next', async () => {
+      const { artifacts } = fixture;
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('task_1');
+      await fixture.waitFor('stored', 'task_1');
+      await database.kysely.updateTable('artifacts').set({ state: 'pending', bytes: 0, next_try_at: 0 }).execute();
+      await artifacts.stop();
+      // The vendor has it no more.
+      artifacts.start({ openVideo: async () => undefined });
+      await fixture.waitFor('stored', 'task_1');
+      assert.deepEqual((await read('task_1'))?.bytes, CLIP);
+      assert.equal(await fixture.diskBytes(), CLIP.length);
+    });
+  });
+});
