@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
-import { html, type Markup } from '../platform/html.ts';
+import { html, type Markup } from '../platform/html-template.ts';
 import { standalonePage } from '../platform/standalone-page.ts';
 
 const CREDENTIAL_LABELS: Readonly<Record<Endpoint['policy'], string>> = {

@@ -15,7 +15,7 @@ import { isMetadataUrl, parseBaseUrl } from './base-url-and-internal-host-checks
 import type { ChannelAndModelStore, ChannelRow } from './channel-and-model-store.ts';
 import type { Channel, ChannelVendor } from './channel-directory-types.ts';
 import { type ChannelView, toChannelView } from './channel-view.ts';
-import { credentialCheck, replacesValues, toAuditList } from './check-credential-keys.ts';
+import { credentialCheck } from './check-credential-keys.ts';
 import {
   type ChannelConnection,
   decryptConnection,
@@ -30,6 +30,8 @@ import {
   keepsStoredValues,
   NO_CREDENTIALS,
   removedIds,
+  replacesValues,
+  toAuditList,
 } from './credential-list.ts';
 import { changeConnection } from './extra-headers-and-proxy.ts';
 import { assertMaxConcurrentTasks } from './max-concurrent-tasks.ts';

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { CredentialList, CredentialValues } from './credential-list.ts';
+import type { CredentialValues } from './credential-list.ts';
 
 const MAX_LENGTH = 16_384;
 
@@ -21,13 +21,6 @@ export function credentialCheck({
     );
   };
 }
-
-/** What the audit log keeps of credentials. */
-export const toAuditList = ({ items }: CredentialList) => items.map(({ id, name, enabled }) => ({ id, name, enabled }));
-
-/** Whether any keys are new. */
-export const replacesValues = (before: CredentialList, { items }: CredentialList): boolean =>
-  items.some(({ values }) => !before.items.some((item) => item.values === values));
 
 /** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */
 function describeCredentialKeys(schema: unknown): string {

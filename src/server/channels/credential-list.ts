@@ -98,6 +98,10 @@ export const removedIds = (before: CredentialList, after: CredentialList): numbe
 export const keepsStoredValues = (before: CredentialList, after: CredentialList): boolean =>
   after.items.some(({ values }) => before.items.some((item) => item.values === values));
 
+/** Whether any keys are new. */
+export const replacesValues = (before: CredentialList, { items }: CredentialList): boolean =>
+  items.some(({ values }) => !before.items.some((item) => item.values === values));
+
 /** Shorter secrets are not hinted at: four characters would be too large a part of them. */
 const MIN_HINTED_LENGTH = 20;
 
@@ -114,3 +118,6 @@ export function hintOf(values: CredentialValues): string {
 /** How people call a credential. */
 export const labelOf = ({ id, name, values }: ChannelCredential): string =>
   [name === '' ? `#${id}` : name, hintOf(values)].filter((part) => part !== '').join(' ');
+
+/** What the audit log keeps of credentials. */
+export const toAuditList = ({ items }: CredentialList) => items.map(({ id, name, enabled }) => ({ id, name, enabled }));

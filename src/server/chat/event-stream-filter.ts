@@ -3,9 +3,10 @@ import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { removeProperty } from './edit-json-bytes.ts';
-import { mergeFigures, tryParse } from './find-and-merge-usage.ts';
+import { mergeFigures } from './find-and-merge-usage.ts';
 import { parseUsage, type Usage } from './parse-usage.ts';
 import { DONE_DATA, endOfLastEvent, extractData, isCompleteEvent, splitEvents, splitLines } from './sse-events.ts';
+import { tryParse } from './try-parse-json.ts';
 
 /** No upstream's stream is near it. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../contract/is-object.ts';
-import { parseJson } from '../platform/parse-json.ts';
 import { parseUsage, type Usage } from './parse-usage.ts';
+import { tryParse } from './try-parse-json.ts';
 
 /** Figures of an earlier and of a later event of one stream; what the later one leaves out or null stands as it was. */
 export function mergeFigures(earlier: UntrustedObject | undefined, later: UntrustedObject): UntrustedObject {
@@ -33,13 +33,4 @@ function parseObjectAt(text: string, start: number): unknown {
     else if (character === '}' && --depth === 0) return tryParse(text.slice(start, at + 1));
   }
   return undefined;
-}
-
-/** Undefined for what is not JSON, or is too deep. */
-export function tryParse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -10,10 +10,9 @@ import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { EventStream } from './event-stream-filter.ts';
-import { tryParse } from './find-and-merge-usage.ts';
 import { decodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
 import { findDialect } from './openai-dialects.ts';
-import { quotaWithPlanFactor } from './per-image-price.ts';
+import { quotaWithPlanFactor } from './quota-with-plan-factor.ts';
 import {
   type CallMeta,
   IV_BYTES,
@@ -24,6 +23,7 @@ import {
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
+import { tryParse } from './try-parse-json.ts';
 
 export interface JournalRecoveryDependencies {
   readonly directory: string | undefined;

@@ -1,8 +1,9 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { CallResult } from './call-charge.ts';
 import type { Dialect } from './dialect.ts';
-import { findUsageInText, tryParse } from './find-and-merge-usage.ts';
+import { findUsageInText } from './find-and-merge-usage.ts';
 import { parseUsage } from './parse-usage.ts';
+import { tryParse } from './try-parse-json.ts';
 
 /** Longer vectors and pictures are not parsed as a whole, only searched for their usage. */
 const MAX_PARSED_BYTES = 1024 * 1024;

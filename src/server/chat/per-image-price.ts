@@ -1,7 +1,7 @@
-import { type CallFacts, priceCall, withPlanFactor } from '../../contract/call-pricing.ts';
+import { type CallFacts, priceCall } from '../../contract/call-pricing.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
-import { type ChatPrice, priceTokens, type TokenFacts, tokenQuota } from '../../contract/token-pricing.ts';
+import type { ChatPrice } from '../../contract/token-pricing.ts';
 
 /** Images priced each, whatever tokens they take. */
 export interface PerImagePrice {
@@ -29,7 +29,3 @@ export const perImageFacts = ({ factors, planFactor }: PerImagePrice, images: nu
 export function perImageQuota(price: PerImagePrice, images: number): number {
   return Math.min(priceCall(price.price, perImageFacts(price, images, 0)).quota, Number.MAX_SAFE_INTEGER);
 }
-
-/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans have the factor 1. */
-export const quotaWithPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
-  planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;

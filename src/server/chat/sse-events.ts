@@ -1,4 +1,4 @@
-import { tryParse } from './find-and-merge-usage.ts';
+import { tryParse } from './try-parse-json.ts';
 
 /** Events of a stream as text (HTML standard, 9.2). */
 

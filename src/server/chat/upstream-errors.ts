@@ -6,7 +6,7 @@ import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError } from '../platform/outbound/outbound-types.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
-import { tryParse } from './find-and-merge-usage.ts';
+import { tryParse } from './try-parse-json.ts';
 import { apiKeyOf } from './upstream-request.ts';
 
 /** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */

@@ -3,7 +3,7 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-page-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
-import { escapeHtml } from '../platform/html.ts';
+import { escapeHtml } from '../platform/html-template.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { ASSETS_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, readIndexHtml, STATUS_PLACEHOLDER } from './build-output.ts';
 

@@ -32,3 +32,19 @@ describe('user codes', () => {
     assert.equal(toSingleLine(`e${'\u0301'.repeat(50)}`, 100), 'e\u0301\u0301');
   });
 });
+
+describe('the code a person types', () => {
+  it('is shown in two halves and taken in any spelling', () => {
+    assert.equal(formatUserCode('BCDFGHJK'), 'BCDF-GHJK');
+    for (const typed of ['BCDFGHJK', 'bcdf-ghjk', ' b c d f\u2013g h j k\t'])
+      assert.equal(parseUserCode(typed), 'BCDFGHJK', typed);
+    for (const typed of ['', 'BCDFGHJ', 'BCDFGHJKL', 'BCDFGHJA', 'BCDFGHJ1'])
+      assert.equal(parseUserCode(typed), undefined);
+  });
+
+  it('comes with names that fit on one line', () => {
+    assert.equal(toSingleLine(' a\u202e\n b\u0000  c ', 99), 'a b c');
+    assert.equal(toSingleLine(`e${'\u0301'.repeat(9)}`, 99), `e${'\u0301'.repeat(2)}`);
+    assert.equal(toSingleLine('abcdef', 4).length <= 4, true);
+  });
+});

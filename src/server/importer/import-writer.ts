@@ -1,10 +1,10 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import type { CatalogImportStore } from './catalog-import-store.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './dry-run.ts';
 import type { GroupImportStore } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedUser } from './mapping/users.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-reasons-and-remarks.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
 import { type TaskImportStore, taskIdOf } from './task-import-store.ts';

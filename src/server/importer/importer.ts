@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { CatalogImportStore } from './catalog-import-store.ts';
-import { dryRunVisitor } from './dry-run.ts';
+import { dryRunVisitor } from './dry-run-visitor.ts';
 import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
 import { GroupImportStore } from './group-import-store.ts';
 import type { ImportSummary } from './import-summary.ts';

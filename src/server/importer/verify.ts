@@ -1,8 +1,8 @@
 import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './account-key-and-code-import-store.ts';
 import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
-import { withNameRemarks } from './dry-run.ts';
 import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
+import { withNameRemarks } from './skip-reasons-and-remarks.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
 import { isSameModel } from './undo.ts';

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { changeTimeZone, dayAt, fixedSpanAt, usagePace, type Window, windowsAt } from './allowance-windows.ts';
-import { placementOf, type Subscription, timelineAt } from './subscription-timeline.ts';
 
 const DAY = 24 * HOUR_MS;
 const at = (iso: string): number => Temporal.Instant.from(iso).epochMilliseconds;
@@ -122,37 +121,4 @@ test('the pace tells when it runs out, if before the refresh', () => {
   assert.deepEqual(usagePace(window, 20, 6 * HOUR_MS), { usedPerHour: 3, runsOutAt: 0 });
   assert.deepEqual(usagePace(window, 0, 6 * HOUR_MS), { usedPerHour: 0, runsOutAt: 0 });
   assert.deepEqual(usagePace(window, 100, 6 * HOUR_MS).runsOutAt, 6 * HOUR_MS);
-});
-
-test('what waits follows at the moment what runs ends, the highest first', () => {
-  const holding = (id: number, level: number, state: 'active' | 'waiting', days: number): Subscription => ({
-    id,
-    plan_id: id,
-    level,
-    state,
-    duration_days: days,
-    starts_at: 0,
-    expires_at: state === 'active' ? days * DAY : 0,
-  });
-  const all = [holding(1, 3, 'active', 10), holding(2, 1, 'waiting', 5), holding(3, 2, 'waiting', 5)];
-  const ids = (now: number) => {
-    const { current, waiting, ended } = timelineAt(all, now);
-    return [current?.id, waiting.map(({ id }) => id), ended.map(({ id }) => id)];
-  };
-  assert.deepEqual(ids(10 * DAY - 1), [1, [3, 2], []]);
-  assert.deepEqual(ids(10 * DAY), [3, [2], [1]]);
-  assert.deepEqual(ids(15 * DAY), [2, [], [1, 3]]);
-  assert.deepEqual(ids(20 * DAY), [undefined, [], [1, 3, 2]]);
-  assert.equal(timelineAt(all, 17 * DAY).current?.expires_at, 20 * DAY);
-  assert.deepEqual(
-    timelineAt(all, 0).waiting.map(({ starts_at }) => starts_at / DAY),
-    [10, 15],
-  );
-});
-
-test('a higher level replaces, the same level extends, a lower one waits', () => {
-  assert.equal(placementOf(undefined, 0), 'active');
-  assert.equal(placementOf(2, 3), 'active');
-  assert.equal(placementOf(2, 2), 'extended');
-  assert.equal(placementOf(2, 1), 'waiting');
 });

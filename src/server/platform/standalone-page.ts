@@ -1,5 +1,5 @@
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
-import { html, type Markup } from './html.ts';
+import { html, type Markup } from './html-template.ts';
 
 export interface StandalonePage {
   readonly locale: Locale;

@@ -1,8 +1,8 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { tryParse } from '../find-and-merge-usage.ts';
 import { GEMINI_DIALECT } from '../gemini-dialect.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
+import { tryParse } from '../try-parse-json.ts';
 import type { ResponseEvent, Signature, StopReason } from './neutral-form.ts';
 import { collectResponse } from './response-collector.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { tryParse } from '../find-and-merge-usage.ts';
+import { tryParse } from '../try-parse-json.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { FunctionTool, ToolChoice, ToolOrigin } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';

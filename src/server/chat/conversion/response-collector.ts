@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { tryParse } from '../find-and-merge-usage.ts';
+import { tryParse } from '../try-parse-json.ts';
 import type { ResponseEvent, Signature } from './neutral-form.ts';
 
 export type Block =

@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
-import { tryParse } from '../find-and-merge-usage.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
+import { tryParse } from '../try-parse-json.ts';
 import type { Codec } from './dialect-codecs.ts';
 import type { ResponseEvent } from './neutral-form.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';

@@ -1,6 +1,6 @@
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import { html, type Markup } from '../../platform/html.ts';
+import { html, type Markup } from '../../platform/html-template.ts';
 import { languageLinks, standalonePage } from '../../platform/standalone-page.ts';
 import { TEXTS, type Texts } from './texts.ts';
 

@@ -4,8 +4,9 @@ import { formatMessage, type Locale } from '../../../contract/localized-messages
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../app-error.ts';
 import { DatabaseUnavailableError } from '../db/database-errors.ts';
-import { html, STANDALONE_PAGE_HEADERS } from '../html.ts';
+import { html } from '../html-template.ts';
 import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
+import { STANDALONE_PAGE_HEADERS } from '../standalone-page-headers.ts';
 import { toAnthropicError, toGeminiError } from './anthropic-and-gemini-error-formats.ts';
 import { toJimengError, toKlingError, type VendorErrorFacts } from './kling-and-jimeng-error-formats.ts';
 

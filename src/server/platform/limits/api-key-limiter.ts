@@ -3,7 +3,7 @@ import { AppError } from '../app-error.ts';
 import type { Clock } from '../clock.ts';
 import { type LimitFigures, type LimitFormat, toLimitHeaders, type WindowFigures } from './api-key-limit-headers.ts';
 import type { ConcurrencySlots } from './concurrency-slots.ts';
-import type { TakenPoints } from './counters.ts';
+import type { TakenPoints } from './counter-types.ts';
 import type { KeyedBudget, RateLimits } from './rate-limits.ts';
 
 /** What the owner of a key allows it; a limit that is not set is undefined. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.ts';
-import type { MemoryCounters } from './counters.ts';
+import type { MemoryCounters } from './memory-counters.ts';
 import type { RateLimitTables } from './tables.ts';
 
 const SAVE_INTERVAL_MS = 1_000;

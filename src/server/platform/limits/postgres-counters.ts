@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../clock.ts';
-import { type BudgetCounters, type Counters, EMPTY_WINDOW } from './counters.ts';
+import { type BudgetCounters, type Counters, EMPTY_WINDOW } from './counter-types.ts';
 import type { RateLimitTables } from './tables.ts';
 
 /** One addition in so many clears what has ended, which keeps the table small without a job of its own. */

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { SlotStore } from './concurrency-slots.ts';
-import { type BudgetCounters, type Counters, EMPTY_WINDOW } from './counters.ts';
+import { type BudgetCounters, type Counters, EMPTY_WINDOW } from './counter-types.ts';
 import { valkeySlots } from './valkey-slots.ts';
 
 /** The store several processes share, as far as limits need it. Loaded only where one is set: the client is megabytes. */

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { hashToken } from '../platform/generate-and-hash-tokens.ts';
+import { verifyClientSecret } from './client-service.ts';
+
+describe('the secret of a client', () => {
+  const row = (secret: string, enabled: 0 | 1 = 1) => ({ secret_hash: hashToken(secret), enabled, name: 'C' }) as never;
+
+  it('is any of its active ones, while it is enabled', () => {
+    const rows = [row('one'), row('two')];
+    assert.deepEqual(verifyClientSecret('c', 'one', rows), { id: 'c', name: 'C' });
+    assert.deepEqual(verifyClientSecret('c', 'two', rows), { id: 'c', name: 'C' });
+    assert.equal(verifyClientSecret('c', 'three', rows), undefined);
+    assert.equal(verifyClientSecret('c', 'one', []), undefined);
+    assert.equal(verifyClientSecret('c', 'one', [row('one', 0)]), undefined);
+  });
+});

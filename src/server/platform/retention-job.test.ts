@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { manualClock } from './clock.ts';
+import { openLog } from './log.ts';
+import { type RetentionRule, retentionJob } from './retention-job.ts';
+
+const log = openLog('silent');
+
+describe('retention', () => {
+  const rule = (days: number, left: number) => {
+    const calls: { before: number; limit: number }[] = [];
+    const made: RetentionRule = {
+      name: 'rows',
+      days: () => days,
+      async remove(before, limit) {
+        calls.push({ before, limit });
+        const count = Math.min(left, limit);
+        left -= count;
+        return count;
+      },
+    };
+    return { made, calls };
+  };
+
+  it('removes batch by batch what is older than its days, and nothing where they are 0', async () => {
+    const clock = manualClock(100 * DAY_MS);
+    const [some, none] = [rule(30, 1_200), rule(0, 1_200)];
+    await retentionJob([some.made, none.made], clock, log).run(new AbortController().signal);
+    assert.deepEqual(
+      some.calls,
+      Array.from({ length: 3 }, () => ({ before: 70 * DAY_MS, limit: 500 })),
+    );
+    assert.equal(none.calls.length, 0);
+  });
+
+  it('ends between two batches when the process stops', async () => {
+    const { made, calls } = rule(1, Number.MAX_SAFE_INTEGER);
+    const stopping = new AbortController();
+    const running = retentionJob([made], manualClock(), log).run(stopping.signal);
+    stopping.abort();
+    await running;
+    assert.equal(calls.length, 1);
+  });
+});
