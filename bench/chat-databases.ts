@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { startPostgres } from '../test/postgres.ts';
-import { cpuSeconds } from './support/http-load.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
+import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 import { median } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 import { type Process, startScript } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/http-load.ts';
+import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
 import { postBytes } from './support/raw-socket-load.ts';
 import { startChatService } from './support/start-chat-service.ts';
 import { startNginxProxy } from './support/start-nginx.ts';

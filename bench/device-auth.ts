@@ -6,7 +6,8 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/generate-and-hash-tokens.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript, startService } from './support/child-processes.ts';
-import { cpuSeconds, type LoadResult, load } from './support/http-load.ts';
+import { type LoadResult, load } from './support/http-load.ts';
+import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 
 /**
  * Device codes and polls of pending ones, beside npm oidc-provider (memory adapter) and better-auth's device plugin on

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { kling } from '../src/sandbox/vendors/kling.ts';
 import { startService } from './support/child-processes.ts';
-import { memoryMb } from './support/http-load.ts';
+import { memoryMb } from './support/process-cpu-and-memory.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { cpuSeconds, load } from './support/http-load.ts';
+import { load } from './support/http-load.ts';
+import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
 

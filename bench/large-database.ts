@@ -16,8 +16,8 @@ import {
 import { timeClaims, timeFullAudit, timeIncrementalAudit } from './scale/time-claims-and-audits.ts';
 import { timeLists } from './scale/time-lists.ts';
 import { startScript, startService } from './support/child-processes.ts';
-import { cpuSeconds } from './support/http-load.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
+import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedAtScale } from './support/seed-at-scale.ts';
 

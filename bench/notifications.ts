@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres.ts';
 import { type Service, startService } from './support/child-processes.ts';
-import { load, memoryMb } from './support/http-load.ts';
+import { load } from './support/http-load.ts';
 import { NotificationStreamClient } from './support/notification-stream-client.ts';
+import { memoryMb } from './support/process-cpu-and-memory.ts';
 import { quantile } from './support/quantile.ts';
 import { type Listener, seedNotifications } from './support/seed-notifications.ts';
 

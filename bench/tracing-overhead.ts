@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { cpuSeconds, load } from './support/http-load.ts';
+import { load } from './support/http-load.ts';
+import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 import { median, quantile } from './support/quantile.ts';
 import { COMPLETION, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { startScript, startService } from './support/child-processes.ts';
-import { cpuSeconds, memoryMb } from './support/http-load.ts';
+import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
 
 /**
  * Unfinished tasks over all vendors, submitted through the public API to their simulators, which check every signature and

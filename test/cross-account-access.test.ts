@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import type { Endpoint } from '../src/contract/endpoint.ts';
 import { TestUser } from './accounts/test-user.ts';
-import { callModelApi } from './admin-client.ts';
+import { callModelApi } from './call-model-api.ts';
 import { forEachDatabase } from './for-each-database.ts';
 import { type SandboxService, startSandboxService } from './service-with-sandbox.ts';
 

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
-import { type NamedMutant, survivorReasons } from './known-survivors.ts';
+import { survivorReasons } from './known-survivors.ts';
 import type { Verdict } from './mutant-trials.ts';
+import type { NamedMutant } from './name-mutants.ts';
 
 export interface MutantResult {
   readonly mutant: NamedMutant;

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { isObject } from '../contract/is-object.ts';
 
 /** Collects the values of an option that may be repeated. */
@@ -38,19 +38,3 @@ export function parseJsonObject(text: string): { [key: string]: unknown } {
   }
   throw new InvalidArgumentError('Give a JSON object, such as \'{"aspect_ratio":"9:16"}\'.');
 }
-
-/** Options of a command that waits for a video. */
-export interface WaitOptions {
-  readonly out?: string;
-  readonly timeout: number;
-  readonly every?: number;
-  readonly force?: boolean;
-}
-
-/** Adds them. */
-export const addWaitOptions = (command: Command): Command =>
-  command
-    .option('-o, --out <file>', 'save the finished video here')
-    .option('--timeout <seconds>', 'longest wait', parsePositiveInteger, 900)
-    .option('--every <seconds>', 'between two polls; default: as the service advises, 10 to 30', parsePositiveInteger)
-    .option('-f, --force', 'replace the file if it exists');

@@ -82,3 +82,12 @@ function notSignedInError(baseUrl: string, purpose: CredentialPurpose): Reelgate
 
 /** An API key sees the videos it started; a sign-in or user access token those of the whole account. */
 export const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) && !process.env.REELGATE_ACCESS_TOKEN;
+
+/** Whether requests for the account have a credential: a sign-in, or a user access token. */
+export const hasAccount = async ({
+  baseUrl,
+  credentialStore,
+}: {
+  readonly baseUrl: string;
+  readonly credentialStore: CredentialStore;
+}): Promise<boolean> => Boolean(process.env.REELGATE_ACCESS_TOKEN) || (await credentialStore.has(baseUrl));

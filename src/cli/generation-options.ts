@@ -6,8 +6,8 @@ import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
 import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
+import { hasAccount } from './credential-provider.ts';
 import { UsageError } from './errors.ts';
-import { hasAccount } from './typical-generation-time.ts';
 
 /** Options of a command that describes a video. */
 export interface GenerationOptions {

@@ -1,5 +1,6 @@
 import { type InspectColor, styleText } from 'node:util';
-import { displayWidth, formatDateTime, formatRelativeTime, replaceControlCharacters } from './format.ts';
+import { formatDateTime, formatRelativeTime } from './format-times-and-sizes.ts';
+import { displayWidth, replaceControlCharacters } from './terminal-text.ts';
 
 /** Where text goes, as far as its form depends on it. */
 export interface RenderTarget {

@@ -1,6 +1,6 @@
 import type { CreateVideoRequest, VideoDuration, VideoQuote } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
-import { formatDateTime, formatDuration } from './format.ts';
+import { formatDateTime, formatDuration } from './format-times-and-sizes.ts';
 import { addOptionToError } from './generation-options.ts';
 import { type CreditFormat, loadCreditFormat } from './load-credit-format.ts';
 import { formatKeyValues, type Rendering } from './render-output-text.ts';

@@ -1,6 +1,7 @@
 import { estimateGenerationTimeLeft } from '../sdk/generation-time-left.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
-import { formatDuration, formatVideoStatus, measuredPercent } from './format.ts';
+import { formatDuration } from './format-times-and-sizes.ts';
+import { formatVideoStatus, measuredPercent } from './format-video-status.ts';
 import type { Output } from './output.ts';
 import { formatBar } from './progress-bar.ts';
 import { joinTexts, type Rendering, styled } from './render-output-text.ts';

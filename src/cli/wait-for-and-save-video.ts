@@ -3,16 +3,17 @@ import { dirname } from 'node:path';
 import { FAILURES_EN } from '../contract/localized-messages/video-failures-en.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { Video } from '../sdk/index.ts';
-import type { WaitOptions } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
+import { hasAccount } from './credential-provider.ts';
 import { download } from './download-video.ts';
 import { resumeHint } from './error-report.ts';
 import { UsageError, VideoFailedError } from './errors.ts';
-import { formatBytes, formatDuration } from './format.ts';
+import { formatBytes, formatDuration } from './format-times-and-sizes.ts';
 import { InterruptedError } from './interrupt.ts';
 import { loadCreditFormat } from './load-credit-format.ts';
-import { findTypicalGenerationTime, hasAccount } from './typical-generation-time.ts';
+import { findTypicalGenerationTime } from './typical-generation-time.ts';
 import { VideoProgressLine } from './video-progress-line.ts';
+import type { WaitOptions } from './wait-options.ts';
 
 /** Waits until a video is done, prints what it cost and saves it where `--out` says. @param model empty: not known */
 export async function waitForVideo(

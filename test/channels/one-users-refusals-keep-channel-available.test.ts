@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { AdminClient, callModelApi } from '../admin-client.ts';
+import { AdminClient } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, chatBody, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 

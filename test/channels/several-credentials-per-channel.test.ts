@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type MultiAccountUpstream, startMultiAccountUpstream } from './multi-account-upstream.ts';

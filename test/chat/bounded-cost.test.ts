@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import type { ChatService } from './chat-fixture.ts';
 import { startScriptedChat } from './scripted-chat-fixture.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 /** Quota per million tokens: an output token costs 4, an input token 1. */

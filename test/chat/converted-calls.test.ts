@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { type ChatService, contentOf } from './chat-fixture.ts';
 import { addScriptedModels, startScriptedChat } from './scripted-chat-fixture.ts';

@@ -6,7 +6,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
-import { wordsSentFor } from '../../src/sandbox/chat/prompt-directives.ts';
+import { wordsSentFor } from '../../src/sandbox/chat/stream-planned-text.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { countTokens } from '../../src/server/chat/tokenizer.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type ChatService, contentOf, eventsOf, startChat } from './chat-fixture.ts';

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';

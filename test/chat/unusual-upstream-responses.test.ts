@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
 import { type ChatService, eventsOf, type LedgerRow } from './chat-fixture.ts';
 import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat-fixture.ts';

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { MAX_POLLS_PER_CHANNEL } from '../../src/server/video/poll/poll-scheduler.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { type CrashPlan, startCrashingServer } from './start-crashing-server.ts';

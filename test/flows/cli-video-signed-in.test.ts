@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const QUICK = ['--every', '1'];
@@ -99,5 +100,41 @@ describe('videos for a person who is signed in', () => {
   it('a service that cannot be reached is said before that nobody is signed in', async () => {
     const away = await new CliMachine('http://127.0.0.1:9').run('video', 'list', '--json');
     assert.equal(parseJsonOutput<{ error: { code: string } }>(away).error.code, 'network');
+  });
+});
+
+describe('videos of an account, in each database', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: SandboxService;
+    const machines: CliMachine[] = [];
+    const machine = (env: Record<string, string> = {}): CliMachine => {
+      const made = new CliMachine(service.baseUrl, env);
+      machines.push(made);
+      return made;
+    };
+    before(async () => {
+      service = await startSandboxService(await freshUrl());
+      await service.operator.grantQuota(1_000_000_000);
+      await service.addChannel('kling', ['kling-v1-6']);
+    });
+    after(async () => {
+      await service.stop();
+      for (const each of machines) each.remove();
+    });
+
+    it('lists the videos of the whole account, with model, prompt and cost', async () => {
+      const key = await service.operator.makeToken();
+      const program = machine({ REELGATE_API_KEY: key });
+      const started = await program.run('video', 'create', 'a kite', '--model', 'kling-v1-6', '--every', '1', '--json');
+      const id = String(parseJsonOutput(started).id);
+      const mine = machine();
+      await mine.storeCredentials(service.operator);
+      const rows = parseJsonOutput<{ id: string; model: string }[]>(await mine.run('video', 'list', '--json'));
+      assert.deepEqual([rows[0]?.id, rows[0]?.model], [id, 'kling-v1-6']);
+      const shown = await mine.run('video', 'get', id);
+      assert.match(shown.stdout, /^Status\tcompleted\nModel\tkling-v1-6\nPrompt\ta kite\nCost\t[\d.]+ credits\n/m);
+      assert.equal((await mine.run('video', 'list', '--after', id)).code, 2);
+      assert.equal((await program.run('video', 'list', '--page', '2')).code, 2);
+    });
   });
 });

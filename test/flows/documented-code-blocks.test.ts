@@ -6,7 +6,7 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService, testEnvironment } from '../service-with-sandbox.ts';
 

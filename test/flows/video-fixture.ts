@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Job } from '../../src/sandbox/jobs.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { CONTRACT_CASES } from '../vendors/adapter-contract-cases.ts';
 

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';

@@ -8,7 +8,7 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { startTracing } from '../../src/server/platform/tracing/start-tracing.ts';
 import { VERSION } from '../../src/server/version.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';

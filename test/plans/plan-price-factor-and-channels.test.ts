@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, PRICE, startChat } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';

@@ -6,7 +6,7 @@ import type { ReconciledAccount, Reconciliation } from '../../src/contract/recon
 import type { Database } from '../../src/server/platform/db/database-types.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { NEVER, setJobDue } from './set-job-due.ts';

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import type { Receipt } from '../../src/contract/receipts.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';

@@ -5,7 +5,7 @@ import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
 import { DAY_MS, HOUR_MS } from '../../src/contract/time-units.ts';
 import { signWebhook } from '../../src/contract/webhook-signature.ts';
 import { TestUser } from '../accounts/test-user.ts';
-import { callModelApi } from '../admin-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { WebhookReceiver } from './receiver.ts';

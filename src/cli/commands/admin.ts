@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/omit-undefined.ts';
 import { UsageError } from '../errors.ts';
-import { formatBytes } from '../format.ts';
+import { formatBytes } from '../format-times-and-sizes.ts';
 import type { RunCommand } from '../run-command.ts';
 import { addAdminDatabaseCommands } from './admin-database.ts';
 

@@ -4,7 +4,7 @@ import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { StoredCredentials } from '../credential-store.ts';
 import { UsageError } from '../errors.ts';
-import { formatDuration } from '../format.ts';
+import { formatDuration } from '../format-times-and-sizes.ts';
 import { machineName } from '../machine-name.ts';
 import { hasBrowser, openBrowser } from '../open-browser.ts';
 import type { RunCommand } from '../run-command.ts';

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
+import { hasAccount } from '../credential-provider.ts';
 import { UsageError } from '../errors.ts';
-import { formatDuration } from '../format.ts';
+import { formatDuration } from '../format-times-and-sizes.ts';
 import { loadCreditFormat } from '../load-credit-format.ts';
 import { formatTable, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
-import { hasAccount } from '../typical-generation-time.ts';
 
 interface ListOptions {
   readonly kind?: Kind;

@@ -4,7 +4,7 @@ import { parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatDateTime } from '../format.ts';
+import { formatDateTime } from '../format-times-and-sizes.ts';
 import { formatTable, relativeTime, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 

@@ -8,7 +8,8 @@ import { parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { UsageError } from '../errors.ts';
-import { formatBytes, formatVideoStatus } from '../format.ts';
+import { formatBytes } from '../format-times-and-sizes.ts';
+import { formatVideoStatus } from '../format-video-status.ts';
 import { type CreditFormat, loadCreditFormat } from '../load-credit-format.ts';
 import {
   formatKeyValues,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PlanInfo, RedemptionResult, SubscriptionInfo } from '../../sdk/index.ts';
-import { formatDateTime, formatDuration } from '../format.ts';
+import { formatDateTime, formatDuration } from '../format-times-and-sizes.ts';
 import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../load-credit-format.ts';
 import {
   dateTime,

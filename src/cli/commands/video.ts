@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { addWaitOptions, type WaitOptions } from '../argument-parsers.ts';
-import { formatBytes } from '../format.ts';
+import { formatBytes } from '../format-times-and-sizes.ts';
 import {
   addGenerationOptions,
   addOptionToError,
@@ -9,6 +8,7 @@ import {
 } from '../generation-options.ts';
 import type { RunCommand } from '../run-command.ts';
 import { showQuote } from '../show-video-quote.ts';
+import { addWaitOptions, type WaitOptions } from '../wait-options.ts';
 import { addOwnVideoCommands } from './own-videos.ts';
 import { addShareCommands } from './video-shares.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { CommandContext } from '../command-context.ts';
-import { formatDateTime } from '../format.ts';
+import { formatDateTime } from '../format-times-and-sizes.ts';
 import { loadCreditFormat } from '../load-credit-format.ts';
 import { formatKeyValues, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';

@@ -3,7 +3,7 @@ import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useInvalidateQueries } from '../data/admin-endpoint-queries.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
-import { Panel } from './description-list.tsx';
+import { Panel } from './panel.tsx';
 import { useToasts } from './toasts.tsx';
 
 interface DeleteButtonProps {

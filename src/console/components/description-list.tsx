@@ -1,4 +1,4 @@
-import { Paper, SimpleGrid, Text, Title } from '@mantine/core';
+import { SimpleGrid, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 /** Names and values of one thing, side by side. */
@@ -16,25 +16,5 @@ export function DescriptionList({ facts: items }: { readonly facts: readonly (re
         </div>
       ))}
     </SimpleGrid>
-  );
-}
-
-export function Panel({
-  title,
-  actions,
-  children,
-}: {
-  readonly title: string;
-  readonly actions?: ReactNode;
-  readonly children: ReactNode;
-}) {
-  return (
-    <Paper withBorder p={{ base: 'md', sm: 'lg' }} component="section" miw={0}>
-      <div style={{ display: 'flex', justifyContent: 'space-between', alignItems: 'center', gap: 8, marginBottom: 14 }}>
-        <Title order={2}>{title}</Title>
-        {actions}
-      </div>
-      {children}
-    </Paper>
   );
 }

@@ -4,7 +4,7 @@ import { TOKEN_PARTS } from '../../contract/token-pricing.ts';
 import type { Receipt } from '../data/request-log-queries.ts';
 import type requestStrings from '../strings/en/requests.ts';
 import { currentLanguage } from '../strings/i18next-language.ts';
-import { useFormatPrice } from './credit-amount.tsx';
+import { useFormatPrice } from './use-format-credits.ts';
 
 type LineLabel = keyof typeof requestStrings.lines;
 const TOKEN_LABELS: ReadonlySet<string> = new Set(['input', 'output', ...Object.keys(TOKEN_PARTS)]);

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import { useFormatCredits } from './credit-amount.tsx';
+import { useFormatCredits } from './use-format-credits.ts';
 
 /** The amount of a ledger entry. It always shows its sign: the colour of gains alone would not be accessible. */
 export function SignedAmount({ value }: { readonly value: number }) {

@@ -1,7 +1,7 @@
 import { Alert, Code, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Video } from '../data/video-queries.ts';
-import { useFormatCredits } from './credit-amount.tsx';
+import { useFormatCredits } from './use-format-credits.ts';
 
 /** Why a video failed and what to do about it, what became of its price, and the vendor's own words collapsed below. */
 export function VideoFailure({ video }: { readonly video: Video }) {

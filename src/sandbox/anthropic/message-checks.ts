@@ -1,4 +1,4 @@
-import { asFieldList, asFields, type Fields } from '../chat/tool-calls.ts';
+import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 import { signThinking } from './thinking-signature.ts';
 
 const BLOCKS: Readonly<Record<string, ReadonlySet<unknown>>> = {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Fields } from '../chat/tool-calls.ts';
+import type { Fields } from '../chat/untrusted-fields.ts';
 
 /** Prefixes that were written to the simulated cache. Bounded, since benchmarks run for long. */
 const written = new Set<string>();

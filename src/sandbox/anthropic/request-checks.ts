@@ -1,4 +1,4 @@
-import { asFieldList, asFields, type Fields } from '../chat/tool-calls.ts';
+import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 import { checkMessages } from './message-checks.ts';
 
 /** Members of a request; any other is an error (docs.claude.com/en/api/messages, and the betas Claude Code asks for). */

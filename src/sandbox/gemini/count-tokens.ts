@@ -1,5 +1,5 @@
 import { countWords } from '../chat/count-words.ts';
-import type { Fields } from '../chat/tool-calls.ts';
+import type { Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { readRequest } from './read-request.ts';
 

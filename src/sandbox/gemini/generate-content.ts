@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { chooseCalls } from '../chat/choose-calls.ts';
 import { countWords } from '../chat/count-words.ts';
 import { exampleForSchema } from '../chat/example-for-json-schema.ts';
-import {
-  type Directives,
-  newId,
-  parseDirectives,
-  planText,
-  streamText,
-  wantedFunction,
-} from '../chat/prompt-directives.ts';
-import { asFieldList, asFields, chooseCalls, type Fields } from '../chat/tool-calls.ts';
+import { type Directives, parseDirectives, wantedFunction } from '../chat/prompt-directives.ts';
+import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
+import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { API_KEY } from './api-key-and-models.ts';
 import { countPrompt } from './count-tokens.ts';

@@ -1,4 +1,4 @@
-import type { Fields } from '../chat/tool-calls.ts';
+import type { Fields } from '../chat/untrusted-fields.ts';
 import type { SimulatorRequest, SimulatorResponse } from '../define-simulator.ts';
 import { MODELS } from './api-key-and-models.ts';
 import { errorResponse } from './error-responses.ts';

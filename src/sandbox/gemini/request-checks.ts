@@ -1,4 +1,4 @@
-import { asFieldList, asFields, type Fields } from '../chat/tool-calls.ts';
+import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 import { NO_SIGNATURE, SIGNATURE } from './thought-signatures.ts';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));

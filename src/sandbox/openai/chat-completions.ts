@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId, parseDirectives, planText, streamText, wantedFunction } from '../chat/prompt-directives.ts';
-import type { Fields } from '../chat/tool-calls.ts';
+import { parseDirectives, wantedFunction } from '../chat/prompt-directives.ts';
+import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
+import type { Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { isModel } from './api-key-and-models.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-calls-and-json-output.ts';

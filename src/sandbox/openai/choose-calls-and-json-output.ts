@@ -1,12 +1,6 @@
+import { chooseCalls, type FunctionCall, type OfferedFunction } from '../chat/choose-calls.ts';
 import { exampleForSchema } from '../chat/example-for-json-schema.ts';
-import {
-  asFieldList,
-  asFields,
-  chooseCalls,
-  type Fields,
-  type FunctionCall,
-  type OfferedFunction,
-} from '../chat/tool-calls.ts';
+import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 
 /** Chat completions nest a function under `function`, responses have its fields beside `type`. */
 function toFunction(tool: Fields): OfferedFunction | undefined {

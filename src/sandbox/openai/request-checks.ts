@@ -1,4 +1,4 @@
-import { asFieldList, asFields, type Fields } from '../chat/tool-calls.ts';
+import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 
 const FUNCTION_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);

@@ -1,5 +1,5 @@
 import { countWords } from '../chat/count-words.ts';
-import type { Fields } from '../chat/tool-calls.ts';
+import type { Fields } from '../chat/untrusted-fields.ts';
 import type { SimulatorResponse } from '../define-simulator.ts';
 
 /** `created` of every object, in Unix seconds; fixed, so that responses can be compared. */

@@ -1,12 +1,7 @@
-import {
-  type Directives,
-  newId,
-  parseDirectives,
-  planText,
-  streamText,
-  wantedFunction,
-} from '../chat/prompt-directives.ts';
-import type { Fields, FunctionCall } from '../chat/tool-calls.ts';
+import type { FunctionCall } from '../chat/choose-calls.ts';
+import { type Directives, parseDirectives, wantedFunction } from '../chat/prompt-directives.ts';
+import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
+import type { Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-calls-and-json-output.ts';
 import { errorResponse, toErrorEvent } from './error-responses.ts';

@@ -1,6 +1,6 @@
 import { Progress, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { useFormatCredits } from '../../components/use-format-credits.ts';
 import type { BudgetEntry } from '../../data/budget-queries.ts';
 import { forecast } from './forecast-month-cost.ts';
 

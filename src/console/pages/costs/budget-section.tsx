@@ -3,8 +3,8 @@ import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Panel } from '../../components/description-list.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
 import { BudgetBar } from './budget-bar.tsx';
 

@@ -1,9 +1,10 @@
 import { Badge, Group, List, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { NO_PACKAGE } from '../../../contract/plans-and-redemption-codes.ts';
-import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
+import { CreditAmount } from '../../components/credit-amount.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
+import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { formatDateTime } from '../../data/format-time.ts';
 import type { CurrentPlan } from '../../data/plan-queries.ts';
 

@@ -2,7 +2,7 @@ import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { formatListPrice } from '../../../contract/format-amounts.ts';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
-import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
+import { useAmountUnit, useFormatCredits } from '../../components/use-format-credits.ts';
 import type { CurrentPlan, PurchasablePlan } from '../../data/plan-queries.ts';
 import { currentLanguage } from '../../strings/i18next-language.ts';
 

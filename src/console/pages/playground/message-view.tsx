@@ -4,7 +4,7 @@ import { IconChevronDown, IconChevronRight, IconTool } from '@tabler/icons-react
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { useFormatPrice } from '../../components/credit-amount.tsx';
+import { useFormatPrice } from '../../components/use-format-credits.ts';
 import { formatMilliseconds } from '../../data/format-time.ts';
 import { receiptQuery } from '../../data/request-log-queries.ts';
 import { MessageImages } from './message-images.tsx';

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { formatRelativeTime } from '../../data/format-time.ts';
 import type { VideoQuote } from '../../data/video-queries.ts';
 

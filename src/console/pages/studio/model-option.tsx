@@ -3,7 +3,7 @@ import { useInViewport } from '@mantine/hooks';
 import { IconCheck, IconPhoto, IconVolume } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { formatSeconds } from '../../data/format-time.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { durationsQuery } from '../../data/video-queries.ts';

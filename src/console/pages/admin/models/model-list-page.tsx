@@ -5,7 +5,6 @@ import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/minimum-video-price.ts';
 import { adminUpdateModel, listModelRows, MODEL_SORTS } from '../../../../contract/model-catalog.ts';
 import { MODEL_KINDS } from '../../../../contract/model-kinds-and-id.ts';
-import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
@@ -16,6 +15,7 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useFormatPrice } from '../../../components/use-format-credits.ts';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';

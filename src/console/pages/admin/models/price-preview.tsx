@@ -3,8 +3,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
 import { tokenQuota } from '../../../../contract/token-pricing.ts';
-import { useFormatAmountNumber, useFormatPrice } from '../../../components/credit-amount.tsx';
-import { type AnyPrice, examplePrice, type PriceExample } from './price-form-values.ts';
+import { useFormatAmountNumber, useFormatPrice } from '../../../components/use-format-credits.ts';
+import { examplePrice, type PriceExample } from './example-price.ts';
+import type { AnyPrice } from './price-form-values.ts';
 
 /** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
 function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>> {

@@ -1,8 +1,8 @@
 import { Center, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Panel } from '../../../components/description-list.tsx';
 import { CHART_HEIGHT, LazyUsageChart } from '../../../components/lazy-usage-chart.tsx';
+import { Panel } from '../../../components/panel.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import type { UsageMeasure, UsagePoint } from '../../../components/usage-chart-data.ts';
 

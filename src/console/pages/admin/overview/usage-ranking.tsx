@@ -1,7 +1,7 @@
 import { Progress, Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
-import { Panel } from '../../../components/description-list.tsx';
+import { Panel } from '../../../components/panel.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 

@@ -1,6 +1,6 @@
 import { Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Panel } from '../../../components/description-list.tsx';
+import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import type operationStrings from '../../../strings/en/service-status.ts';

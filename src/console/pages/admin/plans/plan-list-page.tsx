@@ -4,12 +4,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { formatListPrice } from '../../../../contract/format-amounts.ts';
 import { adminListPackageCards, NO_PACKAGE, PLAN_SORTS } from '../../../../contract/plans-and-redemption-codes.ts';
-import { useAmountUnit, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { useAmountUnit, useFormatCredits } from '../../../components/use-format-credits.ts';
 import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { currentLanguage } from '../../../strings/i18next-language.ts';
 

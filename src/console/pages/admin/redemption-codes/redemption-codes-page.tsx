@@ -9,7 +9,6 @@ import {
   CODE_SORTS,
   type CodeStatus,
 } from '../../../../contract/plans-and-redemption-codes.ts';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
@@ -19,6 +18,7 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { useFormatCredits } from '../../../components/use-format-credits.ts';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
 import { listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';

@@ -1,8 +1,8 @@
 import { Button, FileButton, Group, Input, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { SiteSetting } from '../../../../contract/site-settings.ts';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useFormatCredits } from '../../../components/use-format-credits.ts';
 import { readFileAsDataUrl } from '../../../data/read-file-as-data-url.ts';
 import type en from '../../../strings/en/admin-settings.ts';
 

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { TaskStatus } from '../../../../contract/task-states.ts';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { useFormatCredits } from '../../../components/use-format-credits.ts';
 
 interface TaskCostProps {
   readonly status: TaskStatus;

@@ -1,7 +1,7 @@
 import { Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { SignedAmount } from '../../../components/signed-amount.tsx';
+import { useFormatCredits } from '../../../components/use-format-credits.ts';
 import type { Task } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-time.ts';
 

@@ -1,7 +1,5 @@
 import { exampleForSchema } from './example-for-json-schema.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 /** One function the caller offered, whichever API it was offered by. */
 export interface OfferedFunction {
   readonly name: string;
@@ -14,10 +12,6 @@ export interface FunctionCall {
   /** JSON text that fits the parameters' schema. */
   readonly arguments: string;
 }
-
-export const asFields = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
-export const asFieldList = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(asFields) : []);
 
 /**
  * The calls the simulated model makes: of the function that is wanted by name, else of the first ones offered. The caller of this asks for

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
+
+describe('administration on the server', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: SandboxService;
+    let databaseUrl: string;
+    const machines: CliMachine[] = [];
+    const machine = (env: Record<string, string> = {}): CliMachine => {
+      const made = new CliMachine(service.baseUrl, env);
+      machines.push(made);
+      return made;
+    };
+    const logsIn = async (password: string): Promise<boolean> => {
+      const body = JSON.stringify({ username: 'root', password });
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(`${service.baseUrl}/api/user/login`, { method: 'POST', headers, body })).ok;
+    };
+    before(async () => {
+      databaseUrl = await freshUrl();
+      service = await startSandboxService(databaseUrl);
+      // A charged video, so that the ledger has what is audited.
+      await service.operator.grantQuota(1_000_000_000);
+      await service.addChannel('kling', ['kling-v1-6']);
+      const program = machine({ REELGATE_API_KEY: await service.operator.makeToken() });
+      const made = await program.run('video', 'create', 'a kite', '--model', 'kling-v1-6', '--every', '1', '--json');
+      assert.equal(made.code, 0, made.stderr);
+    });
+    after(async () => {
+      await service.stop();
+      for (const each of machines) each.remove();
+    });
+
+    it('resets a password on the server, and audits the ledger', async () => {
+      const onServer = machine({ DATABASE_URL: databaseUrl, MASTER_KEY });
+      assert.deepEqual(parseJsonOutput(await onServer.run('admin', 'check', '--json')), {
+        ok: true,
+        findings: [],
+      });
+      const reset = parseJsonOutput<{ username: string; password: string }>(
+        await onServer.run('admin', 'reset-password', 'root', '--json'),
+      );
+      assert.equal(await logsIn(reset.password), true);
+      const short = await onServer.runWithInput('short', 'admin', 'reset-password', 'root', '--stdin');
+      assert.equal(short.code, 1);
+      assert.match(short.stderr, /8 to 128/);
+      const given = await onServer.runWithInput('root-password-1\n', 'admin', 'reset-password', 'root', '--stdin');
+      assert.equal(given.code, 0, given.stderr);
+      assert.equal(given.stdout.includes('root-password-1'), false);
+      assert.equal(await logsIn('root-password-1'), true);
+      assert.match((await onServer.run('admin', 'reset-password', 'nobody')).stderr, /Error: /);
+      const lost = machine({ DATABASE_URL: 'sqlite:/nowhere/reelgate.db' });
+      assert.match((await lost.run('admin', 'check')).stderr, /There is no database at/);
+    });
+  });
+});
