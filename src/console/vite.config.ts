@@ -24,7 +24,7 @@ const OF_OTHER_PAGES =
   /use-(collapse|clipboard)[\\/]|(components|styles)[\\/](Checkbox|CheckboxIndicator|PasswordInput|List|Fieldset|Timeline|Container|SimpleGrid|Card|Collapse|Radio|Accordion)([\\/]|\.css)/;
 
 const SHARED_COMPONENTS =
-  /[\\/]components[\\/](page|relative-time|credit-amount|use-format-credits|task-status-color|favourite-button|error-alert|empty-state)\.tsx?$/;
+  /[\\/]components[\\/](page|panel|relative-time|credit-amount|use-format-credits|task-status-color|favourite-button|error-alert|empty-state)\.tsx?$/;
 
 /**
  * Small parts that pages share are in one file, since each request costs more than what a page does not need of it: those of

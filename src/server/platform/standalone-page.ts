@@ -20,7 +20,7 @@ export interface StandalonePage {
 /** Where the mark of the service leads; its words where the service's name is not known. */
 export const START_PAGE_LINKS: Readonly<Record<Locale, string>> = { en: 'To the start page', 'zh-CN': '返回首页' };
 
-/** A page rendered by the server, in the same design as the console. It is sent with `standalonePageHeaders`. */
+/** A page rendered by the server, in the same design as the console. It is sent with `STANDALONE_PAGE_HEADERS`. */
 export function standalonePage(page: StandalonePage): string {
   const { locale, siteName, title, head, nav, main, footer, wide = false } = page;
   return html`<!doctype html>
