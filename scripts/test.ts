@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findServerBundle } from '../bin/find-server-bundle.js';
+import { bundlePrograms } from './testing/bundle-programs.ts';
 import { readDurations, writeDurations } from './testing/durations.ts';
 import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-test-files-and-runs.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/orphan-processes.ts';
@@ -32,8 +32,7 @@ process.env[RUN_ID_VARIABLE] = `${process.pid}-${Date.now()}`;
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 
-// Tests that start `bin/server.js` run the bundle, as people do: hundreds of starts, each three times as fast.
-if (findServerBundle(root) === undefined) await import('./build-server.ts');
+await bundlePrograms(root);
 const services = await startSharedServices();
 Object.assign(process.env, services.environment);
 // Every file loads much of the same code: stripped of types and compiled once, it is read from here afterwards.

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { ServerBundleManifest } from '../../bin/find-server-bundle.js';
+import type { BundleManifest } from '../../bin/find-bundle.js';
 
 /** What a package has besides the code; tests, benches and sources of the console stay behind. */
 const COPIED = ['LICENSE', 'README.md', 'README.zh-CN.md', '.env.example', 'deploy', 'dist', 'docs'];
@@ -41,8 +41,8 @@ export function writePackageFolder(root: string, folder: string): void {
 
 /** Nobody changes the sources of an installed package: its bundle is current whatever their times are. */
 function keepServerBundle(path: string): void {
-  const manifest = JSON.parse(readFileSync(path, 'utf8')) as ServerBundleManifest;
-  writeFileSync(path, JSON.stringify({ ...manifest, sources: [] } satisfies ServerBundleManifest));
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as BundleManifest;
+  writeFileSync(path, JSON.stringify({ ...manifest, sources: [] } satisfies BundleManifest));
 }
 
 /** Screenshots are for readers of the repository. */

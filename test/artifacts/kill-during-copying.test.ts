@@ -10,11 +10,12 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ProcessesInTurn } from '../faults/processes-in-turn.ts';
 import { SeededRandom } from '../faults/seeded-random.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import type { CopyingOrder } from './copying-process.fixture.ts';
 
-const FIXTURE = join(import.meta.dirname, 'copying-process.fixture.ts');
+const PROGRAM = fixtureProgram('test/artifacts/copying-process.fixture.ts');
 const MEDIA = join(import.meta.dirname, '../../src/sandbox/media');
 const KILLS = Number(process.env.ARTIFACT_KILLS ?? 4);
 /** More than a claim lasts. */
@@ -25,7 +26,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const databaseUrl = await freshUrl();
     const directory = await mkdtemp(join(tmpdir(), 'rg-kills-'));
     t.after(() => rm(directory, { recursive: true, force: true }));
-    const processes = await ProcessesInTurn.of<CopyingOrder>(FIXTURE);
+    const processes = new ProcessesInTurn<CopyingOrder>(PROGRAM);
     t.after(() => processes.stop());
     // Makes the schema.
     await (await startTestService(databaseUrl)).stop();

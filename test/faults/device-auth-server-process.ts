@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
 import { CLI, type IssuedCode, ROOT_PASSWORD, type Tokens } from '../device-auth/device-auth-fixture.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 
-const FIXTURE = new URL('./device-auth-server.fixture.ts', import.meta.url).pathname;
+const PROGRAM = fixtureProgram('test/faults/device-auth-server.fixture.ts');
 
 export interface ApiResponse<T = unknown> {
   readonly status: number;
@@ -31,7 +32,7 @@ export class DeviceAuthServerProcess {
   }
 
   static async start(url: string, masterKey: string): Promise<DeviceAuthServerProcess> {
-    const child = spawn(process.execPath, [FIXTURE], {
+    const child = spawn(process.execPath, [PROGRAM], {
       env: {
         ...process.env,
         PORT: '0',

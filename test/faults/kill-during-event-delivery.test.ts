@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { WebhookReceiver } from '../webhooks/receiver.ts';
@@ -12,7 +12,7 @@ import { ProcessesInTurn } from './processes-in-turn.ts';
 import { FACT_NAMES, factNumber } from './reported-fact-names.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-const FIXTURE = join(import.meta.dirname, 'event-delivery-process.fixture.ts');
+const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');
 const KILLS = Number(process.env.EVENT_KILLS ?? 4);
 /** More than a claim lasts. */
 const CLOCK_STEP_MS = 61_000;
@@ -20,7 +20,7 @@ const CLOCK_STEP_MS = 61_000;
 forEachDatabase((_name, _open, freshUrl) => {
   it(`loses and invents no event over ${KILLS} kills, and repeats them with the same id, in order`, async () => {
     const databaseUrl = await freshUrl();
-    const processes = await ProcessesInTurn.of<EventProcessOrder>(FIXTURE);
+    const processes = new ProcessesInTurn<EventProcessOrder>(PROGRAM);
     const receiver = await new WebhookReceiver().listen();
     const service = await startTestService(databaseUrl, { WEBHOOK_PRIVATE_HOSTS: receiver.host });
     const { masterKey } = service;

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { bundleScript } from './bundle-script.ts';
 
 export interface OrderedProcess {
   readonly child: ChildProcess;
@@ -15,18 +14,14 @@ export interface OrderedProcess {
  * its order (`readInstruction`): most of the time a kill takes is that start.
  */
 export class ProcessesInTurn<Order> {
-  readonly #script: { readonly path: string; remove(): void };
+  readonly #program: string;
   readonly #children = new Set<ChildProcess>();
   #loaded: ChildProcess;
 
-  private constructor(script: { readonly path: string; remove(): void }) {
-    this.#script = script;
+  /** @param program path of the script */
+  constructor(program: string) {
+    this.#program = program;
     this.#loaded = this.#load();
-  }
-
-  /** @param fixture path of a script that reads no file by its own place */
-  static async of<Order>(fixture: string): Promise<ProcessesInTurn<Order>> {
-    return new ProcessesInTurn<Order>(await bundleScript(fixture));
   }
 
   /** Resolves when the process has printed `ready`. */
@@ -54,11 +49,10 @@ export class ProcessesInTurn<Order> {
 
   stop(): void {
     for (const child of this.#children) child.kill('SIGKILL');
-    this.#script.remove();
   }
 
   #load(): ChildProcess {
-    const child = spawn(process.execPath, [this.#script.path], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [this.#program], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));
     // It may be killed while it is given its order.

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 
-const FIXTURE = fileURLToPath(new URL('./crashing-server.fixture.ts', import.meta.url));
+const PROGRAM = fixtureProgram('test/faults/crashing-server.fixture.ts');
 
 export interface CrashingServer {
   readonly baseUrl: string;
@@ -33,7 +33,7 @@ export async function startCrashingServer(
   env: Readonly<Record<string, string>>,
   blow?: CrashPlan,
 ): Promise<CrashingServer> {
-  const child: ChildProcess = spawn(process.execPath, [FIXTURE], {
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       ...CHILD_PROCESS_ENVIRONMENT,

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { migrations } from '../../src/server/migrations.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './import-fixture.ts';
 import { writeManyAccounts } from './write-many-accounts.ts';
@@ -17,7 +17,7 @@ import { writeManyAccounts } from './write-many-accounts.ts';
 /** Release strength comes from `npm run hammer`. */
 const KILLS = Number(process.env.IMPORT_KILLS ?? '10');
 const GENERATION = 'new-api with task ids';
-const PROGRAM = fileURLToPath(new URL('./kill-during-import.fixture.ts', import.meta.url));
+const PROGRAM = fixtureProgram('test/import/kill-during-import.fixture.ts');
 
 forEachDatabase((_name, _open, freshUrl) => {
   let folder: string;

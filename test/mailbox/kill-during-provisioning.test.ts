@@ -13,6 +13,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import type { TestUser } from '../accounts/test-user.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import type { KillOrder } from './kill-during-provisioning.fixture.ts';
 import {
@@ -74,7 +75,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       };
       const child = spawn(
         process.execPath,
-        [`${import.meta.dirname}/kill-during-provisioning.fixture.ts`, JSON.stringify(order)],
+        [fixtureProgram('test/mailbox/kill-during-provisioning.fixture.ts'), JSON.stringify(order)],
         {
           stdio: ['ignore', 'ignore', 'inherit'],
         },

@@ -10,6 +10,7 @@ import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowances } from './assert-allowances.ts';
 import type { KillOrder, Point } from './kill-during-plan-operations.fixture.ts';
@@ -62,7 +63,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const order: KillOrder = { databaseUrl, now: clock.now(), point, userId, what };
     const child = spawn(
       process.execPath,
-      [`${import.meta.dirname}/kill-during-plan-operations.fixture.ts`, JSON.stringify(order)],
+      [fixtureProgram('test/plans/kill-during-plan-operations.fixture.ts'), JSON.stringify(order)],
       {
         stdio: ['ignore', 'ignore', 'inherit'],
       },

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
 import { ContinuousLoad } from '../faults/continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
 import { untilAllEnded } from '../faults/submit-scenario.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type LoadBalancer, startHaproxy } from '../operations/load-balancers.ts';
-import { freePort, SERVER, ServerProcess } from '../operations/server-process.ts';
+import { freePort, ServerProcess } from '../operations/server-process.ts';
 import { checkOutRelease, type Release } from './check-out-release.ts';
 import { loadFixture, type ReleaseFixture } from './release-fixture.ts';
 
@@ -17,6 +19,8 @@ const CALLERS = 4;
 /** How long each mixture of processes serves. */
 const SERVE_MS = 1_000;
 const PRELOAD = new URL('./next-release.fixture.ts', import.meta.url).href;
+/** Not the bundle: it has a list of migrations of its own, which nothing preloaded reaches. */
+const SOURCES = join(import.meta.dirname, '../../src/server/main.ts');
 type Code = 'last' | 'next' | 'next and no older';
 
 forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
@@ -44,8 +48,13 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
       : new ServerProcess(
           url,
           port,
-          { LOG_LEVEL: 'error', DRAIN_SECONDS, NEXT_RELEASE: code === 'next' ? 'additive' : 'floor' },
-          ['--import', PRELOAD, SERVER],
+          {
+            ...CHILD_PROCESS_ENVIRONMENT,
+            LOG_LEVEL: 'error',
+            DRAIN_SECONDS,
+            NEXT_RELEASE: code === 'next' ? 'additive' : 'floor',
+          },
+          ['--import', PRELOAD, SOURCES],
         );
   const read = async <R>(query: (database: ReturnType<typeof openReadOnly>) => Promise<R>): Promise<R> => {
     const database = openReadOnly(url);

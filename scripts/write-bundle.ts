@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { rolldown } from 'rolldown';
+import type { BundleManifest } from '../bin/find-bundle.js';
+
+export interface BundleOptions {
+  /** The folder of the package. */
+  readonly root: string;
+  /** Paths of programs from there. */
+  readonly programs: readonly string[];
+  /** Where `<name of the program>.js` is written, two folders below the root; is emptied. */
+  readonly folder: string;
+}
+
+/** The server, as `bin/server.js` runs it. */
+export const SERVER_BUNDLE = { programs: ['src/server/main.ts'], folder: 'dist/server' } as const;
+
+/** Bundles programs with all they import, each into one file of JavaScript beside what they share (bin/find-bundle.js). */
+export async function writeBundle({ root, programs, folder }: BundleOptions): Promise<void> {
+  const builtAt = Date.now();
+  const bundle = await rolldown({
+    input: programs.map((path) => join(root, path)),
+    cwd: root,
+    platform: 'node',
+    // Packages name optional ones that are not installed, as they may.
+    logLevel: 'silent',
+  });
+  const { output } = await bundle.write({
+    dir: join(root, folder),
+    cleanDir: true,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    // All in one folder: code finds the files of the package from two folders below its root.
+    chunkFileNames: '[name]-[hash].js',
+    // One character beyond Latin-1 would double what the text of all the code takes in memory; no comment is escaped.
+    charset: 'ascii',
+    comments: false,
+    // Names of classes and functions stand in logs and errors.
+    keepNames: true,
+  });
+  await bundle.close();
+  const chunks = output.filter((file) => file.type === 'chunk');
+  const wide = chunks.find(({ code }) => /\P{ASCII}/u.test(code));
+  if (wide !== undefined)
+    throw new Error(`${wide.fileName} has a character beyond ASCII, in a tagged template perhaps`);
+  const sources = chunks
+    .flatMap(({ moduleIds }) => moduleIds)
+    .map((id) => relative(root, id))
+    .filter((path) => /^(src|test)\b/.test(path));
+  // Written last: without it the sources are run.
+  writeFileSync(join(root, folder, 'manifest.json'), JSON.stringify({ builtAt, sources } satisfies BundleManifest));
+}

@@ -1,0 +1,23 @@
+import { join, parse } from 'node:path';
+import { findBundle } from '../bin/find-bundle.js';
+
+const root = join(import.meta.dirname, '..');
+const FOLDER = 'out/fixtures';
+
+/** Programs with code of the server that tests start, some of them hundreds of times: they kill them. */
+const FIXTURE_PROGRAMS = [
+  'test/artifacts/copying-process.fixture.ts',
+  'test/faults/crashing-server.fixture.ts',
+  'test/faults/device-auth-server.fixture.ts',
+  'test/faults/event-delivery-process.fixture.ts',
+  'test/import/kill-during-import.fixture.ts',
+  'test/mailbox/kill-during-provisioning.fixture.ts',
+  'test/plans/kill-during-plan-operations.fixture.ts',
+] as const;
+
+/** What `npm test` bundles before the first file, for {@link fixtureProgram}. */
+export const FIXTURE_BUNDLE = { programs: FIXTURE_PROGRAMS, folder: FOLDER } as const;
+
+/** @returns the file to run for one of them: its bundle, which starts in a quarter of the time, or its source where that is newer */
+export const fixtureProgram = (path: (typeof FIXTURE_PROGRAMS)[number]): string =>
+  findBundle(root, `${FOLDER}/${parse(path).name}.js`) ?? join(root, path);
