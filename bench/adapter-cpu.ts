@@ -2,7 +2,7 @@ import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
 import type { AdapterContext } from '../src/server/upstreams/adapter-context.ts';
 import type { VideoRequest } from '../src/server/vendors/adapter-types.ts';
-import { CONTRACT_CASES } from '../test/vendors/adapter-contract-cases.ts';
+import { CONTRACT_CASES } from '../test/vendors/load-adapter-contract-cases.ts';
 
 /**
  * What each adapter costs a submit beyond Sora's, which passes bodies through: CPU time of building, signing and reading, with

@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { generateText, stepCountIs, streamText } from 'ai';
 import { weatherTool } from './ai-sdk-weather-tool.ts';
-import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './service-and-models.ts';
+import { ALL_MODELS, API_KEY, BASE_URL, ORIGIN } from './service-key-and-model-names.ts';
 
 /** Vercel's AI SDK by its providers of Anthropic's and Google's dialects, over each kind of upstream. */
 const anthropic = createAnthropic({ apiKey: API_KEY, baseURL: BASE_URL });

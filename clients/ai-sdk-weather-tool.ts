@@ -1,5 +1,5 @@
 import { jsonSchema, tool } from 'ai';
-import { WEATHER } from './service-and-models.ts';
+import { WEATHER } from './service-key-and-model-names.ts';
 
 /** A tool for Vercel's AI SDK that always says "sunny". @param asked what it was called with is added here */
 export const weatherTool = (asked: unknown[]) =>

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ALL_MODELS, API_KEY, ORIGIN } from './service-and-models.ts';
+import { ALL_MODELS, API_KEY, ORIGIN } from './service-key-and-model-names.ts';
 
 /** Anthropic's Claude Code, one task without a person, over each kind of upstream: a file is read by a tool, then the turn ends. */
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ALL_MODELS, BASE_URL, CHAT_COMPLETIONS_ONLY } from './service-and-models.ts';
+import { ALL_MODELS, BASE_URL, CHAT_COMPLETIONS_ONLY } from './service-key-and-model-names.ts';
 
 /**
  * OpenAI's Codex, one task without a person, over each kind of upstream: a command is run, then the turn ends. It lists tools of the

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import Instructor from '@instructor-ai/instructor';
 import OpenAI from 'openai';
 import { z } from 'zod/v3';
-import { API_KEY, BASE_URL, CHAT } from './service-and-models.ts';
+import { API_KEY, BASE_URL, CHAT } from './service-key-and-model-names.ts';
 
 /** Instructor: structured output by a tool's schema. It was written for Zod 3. */
 const client = Instructor({

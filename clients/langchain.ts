@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
-import { API_KEY, BASE_URL, CHAT, EMBEDDING, WEATHER } from './service-and-models.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING, WEATHER } from './service-key-and-model-names.ts';
 
 /** LangChain. */
 const configuration = { baseURL: BASE_URL };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
-import { API_KEY, BASE_URL, CHAT, WEATHER } from './service-and-models.ts';
+import { API_KEY, BASE_URL, CHAT, WEATHER } from './service-key-and-model-names.ts';
 
 /** OpenAI's Agents SDK, by both APIs. */
 setTracingDisabled(true);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, VIDEO, WEATHER } from './service-and-models.ts';
+import { API_KEY, BASE_URL, CHAT, EMBEDDING, IMAGE, VIDEO, WEATHER } from './service-key-and-model-names.ts';
 
 /** OpenAI's own client. The first argument is the package: `openai`, or an older one under another name. */
 const { default: OpenAI, NotFoundError } = await import(process.argv[2] ?? 'openai');

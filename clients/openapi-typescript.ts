@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { API_KEY, BASE_URL, CHAT, VIDEO } from './service-and-models.ts';
+import { API_KEY, BASE_URL, CHAT, VIDEO } from './service-key-and-model-names.ts';
 
 /**
  * A client made by openapi-typescript from the service's own document: its types compile under the strictest settings, a call

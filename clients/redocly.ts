@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createConfig, lint } from '@redocly/openapi-core';
-import { BASE_URL } from './service-and-models.ts';
+import { BASE_URL } from './service-key-and-model-names.ts';
 
 /** Redocly's recommended rules find nothing wrong with the service's document but the two slashes that are its contract. */
 const config = await createConfig({ extends: ['recommended'] });

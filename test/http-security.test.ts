@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
-import { CONSOLE_SECTIONS } from '../src/contract/console-page-endpoint.ts';
+import { CONSOLE_SECTIONS } from '../src/contract/console-paths-and-page-endpoint.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import type { TestUser } from './accounts/test-user.ts';
 import { startTestService, type TestService } from './test-service.ts';

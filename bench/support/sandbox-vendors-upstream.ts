@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { CONTRACT_CASES } from '../../test/vendors/adapter-contract-cases.ts';
+import { CONTRACT_CASES } from '../../test/vendors/load-adapter-contract-cases.ts';
 
 /** One simulator of each vendor with jobs that take an hour. `/channels` returns their URLs, `/polls` the number of polls. */
 const cases = CONTRACT_CASES.filter(({ vendor, simulator }) => simulator.name === vendor.name);

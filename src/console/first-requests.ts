@@ -1,8 +1,8 @@
 import { embeddedStatus } from './data/embedded-status.ts';
 import { readUserId } from './data/stored-user-id.ts';
+import { beginsAtStudio, isPlayedAtOnce } from './is-studio-first-and-newest-played.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
-import { beginsAtStudio, isPlayedAtOnce } from './studio-start-conditions.ts';
 
 /**
  * A script of its own, which the page runs before anything else has arrived: for the studio, where most visits begin, it asks for what

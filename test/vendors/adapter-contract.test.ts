@@ -11,7 +11,7 @@ import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-
 import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 import { type ContextOptions, sandboxContext, videoRequest } from './adapter-context.ts';
 import type { ExpectedRequest } from './adapter-contract-case-types.ts';
-import { CONTRACT_CASES } from './adapter-contract-cases.ts';
+import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 
 /** One contract that every vendor passes: the same script against its simulator. */
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-page-endpoint.ts';
+import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-page-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
 import { escapeHtml } from '../platform/html-template.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -15,9 +15,9 @@ import { showErrorsAsHtmlPage } from '../platform/http/show-errors-as-html-page.
 import { STANDALONE_PAGE_HEADERS } from '../platform/standalone-page-headers.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
+import { PAGE_STEPS, PageChooser } from './pages/choose-page-for-code.ts';
 import { CsrfProtection } from './pages/csrf-protection.ts';
 import { type PageContext, pagePath } from './pages/layout.ts';
-import { PAGE_STEPS, PageRenderer } from './pages/page-renderer.ts';
 import { TEXTS } from './pages/texts.ts';
 import { enterCodeView, failureView, loginView, secondStepView } from './pages/views.ts';
 import { formatUserCode, parseUserCode } from './user-code.ts';
@@ -52,7 +52,7 @@ type PagesByError = Partial<Record<ErrorCode, (message: string) => string | Prom
 export function addPageRoutes(routes: RouteRegistry, dependencies: PageRouteDependencies): void {
   const { deviceAuth, accounts, clock } = dependencies;
   const visits = new PageVisits(dependencies);
-  const renderer = new PageRenderer({ ...deviceAuth, ...accounts, clock });
+  const renderer = new PageChooser({ ...deviceAuth, ...accounts, clock });
 
   routes.add(endpoints.authorizePage, async ({ query, request, reply }) => {
     const visit = visits.open(request, reply, query.code ?? '', query.lang);
@@ -121,7 +121,7 @@ function addDecisionForms(
   routes: RouteRegistry,
   { deviceAuth }: PageRouteDependencies,
   visits: PageVisits,
-  renderer: PageRenderer,
+  renderer: PageChooser,
 ): void {
   const { codes, devices } = deviceAuth;
 

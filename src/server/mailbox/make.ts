@@ -9,12 +9,12 @@ import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { AppPasswordCheck } from './app-password-check.ts';
+import { CountedMailBackend } from './counted-mail-backend.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
 import { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
 import { EndedDevicePasswordNotices } from './ended-device-password-notices.ts';
 import { type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
-import { MeasuredMailBackend } from './measured-mail-backend.ts';
 import { PasswordEncryption } from './password-encryption.ts';
 import { type MailFaultPoint, Provisioner } from './provisioner.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
@@ -69,7 +69,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
       ? await startSandboxServer(config, dependencies.startSandboxMail, loginCheck)
       : undefined;
   const opened = sandbox?.backend ?? createMailBackend(config, dependencies.outbound, clock);
-  const backend = opened && new MeasuredMailBackend(opened, dependencies.metrics);
+  const backend = opened && new CountedMailBackend(opened, dependencies.metrics);
   const onFaultPoint = dependencies.onFaultPoint ?? (() => {});
   const mailServer: MailServer | undefined = backend && {
     provisioner: new Provisioner({ store, backend, auditLog, clock, log, onFaultPoint }),

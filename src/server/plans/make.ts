@@ -6,7 +6,7 @@ import type { Database } from '../platform/db/database-types.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Ledger } from '../quota/ledger-types.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { Affordability } from './affordability.ts';
+import { AffordableCallCounts } from './affordable-call-counts.ts';
 import { AllowanceUsageStore } from './allowance-usage-store.ts';
 import { CodeRedemption } from './code-redemption.ts';
 import { PlanAllowances } from './plan-allowances.ts';
@@ -41,7 +41,7 @@ export interface Plans {
   readonly codeRedemption: CodeRedemption;
   readonly subscriptions: Subscriptions;
   readonly allowances: PlanAllowances;
-  readonly outlook: Affordability;
+  readonly outlook: AffordableCallCounts;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly findTimeZone: (userId: number) => Promise<string>;
@@ -73,7 +73,7 @@ export function makePlans(dependencies: PlansDependencies): Plans {
     codeRedemption: new CodeRedemption({ ...dependencies, codes, subscriptions }),
     subscriptions,
     allowances,
-    outlook: new Affordability(dependencies),
+    outlook: new AffordableCallCounts(dependencies),
     ledger,
     clock,
     findTimeZone,

@@ -7,7 +7,7 @@ import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
-import type { Affordability } from '../plans/affordability.ts';
+import type { AffordableCallCounts } from '../plans/affordable-call-counts.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';
@@ -80,7 +80,7 @@ export interface VideoDependencies {
   readonly quota: Ledger;
   readonly allowances: Allowances;
   /** What an account can still spend, for quotes. */
-  readonly outlook: Pick<Affordability, 'of'>;
+  readonly outlook: Pick<AffordableCallCounts, 'of'>;
   readonly channels: ChannelDirectory & ReconciliationDependencies['channels'];
   readonly vendors: VendorRegistry;
   readonly ledgerHistory: LedgerHistory;

@@ -16,7 +16,7 @@ import {
   toAnthropicModel,
   toGeminiModel,
   toOpenAiModel,
-} from './model-list-formats.ts';
+} from './callable-model-list-formats.ts';
 
 export interface ModelRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;

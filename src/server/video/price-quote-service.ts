@@ -2,15 +2,15 @@ import type { Static } from 'typebox';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Quote } from '../../contract/video-quotes.ts';
-import type { Affordability } from '../plans/affordability.ts';
+import type { AffordableCallCounts } from '../plans/affordable-call-counts.ts';
 import type { GenerationRequest } from './submit/generation-request.ts';
 import type { SubmitCaller, SubmitService } from './submit/submit-service.ts';
 
 /** What videos would cost. */
 export class PriceQuoteService {
   readonly #submitter: Pick<SubmitService, 'quote'>;
-  readonly #outlook: Pick<Affordability, 'of'>;
-  constructor(submitter: Pick<SubmitService, 'quote'>, outlook: Pick<Affordability, 'of'>) {
+  readonly #outlook: Pick<AffordableCallCounts, 'of'>;
+  constructor(submitter: Pick<SubmitService, 'quote'>, outlook: Pick<AffordableCallCounts, 'of'>) {
     this.#submitter = submitter;
     this.#outlook = outlook;
   }

@@ -4,14 +4,14 @@ import { affordableCount, allowancesUntil } from './affordable-count.ts';
 import type { PlanAllowances, WindowUsage } from './plan-allowances.ts';
 import { grantsAllowance } from './plan-models-price-factor-and-channels.ts';
 
-export interface AffordabilityDependencies {
+export interface AffordableCallCountsDependencies {
   readonly allowances: Pick<PlanAllowances, 'currentUsage'>;
   readonly ledger: Pick<Ledger, 'wallet' | 'tokenLimits'>;
   readonly findTimeZone: (userId: number) => Promise<string>;
 }
 
 /** What an account can spend on calls of one price. Times are Unix milliseconds; undefined counts: any number. */
-export interface AffordabilityFigures {
+export interface AffordableCalls {
   readonly balance: number;
   readonly keyLeft: number | undefined;
   readonly fromAllowance: number;
@@ -26,16 +26,16 @@ export interface AffordabilityFigures {
 const WEEK_MS = 7 * DAY_MS;
 
 /** Reads what an account has left and computes what that is enough for. Changes nothing. */
-export class Affordability {
-  readonly #dependencies: AffordabilityDependencies;
-  constructor(dependencies: AffordabilityDependencies) {
+export class AffordableCallCounts {
+  readonly #dependencies: AffordableCallCountsDependencies;
+  constructor(dependencies: AffordableCallCountsDependencies) {
     this.#dependencies = dependencies;
   }
 
   async of(
     caller: { readonly userId: number; readonly tokenId?: number | undefined },
     price: number,
-  ): Promise<AffordabilityFigures> {
+  ): Promise<AffordableCalls> {
     const { allowances, ledger, findTimeZone } = this.#dependencies;
     const { userId, tokenId } = caller;
     const [usage, wallet, limits] = await Promise.all([

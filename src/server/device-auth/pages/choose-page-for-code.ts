@@ -28,7 +28,7 @@ export interface PageRequest {
   readonly session: string | undefined;
 }
 
-export interface PageRendererDependencies {
+export interface PageChooserDependencies {
   readonly codes: DeviceCodeService;
   readonly clients: ClientService;
   readonly approvalCheck: ApprovalSecondStepCheck;
@@ -38,10 +38,10 @@ export interface PageRendererDependencies {
 }
 
 /** Decides what the page of a code shows, by the code's state and by who views it. */
-export class PageRenderer {
-  readonly #dependencies: PageRendererDependencies;
+export class PageChooser {
+  readonly #dependencies: PageChooserDependencies;
 
-  constructor(dependencies: PageRendererDependencies) {
+  constructor(dependencies: PageChooserDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Reelgate } from '../../src/sdk/index.ts';
 import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { NEVER, setJobDue } from '../requests/set-job-due.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
-import { NEVER, setJobDue } from './set-job-due.ts';
 
 /** Credits of one video of five seconds by viduq1 (platform.vidu.com, "Pricing"). */
 const CREDITS = 80;

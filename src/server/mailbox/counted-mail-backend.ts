@@ -11,7 +11,7 @@ import {
 } from './mail-backend.ts';
 
 /** A mail server whose operations are counted by their outcome: `ok`, or the kind of the failure. */
-export class MeasuredMailBackend implements MailBackend {
+export class CountedMailBackend implements MailBackend {
   readonly id: MailBackend['id'];
   readonly revokeLagSeconds: number;
   readonly #backend: MailBackend;
@@ -25,15 +25,15 @@ export class MeasuredMailBackend implements MailBackend {
   }
 
   ensureMailbox(mailbox: MailboxServerData): Promise<void> {
-    return this.#measured(this.#backend.ensureMailbox(mailbox));
+    return this.#counted(this.#backend.ensureMailbox(mailbox));
   }
 
   setAppPassword(address: string, password: AppPasswordServerData): Promise<void> {
-    return this.#measured(this.#backend.setAppPassword(address, password));
+    return this.#counted(this.#backend.setAppPassword(address, password));
   }
 
   removeAppPassword(address: string, ref: string): Promise<void> {
-    return this.#measured(this.#backend.removeAppPassword(address, ref));
+    return this.#counted(this.#backend.removeAppPassword(address, ref));
   }
 
   /** A check never throws; one without any result counts as `unavailable`. */
@@ -49,18 +49,18 @@ export class MeasuredMailBackend implements MailBackend {
   }
 
   endSessions(address: string): Promise<void> {
-    return this.#measured(this.#backend.endSessions(address));
+    return this.#counted(this.#backend.endSessions(address));
   }
 
   removeMailbox(address: string, ref: string): Promise<void> {
-    return this.#measured(this.#backend.removeMailbox(address, ref));
+    return this.#counted(this.#backend.removeMailbox(address, ref));
   }
 
   list(): Promise<readonly BackendMailbox[] | undefined> {
-    return this.#measured(this.#backend.list());
+    return this.#counted(this.#backend.list());
   }
 
-  async #measured<T>(operation: Promise<T>): Promise<T> {
+  async #counted<T>(operation: Promise<T>): Promise<T> {
     try {
       const result = await operation;
       this.#metrics.recordMailServerCall('ok');
