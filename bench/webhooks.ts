@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { TestUser } from '../test/accounts/test-user.ts';
+import type { TestUser } from '../test/accounts/test-user-client.ts';
 import { startTestService } from '../test/test-service.ts';
 import { WebhookReceiver } from '../test/webhooks/receiver.ts';
 import { quantile } from './support/quantile.ts';

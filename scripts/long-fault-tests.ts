@@ -13,7 +13,7 @@
  * - upgrades: processes of two releases take turns under load
  * - junk and cuts: bodies that callers get wrong, streams that break off anywhere
  * - image: the container image is built and run read-only (scripts/try-container-image.ts), where buildah and mmdebstrap are installed
- * - release: a release is made in a clone (scripts/try-release.ts)
+ * - release: a release is made in a clone (scripts/try-release-in-clone.ts)
  *
  * After each, what is in the database is counted: no task and no refund lost, none doubled.
  */
@@ -136,6 +136,8 @@ if (
   if (image.status !== 0) process.exitCode = 1;
 }
 if (isChosen('release')) {
-  const release = spawnSync(process.execPath, [join(import.meta.dirname, 'try-release.ts')], { stdio: 'inherit' });
+  const release = spawnSync(process.execPath, [join(import.meta.dirname, 'try-release-in-clone.ts')], {
+    stdio: 'inherit',
+  });
   if (release.status !== 0) process.exitCode = 1;
 }

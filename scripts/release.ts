@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { addToChangelog, assertNextVersion } from './release/next-version-and-changelog.ts';
+import { addToChangelog, assertNextVersion } from './release/check-version-and-add-to-changelog.ts';
 import { writePackageFolder } from './release/package-folder.ts';
 import { tryPackage } from './release/try-package.ts';
 

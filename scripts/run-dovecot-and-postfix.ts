@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeCertificate } from '../src/sandbox/mail/self-signed-certificate.ts';
-import { isDovecotUp } from '../src/server/mailbox/backends/dovecot-auth.ts';
+import { isDovecotUp } from '../src/server/mailbox/backends/dovecot-auth-client.ts';
 import {
   type MailServerDatabase,
   type MailServerLayout,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import type { Endpoint } from '../src/contract/endpoint.ts';
-import { TestUser } from './accounts/test-user.ts';
+import { TestUser } from './accounts/test-user-client.ts';
 import { callModelApi } from './call-model-api.ts';
 import { forEachDatabase } from './for-each-database.ts';
 import { type SandboxService, startSandboxService } from './service-with-sandbox.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TOKENS_PER_PRICE } from '../src/contract/price-lines.ts';
+import { TOKENS_PER_PRICE } from '../src/contract/price-terms-and-exact-sum.ts';
 import { priceMedia } from '../src/contract/pricing.ts';
 import { priceTokens } from '../src/contract/token-pricing.ts';
 

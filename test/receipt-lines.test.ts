@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { priceCall } from '../src/contract/call-pricing.ts';
+import { priceCall } from '../src/contract/price-calls-and-videos.ts';
 import { sumOfReceipt, toReceiptLines } from '../src/contract/receipt-lines.ts';
 
 /** A million with RECEIPT_CASES=1000000; the suite takes some thousands. */

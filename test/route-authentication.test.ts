@@ -6,7 +6,7 @@ import { makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { randomToken } from '../src/server/platform/generate-and-hash-tokens.ts';
 import { openLog } from '../src/server/platform/log.ts';
-import { PASSWORD, TestUser } from './accounts/test-user.ts';
+import { PASSWORD, TestUser } from './accounts/test-user-client.ts';
 import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
 import { checkResponses } from './openapi-response-check.ts';
 

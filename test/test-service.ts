@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type App, type AppOverrides, makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
-import { TestUser } from './accounts/test-user.ts';
+import { TestUser } from './accounts/test-user-client.ts';
 import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
 import { checkResponses } from './openapi-response-check.ts';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject } from '../../src/contract/is-object.ts';
 import type { Channel, ResolvedModel } from '../../src/server/channels/channel-directory-types.ts';
+import { channelsPermittingOptions } from '../../src/server/chat/channels-permitting-options.ts';
 import { parseChatRequest } from '../../src/server/chat/chat-request.ts';
 import type { Dialect } from '../../src/server/chat/dialect.ts';
-import { permittedChannels } from '../../src/server/chat/permitted-channels.ts';
 import { prepareExchange, upstreamDialect } from '../../src/server/chat/prepare-upstream-exchange.ts';
 import { AppError } from '../../src/server/platform/app-error.ts';
 import { type FieldSample, SAMPLED_DIALECTS } from './dialect-field-samples.ts';
@@ -56,7 +56,7 @@ function send(dialect: Dialect, body: object, { vendor, model, options }: Upstre
     price: { per_call: 0, per_second: 0 },
   };
   const request = parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body, { model, stream: false });
-  const { droppedTools } = permittedChannels(request, [channel]);
+  const { droppedTools } = channelsPermittingOptions(request, [channel]);
   const exchange = prepareExchange(request, resolved, channel, { timeouts: TIMES, id: 'x', nowMs: 0 });
   const { body: bytes } = exchange.request;
   return {

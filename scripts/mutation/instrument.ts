@@ -9,7 +9,7 @@ interface Host extends TextRange {
   readonly inside: Host[];
 }
 
-/** Name of the function that says whether a mutant is switched on; `active-mutant.ts` defines it. */
+/** Name of the function that says whether a mutant is switched on; `activate-mutant-and-record-reached.ts` defines it. */
 export const SWITCH = '__isMutated';
 
 /**

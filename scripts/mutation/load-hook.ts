@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import './active-mutant.ts';
+import './activate-mutant-and-record-reached.ts';
 
 /** Path of each source to the file with its instrumented text. */
 const instrumented = JSON.parse(process.env['MUTATION_SOURCES'] ?? '{}') as Record<string, string>;

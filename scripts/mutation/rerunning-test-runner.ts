@@ -3,7 +3,7 @@
  * loaded file again and again: the callback of a `describe` is called anew each time, so what it declares is fresh.
  * Has what this project's tests use. Tests of one file run one after the other.
  */
-import { reachedAtLoad, recordInto } from './active-mutant.ts';
+import { reachedAtLoad, recordInto } from './activate-mutant-and-record-reached.ts';
 
 type Body = (context: TestContext) => unknown;
 interface Options {

@@ -1,6 +1,6 @@
 /** The process that runs tests against mutants: loads a test file once and runs it whenever the parent asks. */
 import { pathToFileURL } from 'node:url';
-import { activate, reachedAtLoad } from './active-mutant.ts';
+import { activate, reachedAtLoad } from './activate-mutant-and-record-reached.ts';
 import { loadFile, type RunResult, runFile } from './rerunning-test-runner.ts';
 
 export interface WorkerRequest {

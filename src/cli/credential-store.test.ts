@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CredentialStore, type StoredCredentials } from './credential-store.ts';
-import { toErrorReport } from './error-report.ts';
 import { KeychainError } from './errors.ts';
 import type { Keychain } from './keychain.ts';
+import { toErrorReport } from './to-error-report.ts';
 
 const signIn: StoredCredentials = {
   baseUrl: 'https://reelgate.example.com',

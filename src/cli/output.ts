@@ -1,7 +1,7 @@
-import type { ErrorReport } from './error-report.ts';
 import { hasColor } from './has-color.ts';
 import { type Rendering, type RenderTarget, render, styled, type Text } from './render-output-text.ts';
 import { replaceControlCharacters } from './terminal-text.ts';
+import type { ErrorReport } from './to-error-report.ts';
 
 export interface OutputOptions {
   /** One JSON document on standard output and nothing else. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, type CommanderError } from 'commander';
-import { addAdminCommands } from './commands/admin.ts';
+import { addAdminCommands } from './commands/admin-server-maintenance.ts';
 import { addChatCommand } from './commands/chat.ts';
-import { addConfigCommands } from './commands/config.ts';
+import { addConfigCommands } from './commands/config-default-models.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addImportCommand } from './commands/import-from-other-gateway.ts';
@@ -16,18 +16,18 @@ import { addModelsCommand } from './commands/models.ts';
 import { addNotificationCommands } from './commands/notifications.ts';
 import { addPlanCommands } from './commands/plans-and-redeem.ts';
 import { addReceiptCommand } from './commands/receipt.ts';
-import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRequestsCommand } from './commands/request-log.ts';
 import { addCompletionCommand } from './commands/shell-completion.ts';
 import { addTicketCommands } from './commands/tickets.ts';
+import { addReconciliationCommands } from './commands/vendor-billing-reconciliation.ts';
 import { addVideoCommands } from './commands/video.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { addWhoamiCommand } from './commands/whoami.ts';
-import { toErrorReport } from './error-report.ts';
 import { UsageError } from './errors.ts';
 import { EXIT } from './exit-codes.ts';
 import { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
+import { toErrorReport } from './to-error-report.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;

@@ -1,4 +1,4 @@
-import { embeddedStatus } from './data/embedded-status.ts';
+import { embeddedStatus } from './data/embedded-public-settings.ts';
 import { readUserId } from './data/stored-user-id.ts';
 import { beginsAtStudio, isPlayedAtOnce } from './is-studio-first-and-newest-played.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';

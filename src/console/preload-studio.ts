@@ -5,7 +5,7 @@ import { readUserId } from './data/stored-user-id.ts';
 import { videoQuery, videosQuery } from './data/video-queries.ts';
 import { beginsAtStudio, isPlayedAtOnce } from './is-studio-first-and-newest-played.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
-import type { Namespace } from './strings/translation-namespaces.ts';
+import type { Namespace } from './strings/translation-namespace-types.ts';
 
 /**
  * Begins to load all that the studio is made of, where most visits begin: its code, its texts and its data would otherwise be asked

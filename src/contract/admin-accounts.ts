@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time, Username } from './account-fields.ts';
-import { Session } from './accounts.ts';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
+import { Session } from './own-account-login-and-two-factor.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 const UserRow = Type.Object({

@@ -7,7 +7,7 @@ import {
   type PriceLine,
   Quota,
   sumOfLines,
-} from './price-lines.ts';
+} from './price-terms-and-exact-sum.ts';
 import { ChatPrice } from './token-pricing.ts';
 
 /**

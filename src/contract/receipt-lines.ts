@@ -1,5 +1,5 @@
-import { type CallFacts, planFactorOf, priceCall } from './call-pricing.ts';
-import { MAX_MULTIPLIER_DECIMALS, type PriceLine, toMillionths } from './price-lines.ts';
+import { type CallFacts, planFactorOf, priceCall } from './price-calls-and-videos.ts';
+import { MAX_MULTIPLIER_DECIMALS, type PriceLine, toMillionths } from './price-terms-and-exact-sum.ts';
 import type { Price } from './pricing.ts';
 
 /** One line of a receipt: `quantity × unit_quota × multiplier` is `quota`, to a millionth. */
@@ -20,7 +20,7 @@ const MICRO = 1_000_000;
 /** From here on a double has too few digits for millionths, and lines are whole quota. */
 const MAX_MICRO_QUOTA = 2 ** 30;
 const MAX_NUDGES = 100;
-/** What multipliers are read to; see `price-lines.ts`. */
+/** What multipliers are read to; see `price-terms-and-exact-sum.ts`. */
 const MULTIPLIER_UNIT = 1_000_000_000;
 
 /**

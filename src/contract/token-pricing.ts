@@ -7,7 +7,7 @@ import {
   Quota,
   sumOfLines,
   TOKENS_PER_PRICE,
-} from './price-lines.ts';
+} from './price-terms-and-exact-sum.ts';
 
 /** Kinds of tokens that may have a price of their own, and what they cost without one. */
 export const TOKEN_PARTS = {

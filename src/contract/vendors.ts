@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import { Capability } from './admin-models-and-usable-models.ts';
 import { endpoint } from './endpoint.ts';
-import { Capability } from './model-catalog.ts';
 import { Kind } from './model-kinds-and-id.ts';
 import { Price } from './pricing.ts';
 import { Ok } from './success-bodies-and-pagination.ts';

@@ -1,13 +1,13 @@
-import * as endpoints from '../contract/accounts.ts';
+import { listUsableModels } from '../contract/admin-models-and-usable-models.ts';
 import * as tokenEndpoints from '../contract/api-tokens.ts';
-import { listGenerationTimes } from '../contract/console-videos.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
 import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { listLogins } from '../contract/login-history-and-session-end.ts';
-import { listUsableModels } from '../contract/model-catalog.ts';
+import { listLogins } from '../contract/login-history-and-session-end-reason.ts';
 import type { ModelKind } from '../contract/model-kinds-and-id.ts';
 import { defined } from '../contract/omit-undefined.ts';
+import * as endpoints from '../contract/own-account-login-and-two-factor.ts';
+import { listGenerationTimes } from '../contract/own-video-submit-quote-and-delete.ts';
 import { requestPasswordReset } from '../contract/password-reset.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
 import { getStorage } from '../contract/video-storage-and-posters.ts';

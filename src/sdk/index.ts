@@ -6,16 +6,16 @@ import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox-and-app-password.ts';
 import { Notifications } from './notifications.ts';
 import { Plans } from './plans.ts';
-import { Reconciliations } from './reconciliations.ts';
 import { Requests } from './request-log-and-receipts.ts';
 import { SiteSettings } from './site-settings.ts';
 import { Tickets } from './tickets.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
+import { Reconciliations } from './vendor-billing-reconciliations.ts';
 import { Shares } from './video-shares.ts';
 import { Videos } from './videos.ts';
 import { Webhooks } from './webhooks.ts';
 
-export { formatWebhookSecret, signWebhook } from '../contract/webhook-signature.ts';
+export { formatWebhookSecret, signWebhook } from '../contract/webhook-signing-and-secrets.ts';
 export type {
   AccountInfo,
   ApiToken,
@@ -53,12 +53,12 @@ export type {
   Preference,
 } from './notifications.ts';
 export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
-export type { ReconciledAccountInfo, ReconciliationInfo } from './reconciliations.ts';
 export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './request-log-and-receipts.ts';
 export type { SiteSettingInfo } from './site-settings.ts';
 export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
+export type { ReconciledAccountInfo, ReconciliationInfo } from './vendor-billing-reconciliations.ts';
 export type { CreatedShare, NewShare, ShareInfo } from './video-shares.ts';
 export type { CreateVideoRequest, Video, VideoQuote, WaitOptions } from './videos.ts';
 export type { CreateWebhookRequest, DeliveryInfo, EventInfo, UpdateWebhookRequest, WebhookInfo } from './webhooks.ts';

@@ -1,4 +1,4 @@
-import { streamNotifications } from '../contract/notifications.ts';
+import { streamNotifications } from '../contract/notifications-preferences-and-announcements.ts';
 import { defined } from '../contract/omit-undefined.ts';
 import { followStream, type ServerEvent } from './follow-server-sent-events.ts';
 import type { Transport } from './transport.ts';

@@ -4,7 +4,12 @@ import { migrations } from './migrations.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import { findMasterKey, masterKeyFileOf, storeMasterKey } from './platform/master-key.ts';
 import { openWithPassphrase, sealWithPassphrase } from './platform/transfer/passphrase-seal.ts';
-import { type BackupFile, backUpSqlite, readBackup, restoreSqlite } from './platform/transfer/sqlite-backup.ts';
+import {
+  type BackupFile,
+  backUpSqlite,
+  readBackup,
+  restoreSqlite,
+} from './platform/transfer/sqlite-backup-and-restore.ts';
 import { assertNotInUse, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { matchesKeyCheck, parseMasterKey } from './platform/vault.ts';
 import { VERSION } from './version.ts';

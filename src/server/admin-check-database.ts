@@ -5,7 +5,7 @@ import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { findMasterKey } from './platform/master-key.ts';
 import { openSealed } from './platform/reencrypt-columns.ts';
-import { findDamage } from './platform/transfer/sqlite-backup.ts';
+import { findDamage } from './platform/transfer/sqlite-backup-and-restore.ts';
 import { sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { createVault } from './platform/vault.ts';
 import { auditLedger } from './quota/ledger-audit-store.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NotReadyReason } from '../contract/health-and-status.ts';
-import { DiskFullError } from './platform/db/database-errors.ts';
+import { DiskFullError } from './platform/db/database-error-classes.ts';
 import type { Database } from './platform/db/database-types.ts';
 import { SingleFlight } from './platform/single-flight.ts';
 

@@ -17,7 +17,7 @@ import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { checkResponses } from '../openapi-response-check.ts';
-import { TestUser } from './test-user.ts';
+import { TestUser } from './test-user-client.ts';
 
 export const ROOT = { username: 'root', password: 'root-password-1' };
 

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type AccountsFixture, ROOT, startAccounts } from './accounts-fixture.ts';
-import { PASSWORD, type TestUser } from './test-user.ts';
+import { PASSWORD, type TestUser } from './test-user-client.ts';
 
 const NEW_PASSWORD = 'chosen by its owner';
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type EmailFixture, startEmailService, tokenOf } from './email-fixture.ts';
-import { PASSWORD } from './test-user.ts';
+import { PASSWORD } from './test-user-client.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -2,7 +2,7 @@ import type { MailSender, SmtpMail } from '../../src/server/mail/smtp-sender.ts'
 import { SmtpError } from '../../src/server/mail/smtp-sender.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { startTestService, type TestService } from '../test-service.ts';
-import { TestUser } from './test-user.ts';
+import { TestUser } from './test-user-client.ts';
 
 /** Keeps mails instead of sending them; refuses them while `refusal` is set. */
 export class CapturingSender implements MailSender {

@@ -5,7 +5,7 @@ import type { AccountsDependencies } from '../../src/server/accounts/make.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startAccounts } from './accounts-fixture.ts';
 import { startEmailService, tokenOf } from './email-fixture.ts';
-import { PASSWORD } from './test-user.ts';
+import { PASSWORD } from './test-user-client.ts';
 
 const AGAIN = '/api/user/email/confirmation';
 const CONFIRM = '/api/user/email/confirm';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { LoginAttempt } from '../../src/contract/login-history-and-session-end.ts';
+import type { LoginAttempt } from '../../src/contract/login-history-and-session-end-reason.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type AccountsFixture, ROOT, startAccounts } from './accounts-fixture.ts';
-import { PASSWORD, type TestUser } from './test-user.ts';
+import { PASSWORD, type TestUser } from './test-user-client.ts';
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;

@@ -110,7 +110,9 @@ export const importZones: ImportZone[] = [
       !isOurs(entry) ||
       isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract', 'src/design') ||
       // What works on the server's own database, loaded by that command alone.
-      (/^src\/cli\/commands\/(admin(-database)?|doctor|import-from-other-gateway)\.ts$/.test(path) &&
+      (/^src\/cli\/commands\/(admin-server-maintenance|admin-database|doctor|import-from-other-gateway)\.ts$/.test(
+        path,
+      ) &&
         entry.kind === 'dynamic' &&
         /^src\/server\/admin(-[a-z0-9-]+)?\.ts$/.test(entry.target)),
   },

@@ -6,7 +6,7 @@ export const LONG_FILE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/server/chat/model-call.ts':
     'one model call from its reservation to its settlement: a state machine whose steps belong together',
   'src/server/platform/settings.ts': 'the table of all settings: a row each with its type, limits and documentation',
-  'src/server/accounts/login/login-service.test.ts': ONE_SERVICE,
+  'src/server/accounts/login/registration-login-and-session.test.ts': ONE_SERVICE,
   'src/server/device-auth/device-token-service.test.ts': ONE_SERVICE,
   'src/server/device-auth/pages.test.ts': ONE_SERVICE,
   'src/server/platform/http/server.test.ts': 'one test for each guard of the HTTP layer, over one server',
@@ -20,5 +20,5 @@ export const LONG_FILE_EXCEPTIONS: Readonly<Record<string, string>> = {
     'every fault at every operation of every vendor, over one service on each database',
   'test/flows/video-content.test.ts': ONE_SERVICE,
   'test/notifications/notification-center.test.ts': ONE_SERVICE,
-  'test/http-security.test.ts': ONE_SERVICE,
+  'test/http-guards-limits-and-headers.test.ts': ONE_SERVICE,
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PASSWORD } from '../accounts/test-user.ts';
+import { PASSWORD } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inCredits, STRINGS } from './console-strings.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import type { BrowserFixture } from './browser-fixture.ts';
 
 /** The first administrator of a running app. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { PASSWORD } from '../accounts/test-user.ts';
+import { PASSWORD } from '../accounts/test-user-client.ts';
 import { type DeviceAuthFixture, startDeviceService } from '../device-auth/device-auth-fixture.ts';
 import { chromiumPath, startChromium } from './chromium.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';

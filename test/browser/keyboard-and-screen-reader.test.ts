@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inCredits, STRINGS } from './console-strings.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { TestUser } from '../accounts/test-user.ts';
-import { PASSWORD } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
+import { PASSWORD } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import {
   type BrowserFixture,
   openBrowserFixture,

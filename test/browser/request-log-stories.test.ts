@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { PASSWORD } from '../accounts/test-user.ts';
+import { PASSWORD } from '../accounts/test-user-client.ts';
 import {
   type BrowserFixture,
   openBrowserFixture,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { WebhookReceiver } from '../webhooks/receiver.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForExpression } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Reelgate } from '../../src/sdk/index.ts';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { NEVER, setJobDue } from '../requests/set-job-due.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Reelgate, ReelgateError } from '../../src/sdk/index.ts';
-import { CliMachine } from '../cli-harness.ts';
+import { CliMachine } from '../cli-process-harness.ts';
 import { type ChatService, startChat } from './chat-fixture.ts';
 
 describe('reelgate chat', () => {

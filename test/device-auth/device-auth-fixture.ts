@@ -7,7 +7,7 @@ import { type App, makeApp } from '../../src/server/app.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import type { Log } from '../../src/server/platform/log.ts';
-import { TestUser } from '../accounts/test-user.ts';
+import { TestUser } from '../accounts/test-user-client.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { checkResponses } from '../openapi-response-check.ts';
 

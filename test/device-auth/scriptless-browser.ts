@@ -1,4 +1,4 @@
-import { PASSWORD } from '../accounts/test-user.ts';
+import { PASSWORD } from '../accounts/test-user-client.ts';
 import type { DeviceAuthFixture } from './device-auth-fixture.ts';
 
 /** A browser without scripts: follows redirects, keeps cookies, fills forms. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, it } from 'node:test';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 

@@ -10,8 +10,8 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeWebhooks } from '../../src/server/webhooks/make.ts';
+import { factName } from './numbered-fact-names.ts';
 import { readInstruction } from './read-instruction-line.ts';
-import { factName } from './reported-fact-names.ts';
 
 export interface EventProcessOrder {
   readonly databaseUrl: string;

@@ -8,8 +8,8 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { WebhookReceiver } from '../webhooks/receiver.ts';
 import type { EventProcessOrder } from './event-delivery-process.fixture.ts';
+import { FACT_NAMES, factNumber } from './numbered-fact-names.ts';
 import { ProcessesInTurn } from './processes-in-turn.ts';
-import { FACT_NAMES, factNumber } from './reported-fact-names.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type LiveNotification, Reelgate, ReelgateError } from '../../src/sdk/index.ts';
-import { CliMachine, type ProcessResult } from '../cli-harness.ts';
+import { CliMachine, type ProcessResult } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 

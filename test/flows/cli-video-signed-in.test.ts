@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { FlakyProxy } from '../flaky-proxy.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';

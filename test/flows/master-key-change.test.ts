@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { App } from '../../src/server/app.ts';
-import { PASSWORD, TestUser } from '../accounts/test-user.ts';
+import { PASSWORD, TestUser } from '../accounts/test-user-client.ts';
 import { AdminClient, ROOT_LOGIN } from '../admin-client.ts';
 import { callModelApi } from '../call-model-api.ts';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { veo, veoVertex } from '../../src/sandbox/vendors/veo.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 

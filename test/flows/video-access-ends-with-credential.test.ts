@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { TestUser } from '../accounts/test-user.ts';
+import { TestUser } from '../accounts/test-user-client.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';

@@ -6,7 +6,7 @@ import { after, before, it } from 'node:test';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { freePort } from '../device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceCall, toTokenCallFacts } from '../../src/contract/call-pricing.ts';
+import { priceCall, toTokenCallFacts } from '../../src/contract/price-calls-and-videos.ts';
 import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
 import { priceTokens } from '../../src/contract/token-pricing.ts';
 import { planGroups } from '../../src/server/importer/mapping/groups.ts';

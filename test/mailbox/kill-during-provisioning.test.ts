@@ -12,7 +12,7 @@ import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import type { KillOrder } from './kill-during-provisioning.fixture.ts';

@@ -14,6 +14,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import type { MailServerEndpoint } from '../mail-clients.ts';
+import { captureSandboxMail } from './capture-sandbox-mail.ts';
 import {
   DOMAIN,
   type MailboxFixture,
@@ -22,7 +23,6 @@ import {
   startMailboxFixture,
 } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
-import { captureSandboxMail } from './sandbox-mail-fixture.ts';
 
 /** A mail server under a service, as the shared suite drives it. */
 export interface MailServerFixture {

@@ -4,7 +4,7 @@ import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts
 import { type MailboxFeature, makeMailbox } from '../../src/server/mailbox/make.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { addMailboxRoutes } from '../../src/server/mailbox/routes.ts';
-import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail-server.ts';
+import type { StartSandboxMail } from '../../src/server/mailbox/start-sandbox-mail-server.ts';
 import type { Database } from '../../src/server/platform/db/database-types.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
@@ -13,7 +13,7 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault, type Vault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 
 export const DOMAIN = 'mail.test';
 

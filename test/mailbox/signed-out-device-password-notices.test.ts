@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { type DeviceAuthFixture, startDeviceService, type Tokens } from '../device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { APP_PASSWORD, APPLY, type AppPasswordRecord, MAILBOX } from './mailbox-fixture.ts';

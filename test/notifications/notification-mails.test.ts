@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type EmailFixture, startEmailService } from '../accounts/email-fixture.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 const MINUTE_MS = 60_000;

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Notice } from '../../src/server/notifications/notifier-types.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { NotificationStreamClient } from './notification-stream-client.ts';

@@ -13,7 +13,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { startWebhookService, walletEvent } from '../webhooks/webhook-fixture.ts';
 import { assertAlerts, hasPromtool, type Scrape, scrapeAsPrometheus } from './assert-alerts.ts';
-import { DelayingProxy, dialPostgres, throughProxy } from './delaying-proxy.ts';
+import { DelayingOrRefusingProxy, dialPostgres, throughProxy } from './delaying-or-refusing-proxy.ts';
 import { METRICS_TOKEN, waitForMetrics } from './fetch-metrics.ts';
 
 const skip = hasPromtool() || process.env.CI ? false : 'promtool is not installed';
@@ -68,7 +68,7 @@ describe('alerts of vendors', { skip }, () => {
   it('fire for a slow vendor', async () => {
     const start = await scrapeAsPrometheus(service.baseUrl);
     const { hostname, port } = new URL(service.sandbox.url('sora'));
-    const proxy = await DelayingProxy.start(() => connect(Number(port), hostname));
+    const proxy = await DelayingOrRefusingProxy.start(() => connect(Number(port), hostname));
     proxy.delayMs = 5_500;
     const base_url = `http://127.0.0.1:${proxy.port}`;
     const models = ['sora-2'];
@@ -107,7 +107,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
   });
 
   it('fire for a mail server that is gone', async (test) => {
-    const gone = await DelayingProxy.start(() => connect(1, '127.0.0.1'));
+    const gone = await DelayingOrRefusingProxy.start(() => connect(1, '127.0.0.1'));
     gone.goAway();
     const service = await startTestService('sqlite::memory:', {
       METRICS_TOKEN,
@@ -237,7 +237,7 @@ forEachDatabase((name, _open, freshUrl) => {
   describe('alerts of the database', { skip }, () => {
     it('fire when it is slow, and when it is gone', async (test) => {
       const url = await freshUrl();
-      const proxy = await DelayingProxy.start(() => dialPostgres(url));
+      const proxy = await DelayingOrRefusingProxy.start(() => dialPostgres(url));
       const service = await startTestService(throughProxy(url, proxy), { METRICS_TOKEN });
       test.after(async () => {
         await service.stop();

@@ -9,7 +9,7 @@ import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { AdminClient } from '../admin-client.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
-import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { findPostgres } from '../postgres.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Diagnosis } from '../../src/server/admin-doctor.ts';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 describe('reelgate doctor', () => {

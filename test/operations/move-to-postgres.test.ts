@@ -10,7 +10,7 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { AdminClient } from '../admin-client.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
-import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-process-harness.ts';
 import { freePort } from '../device-auth/device-auth-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { prepare, submitAll, untilAllEnded } from '../faults/submit-scenario.ts';

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
-import { AlreadyServedError } from '../../src/server/platform/db/database-errors.ts';
+import { AlreadyServedError } from '../../src/server/platform/db/database-error-classes.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { ConfigError } from '../../src/server/platform/setting-readers.ts';
 import { describeStartFailure } from '../../src/server/platform/start-failure.ts';

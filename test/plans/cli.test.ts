@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Reelgate } from '../../src/sdk/index.ts';
 import { AdminClient } from '../admin-client.ts';
-import { CliMachine } from '../cli-harness.ts';
+import { CliMachine } from '../cli-process-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 describe('reelgate plans and redeem', () => {

@@ -1,7 +1,7 @@
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { makePlanAllowances } from '../../src/server/plans/make.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
-import { PASSWORD, type TestUser } from '../accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { openLedger } from '../ledger-fixture.ts';
 import { startTestService } from '../test-service.ts';
 

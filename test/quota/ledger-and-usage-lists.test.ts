@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { openLedger } from '../ledger-fixture.ts';
 import { startTestService, type TestService } from '../test-service.ts';

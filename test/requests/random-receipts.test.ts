@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { type CallFacts, priceCall } from '../../src/contract/call-pricing.ts';
+import { type CallFacts, priceCall } from '../../src/contract/price-calls-and-videos.ts';
 import type { Price } from '../../src/contract/pricing.ts';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 

@@ -7,7 +7,7 @@ import { NO_TRACING } from '../../src/server/platform/tracing/tracing-types.ts';
 import type { Ledger } from '../../src/server/quota/ledger-types.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { UpstreamCalls } from '../../src/server/upstreams/adapter-context.ts';
-import { TaskUpstreams } from '../../src/server/upstreams/task-upstreams.ts';
+import { TaskUpstreams } from '../../src/server/upstreams/find-task-upstream.ts';
 import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter-types.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { AdminClient } from '../admin-client.ts';
-import { CliMachine, parseJsonOutput } from '../cli-harness.ts';
+import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { WebhookReceiver } from './receiver.ts';
 import { walletEvent } from './webhook-fixture.ts';

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-fixture.ts';
 
 describe('where webhooks may go', () => {

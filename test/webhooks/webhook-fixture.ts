@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NewEvent } from '../../src/server/events/event-log.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { TestUser } from '../accounts/test-user.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { WebhookReceiver } from './receiver.ts';
 

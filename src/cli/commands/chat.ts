@@ -42,7 +42,7 @@ Examples:
     )
     .action((question: string | undefined, given: ChatOptions, command: Command) =>
       run(command, async (context) => {
-        const { requireModel } = await import('../default-models.ts');
+        const { requireModel } = await import('../default-model-settings.ts');
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);

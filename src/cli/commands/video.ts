@@ -9,7 +9,7 @@ import {
 import type { RunCommand } from '../run-command.ts';
 import { showQuote } from '../show-video-quote.ts';
 import { addWaitOptions, type WaitOptions } from '../wait-options.ts';
-import { addOwnVideoCommands } from './own-videos.ts';
+import { addOwnVideoCommands } from './video-list-get-and-storage.ts';
 import { addShareCommands } from './video-shares.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
@@ -47,7 +47,7 @@ Examples:
     .action((prompt: string, options: CreateOptions, command: Command) =>
       run(command, async (context) => {
         const { reelgate, output, interruptSignal: signal } = context;
-        const { requireModel } = await import('../default-models.ts');
+        const { requireModel } = await import('../default-model-settings.ts');
         const { assertWritable, waitForVideo } = await importWait();
         const model = await requireModel(context, 'video', options.model);
         const request = await toCreateRequest(context, model, prompt, options);

@@ -3,8 +3,8 @@ import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { Sort } from '../../contract/list-sorting.ts';
+import { nextSort, sortRows } from './list/next-sort-and-sort-rows.ts';
 import { SelectAll, SelectRow } from './list/selection-checkboxes.tsx';
-import { nextSort, sortRows } from './list/sort-by-column.ts';
 import { SortSelect } from './list/sort-select.tsx';
 import type { RowSelection } from './list/use-row-selection.ts';
 

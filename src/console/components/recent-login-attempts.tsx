@@ -1,7 +1,7 @@
 import { Button, Switch, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListLogins, listLogins } from '../../contract/login-history-and-session-end.ts';
+import { adminListLogins, listLogins } from '../../contract/login-history-and-session-end-reason.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { callApi } from '../data/api-client.ts';
 import { DataTable } from './data-table.tsx';

@@ -1,6 +1,6 @@
 import { Text, type TextProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { formatDateTime, formatRelativeTime } from '../data/format-time.ts';
+import { formatDateTime, formatRelativeTime } from '../data/format-times-and-durations.ts';
 
 /** How long ago, with the exact time on hover. @param at Unix seconds, null where it never happened. */
 export function RelativeTime({

@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal } from '../../contract/task-states.ts';
 import { estimateGenerationTimeLeft } from '../../sdk/generation-time-left.ts';
-import { formatElapsed, formatSeconds } from '../data/format-time.ts';
+import { formatElapsed, formatSeconds } from '../data/format-times-and-durations.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';
 
 /** Shown in place of a video that is not finished: its stage and elapsed time, or that it failed. */

@@ -18,7 +18,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { downloadVideo } from '../data/download-video.ts';
-import { formatElapsed } from '../data/format-time.ts';
+import { formatElapsed } from '../data/format-times-and-durations.ts';
 import { uploadPoster } from '../data/upload-poster.ts';
 import { type Video, videoQuery } from '../data/video-queries.ts';
 import { CreditAmount } from './credit-amount.tsx';

@@ -1,9 +1,9 @@
 import type { adminGetUser, adminListAudit } from '../../contract/admin-accounts.ts';
 import type { adminListDeviceClients } from '../../contract/admin-device-clients.ts';
+import type { getModelRow } from '../../contract/admin-models-and-usable-models.ts';
 import type { getTask } from '../../contract/admin-video-tasks.ts';
 import type { getChannel } from '../../contract/channels.ts';
-import type { getModelRow } from '../../contract/model-catalog.ts';
-import type { adminListAnnouncements } from '../../contract/notifications.ts';
+import type { adminListAnnouncements } from '../../contract/notifications-preferences-and-announcements.ts';
 import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans-and-redemption-codes.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
 import type { ListItem, ResponseData } from './admin-endpoint-queries.ts';

@@ -3,7 +3,7 @@ import { getStatus } from '../../contract/health-and-status.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/i18next-language.ts';
 import { LOCALES } from '../strings/preferred-language.ts';
-import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
+import { embeddedStatus, type PublicStatus } from './embedded-public-settings.ts';
 import { readUserId } from './stored-user-id.ts';
 
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';

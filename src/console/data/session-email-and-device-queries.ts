@@ -1,8 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
-import { listSessions } from '../../contract/accounts.ts';
 import { listDevices } from '../../contract/device-auth.ts';
 import { getEmail } from '../../contract/email-confirmation.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
+import { listSessions } from '../../contract/own-account-login-and-two-factor.ts';
 import { callApi } from './api-client.ts';
 
 export const PAGE_SIZE = 20;

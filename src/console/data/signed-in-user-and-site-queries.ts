@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { getSelf } from '../../contract/accounts.ts';
+import { getSelf } from '../../contract/own-account-login-and-two-factor.ts';
 import { callApi, fetchStatus } from './api-client.ts';
-import { embeddedStatus } from './embedded-status.ts';
+import { embeddedStatus } from './embedded-public-settings.ts';
 
 export const statusQuery = queryOptions({
   queryKey: ['status'],

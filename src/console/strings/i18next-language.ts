@@ -1,7 +1,7 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { LANGUAGE_KEY, type Language, preferredLanguage } from './preferred-language.ts';
-import type { Namespace } from './translation-namespaces.ts';
+import type { Namespace } from './translation-namespace-types.ts';
 
 const stringFiles = import.meta.glob<{ default: object }>('./{en,zh-cn}/*.ts');
 

@@ -9,7 +9,7 @@ import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../
 import { API_KEY, MODELS } from './api-key-and-models.ts';
 import { errorResponse } from './error-responses.ts';
 import { readCacheUsage } from './prompt-cache.ts';
-import { findFault } from './request-checks.ts';
+import { findFault } from './request-body-checks.ts';
 import { signThinking } from './thinking-signature.ts';
 
 const THOUGHT = 'Let me think about the light.';

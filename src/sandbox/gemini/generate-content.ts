@@ -10,7 +10,7 @@ import { API_KEY } from './api-key-and-models.ts';
 import { countPrompt } from './count-tokens.ts';
 import { errorResponse } from './error-responses.ts';
 import { readRequest } from './read-request.ts';
-import { SIGNATURE } from './thought-signatures.ts';
+import { SIGNATURE } from './thought-signature-constants.ts';
 
 const THOUGHT = 'Let me think about the light.';
 

@@ -2,7 +2,7 @@ import type { Fields } from '../chat/untrusted-fields.ts';
 import type { SimulatorRequest, SimulatorResponse } from '../define-simulator.ts';
 import { MODELS } from './api-key-and-models.ts';
 import { errorResponse } from './error-responses.ts';
-import { findFault } from './request-checks.ts';
+import { findFault } from './request-body-checks.ts';
 
 /** Reads the body of a request to a model; one that Google would refuse comes with the error to return. */
 export function readRequest(request: SimulatorRequest): { readonly body: Fields; readonly fault?: SimulatorResponse } {

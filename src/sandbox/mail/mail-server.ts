@@ -5,7 +5,7 @@ import { ImapSession } from './imap-session.ts';
 import { MailStore } from './mail-store.ts';
 import { Pop3Session } from './pop3-session.ts';
 import { type Certificate, makeCertificate } from './self-signed-certificate.ts';
-import { makeSmtpServer, type SmtpOptions } from './smtp.ts';
+import { makeSmtpServer, type SmtpOptions } from './smtp-server.ts';
 
 export interface SandboxMailOptions extends SmtpOptions {
   /** Used where they are free and this process may listen on them; otherwise, and by default, any free ones. */

@@ -4,9 +4,9 @@ import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
 import type { Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
 import { isModel } from './api-key-and-models.ts';
+import { findChatFault } from './chat-and-response-body-checks.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-calls-and-json-output.ts';
 import { errorResponse, toErrorEvent } from './error-responses.ts';
-import { findChatFault } from './request-checks.ts';
 import { CREATED, eventStream, promptTokens } from './response-fields-and-event-stream.ts';
 
 /** `POST /v1/chat/completions`. */

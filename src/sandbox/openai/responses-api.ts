@@ -3,9 +3,9 @@ import { type Directives, parseDirectives, wantedFunction } from '../chat/prompt
 import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
 import type { Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
+import { findResponseFault } from './chat-and-response-body-checks.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-calls-and-json-output.ts';
 import { errorResponse, toErrorEvent } from './error-responses.ts';
-import { findResponseFault } from './request-checks.ts';
 import { CREATED, eventStream, promptTokens } from './response-fields-and-event-stream.ts';
 
 /** Writes one event; `sequence_number` counts up over the stream. */

@@ -9,7 +9,7 @@ import {
   toShape,
 } from '../define-simulator.ts';
 import type { Job, JobPhase } from '../jobs.ts';
-import { klingUnits } from './billed-units.ts';
+import { klingUnits } from './kling-and-vidu-billed-units.ts';
 
 /** Kling's newer API, for 3.0 Turbo: the model is part of the path, and tasks are queried by their ids in the query. */
 

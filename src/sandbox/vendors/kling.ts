@@ -9,7 +9,7 @@ import {
   toShape,
 } from '../define-simulator.ts';
 import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
-import { klingUnits } from './billed-units.ts';
+import { klingUnits } from './kling-and-vidu-billed-units.ts';
 import { klingTurboRoutes } from './kling-turbo.ts';
 import { checkKlingBody, type KlingFamily } from './kling-validation.ts';
 

@@ -8,7 +8,7 @@ import {
   type SimulatorContext,
   type SimulatorResponse,
 } from '../define-simulator.ts';
-import { viduCredits } from './billed-units.ts';
+import { viduCredits } from './kling-and-vidu-billed-units.ts';
 import { checkViduBody, type ViduTask } from './vidu-validation.ts';
 
 /**

@@ -13,7 +13,7 @@ import type { Ledger } from '../quota/ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { AccountAccess } from './account-access.ts';
 import { AccountStore } from './account-store.ts';
-import type { AuditLog } from './audit/audit-log.ts';
+import type { AuditLog } from './audit/audit-log-types.ts';
 import { type AuditFilter, AuditStore } from './audit/audit-store.ts';
 import { BindingService } from './bindings/binding-service.ts';
 import { BindingStore } from './bindings/binding-store.ts';
@@ -22,13 +22,13 @@ import {
   HttpPhoneSender,
   LogPhoneSender,
   type PhoneCodeSender,
-} from './bindings/phone-and-messaging-clients.ts';
+} from './bindings/phone-code-senders-and-messaging-verifier.ts';
 import { CredentialRevocationWatch } from './credential-revocation-watch.ts';
 import { EmailConfirmationService } from './email/email-confirmation-service.ts';
-import { EmailLinks } from './email/email-links.ts';
+import { EmailLinkIssuer } from './email/email-link-issuer.ts';
 import { EmailTokenStore } from './email/email-token-store.ts';
 import { PasswordResetService } from './email/password-reset-service.ts';
-import { CredentialRecheck } from './login/credential-recheck.ts';
+import { CredentialRecheck } from './login/find-live-credential-creation-time.ts';
 import { KnownSourceStore } from './login/known-source-store.ts';
 import { KnownSources } from './login/known-sources.ts';
 import { type LinkedLogins, LoginRevocation } from './login/login-revocation.ts';
@@ -44,7 +44,7 @@ import { LoginHistoryStore } from './login-history/login-history-store.ts';
 import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
 import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
 import { SecurityNotices } from './security-notices.ts';
-import { ManagementTokenService } from './tokens/management-token-service.ts';
+import { ManagementTokenService } from './tokens/management-token-reissue-service.ts';
 import { ManagementTokenStore } from './tokens/management-token-store.ts';
 import { TokenService } from './tokens/token-service.ts';
 import { TokenStore } from './tokens/token-store.ts';
@@ -162,7 +162,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     loginRevocation,
   };
   const tokens = new EmailTokenStore(database);
-  const emails = { ...shared, tokens, links: new EmailLinks(tokens, config.baseUrl), mailer: dependencies.mailer };
+  const emails = { ...shared, tokens, links: new EmailLinkIssuer(tokens, config.baseUrl), mailer: dependencies.mailer };
   const emailConfirmations = new EmailConfirmationService(emails);
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
   const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
-import type { TestUser } from '../../../test/accounts/test-user.ts';
+import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { isAppError } from '../platform/app-error.ts';

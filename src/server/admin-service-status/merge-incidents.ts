@@ -1,5 +1,5 @@
 import { INCIDENTS, type IncidentId } from '../../contract/admin-service-status.ts';
-import type { SeenIncident } from './incident-monitor.ts';
+import type { SeenIncident } from './instance-incident-recorder.ts';
 import type { InstanceRow } from './instance-store.ts';
 
 /** Three periods: one check may be late under load. */

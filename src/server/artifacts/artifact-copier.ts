@@ -2,15 +2,15 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
+import type { StorageLimits } from './account-storage-limits.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import type { DescribeVideo } from './expiry-notices.ts';
 import { type CopiedFile, type CopySource, IncomingCopy } from './incoming-copy.ts';
 import type { IncomingFileDirectory } from './incoming-file-directory.ts';
-import type { OpenCover, Posters } from './posters.ts';
-import type { StorageLimits } from './storage-limits.ts';
-import { NoSpaceError, type StorageSpace } from './storage-space.ts';
+import type { OpenCover, Posters } from './poster-creation-and-upload.ts';
+import { NoSpaceError, type StorageSpace } from './storage-space-reservation-and-eviction.ts';
 
 /** Opens the file of a task where its vendor keeps it; undefined: the task has none to copy any more. */
 export type OpenSource = (taskId: string, signal: AbortSignal) => Promise<CopySource | undefined>;

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { Config } from '../platform/config.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage.ts';
-import { artifactsDirectory } from './artifacts-directory.ts';
 import { DiskFileStorage } from './disk-file-storage.ts';
 import { DiskThenS3FileStorage } from './disk-then-s3-file-storage.ts';
+import { resolveArtifactsDirectory } from './resolve-artifacts-directory.ts';
 import { S3Client } from './s3-client.ts';
 import { S3FileStorage } from './s3-file-storage.ts';
 
@@ -19,7 +19,7 @@ export interface ConfiguredFileStorage {
 
 /** The place of copies that the settings name; undefined where copies are switched off. */
 export function createFileStorage(config: Config, outbound: OutboundClient): ConfiguredFileStorage | undefined {
-  const directory = artifactsDirectory(config);
+  const directory = resolveArtifactsDirectory(config);
   if (directory === undefined) return undefined;
   const incomingDirectory = join(directory, 'incoming');
   const disk = new DiskFileStorage(join(directory, 'files'));

@@ -9,20 +9,20 @@ import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Tables, Trx } from '../tables.ts';
+import { accountStorageLimits, type PlanStorage, type StorageLimits } from './account-storage-limits.ts';
 import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
 import { ArtifactReader } from './artifact-reader.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore } from './artifact-store.ts';
+import { buildStorageFullNotice } from './build-storage-full-notice.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
 import { createFileStorage } from './create-file-storage.ts';
 import { ExpiryNoticeStore } from './expiry-notice-store.ts';
 import { ExpiryNotices } from './expiry-notices.ts';
 import { IncomingFileDirectory } from './incoming-file-directory.ts';
-import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
+import { type PosterOutcome, type PosterOwner, Posters } from './poster-creation-and-upload.ts';
 import { RemovalStore } from './removal-store.ts';
-import { storageFullNotice } from './storage-full-notice.ts';
-import { type PlanStorage, type StorageLimits, storageLimits } from './storage-limits.ts';
-import { StorageSpace } from './storage-space.ts';
+import { StorageSpace } from './storage-space-reservation-and-eviction.ts';
 import { StorageUsageAudit } from './storage-usage-audit.ts';
 import { StorageUsageStore, type Usage } from './storage-usage-store.ts';
 
@@ -86,7 +86,7 @@ export function makeArtifacts({
   const usage = new StorageUsageStore(database);
   const copies = new CopiesUnderWay();
   const opened = createFileStorage(config, outbound);
-  const limitsOf = async (userId: number) => storageLimits(config, await findPlanStorage(userId));
+  const limitsOf = async (userId: number) => accountStorageLimits(config, await findPlanStorage(userId));
   const common = {
     storedFiles: new ArtifactReader({ store, copies, log, files: opened?.files }),
     findExpiry: async (taskId: string) => {
@@ -113,7 +113,7 @@ export function makeArtifacts({
     minFreeBytes: config.artifactsMinFreeGb * GB,
     onFull: () =>
       database
-        .transaction((trx) => notifier.notifyAdministrators(trx, storageFullNotice(clock.now())))
+        .transaction((trx) => notifier.notifyAdministrators(trx, buildStorageFullNotice(clock.now())))
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });

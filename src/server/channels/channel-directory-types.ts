@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox';
+import type { OnRetirement } from '../../contract/admin-models-and-usable-models.ts';
 import type { ChatVendor } from '../../contract/channels.ts';
-import type { OnRetirement } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
-import type { ChannelLoad } from './calls-in-flight-per-channel.ts';
+import type { ChannelLoad } from './order-channels-by-calls-in-flight.ts';
 
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
 export type ChannelVendor = VendorId | ChatVendor;

@@ -6,7 +6,7 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential.ts';
+import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential-ids.ts';
 import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import type { ChannelVendor } from './channel-directory-types.ts';
 import { ChannelService } from './channel-service.ts';

@@ -6,7 +6,6 @@ import { ReadCoalescer } from '../platform/read-coalescer.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Vault } from '../platform/vault.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
-import { ChannelLoad } from './calls-in-flight-per-channel.ts';
 import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
 import type { ChannelAndModelStore, ChannelErrorRow } from './channel-and-model-store.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory-types.ts';
@@ -27,8 +26,9 @@ import {
   retirementOf,
   retirementOnHost,
 } from './model-retirement.ts';
+import { ChannelLoad } from './order-channels-by-calls-in-flight.ts';
 import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { putAnotherChannelThird, weightedOrder } from './weighted-order.ts';
+import { putAnotherChannelThird, weightedOrder } from './weighted-and-stable-channel-order.ts';
 
 export interface ChannelServiceDependencies {
   readonly store: ChannelAndModelStore;

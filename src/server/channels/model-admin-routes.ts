@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import * as endpoints from '../../contract/admin-models-and-usable-models.ts';
 import { parseSort } from '../../contract/list-sorting.ts';
-import * as endpoints from '../../contract/model-catalog.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { toActor } from '../platform/http/audit-actor.ts';

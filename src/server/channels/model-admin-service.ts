@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
+import type { adminCreateModel, adminUpdateModel, MODEL_SORTS } from '../../contract/admin-models-and-usable-models.ts';
 import { type Sort, sortRowsBy } from '../../contract/list-sorting.ts';
-import type { adminCreateModel, adminUpdateModel, MODEL_SORTS } from '../../contract/model-catalog.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile';
 import type { Localized } from '../../contract/localized-messages/format-message.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
-import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-lines.ts';
+import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-terms-and-exact-sum.ts';
 import { type Price, VideoPrice } from '../../contract/pricing.ts';
 import { ChatPrice } from '../../contract/token-pricing.ts';
 import { invalidRequest } from '../platform/app-error.ts';

@@ -1,6 +1,6 @@
-import * as modelEndpoints from '../../contract/model-catalog.ts';
+import * as modelEndpoints from '../../contract/admin-models-and-usable-models.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

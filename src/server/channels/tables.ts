@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { OnRetirement } from '../../contract/model-catalog.ts';
+import type { OnRetirement } from '../../contract/admin-models-and-usable-models.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 import { required } from '../platform/db/migration-columns.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { Capability } from '../../contract/model-catalog.ts';
+import type { Capability } from '../../contract/admin-models-and-usable-models.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { listVendors, type VendorRow } from '../../contract/vendors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,5 +1,5 @@
-import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
 import { asObject } from '../../contract/is-object.ts';
+import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { type Dialect, listOf, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
 
 /** Text of a block of a message. The arguments of a tool call are an object in a complete response, and text in a stream. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ChannelLoad, MIN_BOUND } from '../channels/calls-in-flight-per-channel.ts';
+import { ChannelLoad, MIN_BOUND } from '../channels/order-channels-by-calls-in-flight.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { cacheAffinityKey } from './cache-affinity-key.ts';
 import { parseChatRequest } from './chat-request.ts';

@@ -1,17 +1,17 @@
-import { scaleQuota } from '../../contract/call-pricing.ts';
+import { scaleQuota } from '../../contract/price-calls-and-videos.ts';
 import { type ChatPrice, hasAudioRate, maxTokenQuota, type TokenFacts } from '../../contract/token-pricing.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
 import type { Admission } from '../platform/limits/api-key-limiter.ts';
 import type { Payer } from '../quota/ledger-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
+import { countTokens, TOKENS_PER_MESSAGE } from './count-tokens.ts';
 import { extractPrompt } from './extract-prompt.ts';
 import type { Usage } from './parse-usage.ts';
 import { isPerImagePrice, type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { quotaWithPlanFactor } from './quota-with-plan-factor.ts';
 import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './request-log-call-detail.ts';
 import type { CallMeta } from './settlement-journal.ts';
-import { countTokens, TOKENS_PER_MESSAGE } from './tokenizer.ts';
 
 /** What came of a call: the upstream's own figures, or the text to count them from. */
 export interface CallResult {

@@ -6,7 +6,7 @@ import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.t
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { migrations } from '../migrations.ts';
 import { isAppError } from '../platform/app-error.ts';
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-error-classes.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';

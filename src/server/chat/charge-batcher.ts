@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../platform/app-error.ts';
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-error-classes.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import type { Log } from '../platform/log.ts';

@@ -1,4 +1,4 @@
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-error-classes.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';

@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reserveCalls } from '../../../test/chat/reserve-calls.ts';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-error-classes.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';

@@ -1,5 +1,5 @@
-import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, textOf } from './dialect.ts';
 
 const PATH = '/v1beta/models';

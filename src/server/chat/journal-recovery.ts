@@ -1,8 +1,8 @@
 import { createDecipheriv } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { toTokenCallFacts } from '../../contract/call-pricing.ts';
 import { asObject } from '../../contract/is-object.ts';
+import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger-types.ts';

@@ -11,16 +11,21 @@ import type {
   OutboundError,
 } from '../platform/outbound/outbound-types.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
-import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential.ts';
-import type { ActiveSetMember } from './active-set.ts';
+import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential-ids.ts';
+import type { ArrayBackedSetMember } from './array-backed-set.ts';
 import type { CallCharge } from './call-charge.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
 import { createEventStream, type EventStream } from './event-stream-filter.ts';
-import { malformedResponse, responseTooLong, toPartialResponseError, truncatedStream } from './invalid-responses.ts';
+import {
+  malformedResponse,
+  responseTooLong,
+  toPartialResponseError,
+  truncatedStream,
+} from './invalid-response-errors.ts';
 import { modelCallSpan, usageAttributes } from './model-call-span.ts';
-import type { OutputSpeeds } from './output-speeds.ts';
+import type { OutputSpeedsAndHiddenReasoning } from './output-speeds-and-hidden-reasoning.ts';
 import { parseNonStreamedResponse } from './parse-non-streamed-response.ts';
 import type { Usage } from './parse-usage.ts';
 import { prepareExchange, type UpstreamExchange } from './prepare-upstream-exchange.ts';
@@ -44,7 +49,7 @@ export interface ModelCallDependencies {
   readonly clock: Clock;
   /** Silence after which a comment keeps proxies from closing a stream. */
   readonly keepAliveMs: number;
-  readonly rates: OutputSpeeds;
+  readonly rates: OutputSpeedsAndHiddenReasoning;
   readonly journal: SettlementJournal;
   /** Called once, when the call is over. */
   onFinished(call: ModelCall): void;
@@ -80,7 +85,7 @@ const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
  */
 type Phase = 'sent' | 'error' | 'complete' | 'streaming' | 'finished';
 
-export class ModelCall implements ExchangeHandler, ClientEvents, ActiveSetMember, JournaledCall {
+export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetMember, JournaledCall {
   index = -1;
   readonly #dependencies: ModelCallDependencies;
   readonly #context: PreparedCall;

@@ -1,5 +1,5 @@
-import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
 import { GEMINI_DIALECT } from './gemini-dialect.ts';

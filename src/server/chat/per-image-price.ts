@@ -1,5 +1,5 @@
-import { type CallFacts, priceCall } from '../../contract/call-pricing.ts';
 import { defined } from '../../contract/omit-undefined.ts';
+import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-pricing.ts';
 

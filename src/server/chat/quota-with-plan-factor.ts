@@ -1,4 +1,4 @@
-import { withPlanFactor } from '../../contract/call-pricing.ts';
+import { withPlanFactor } from '../../contract/price-calls-and-videos.ts';
 import { type ChatPrice, priceTokens, type TokenFacts, tokenQuota } from '../../contract/token-pricing.ts';
 
 /** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans have the factor 1. */

@@ -10,18 +10,18 @@ import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/ap
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log-writer.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { ActiveSet } from './active-set.ts';
+import { ArrayBackedSet } from './array-backed-set.ts';
 import { cacheAffinityKey } from './cache-affinity-key.ts';
 import { CallCharge, USUAL_BYTES_PER_TOKEN } from './call-charge.ts';
+import { type ChannelsPermittingOptions, channelsPermittingOptions } from './channels-permitting-options.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
-import type { ImageTaskRelay } from './image-task-relay.ts';
+import type { ImageTaskRelay } from './image-tasks-as-chat-responses.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
 import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';
 import { reservedOutputTokens } from './output-limit.ts';
 import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
-import { type PermittedChannels, permittedChannels } from './permitted-channels.ts';
 import { prepareExchange, upstreamDialect } from './prepare-upstream-exchange.ts';
 import { toCallDetail } from './request-log-call-detail.ts';
 
@@ -43,7 +43,7 @@ const MAX_LOGGED_MODEL_LENGTH = 200;
 export class Relay {
   readonly #dependencies: RelayDependencies;
   readonly #callDependencies: ModelCallDependencies;
-  readonly #activeCalls = new ActiveSet<ModelCall>();
+  readonly #activeCalls = new ArrayBackedSet<ModelCall>();
   readonly #ticker: NodeJS.Timeout;
 
   constructor(dependencies: RelayDependencies) {
@@ -123,13 +123,13 @@ export class Relay {
   async prepare(
     caller: ModelCaller,
     request: ChatRequest,
-  ): Promise<PermittedChannels & { readonly model: ResolvedModel; readonly planFactor: number }> {
+  ): Promise<ChannelsPermittingOptions & { readonly model: ResolvedModel; readonly planFactor: number }> {
     const { channels, findPlanTerms } = this.#dependencies;
     const model = await this.#resolveModel(caller, request);
     const terms = await findPlanTerms(caller.userId);
     const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
     if (serving.length === 0) throw new AppError('upstream_unavailable');
-    return { model, planFactor: terms?.factor ?? 1, ...permittedChannels(request, serving) };
+    return { model, planFactor: terms?.factor ?? 1, ...channelsPermittingOptions(request, serving) };
   }
 
   /** A model that does not exist is logged as chat: it has no kind. */

@@ -1,4 +1,4 @@
-import { toTokenCallFacts } from '../../contract/call-pricing.ts';
+import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import * as chatEndpoints from '../../contract/chat-embeddings-and-images.ts';
+import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
@@ -10,11 +10,11 @@ import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
-import type { FastPathCall } from './fast-path-call.ts';
+import type { FastPathCall } from './fast-path-call-type.ts';
 import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
 import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
 import type { Relay } from './relay.ts';
-import { COUNT_SOURCE_HEADER, type TokenCounter } from './token-counter.ts';
+import { COUNT_SOURCE_HEADER, type TokenCounter } from './upstream-or-estimated-token-count.ts';
 
 const ROUTES = [
   [chatEndpoints.chatCompletions, CHAT_DIALECT],

@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-page-endpoint.ts';
+import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-html-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
 import { escapeHtml } from '../platform/html-template.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { ASSETS_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, readIndexHtml, STATUS_PLACEHOLDER } from './build-output.ts';
+import {
+  ASSETS_FOLDER,
+  NONCE_PLACEHOLDER,
+  NOT_BUILT_PAGE,
+  readIndexHtml,
+  STATUS_PLACEHOLDER,
+} from './build-paths-and-index-html.ts';
 
 /**
  * The console: one page for all its URLs, and the build's files with content hashes in their names, in a folder that contains nothing

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import type { TestUser } from '../../../test/accounts/test-user.ts';
+import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';

@@ -6,7 +6,7 @@ import {
   REFRESH_TOKEN_SECONDS,
 } from '../../contract/device-auth.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
@@ -22,7 +22,7 @@ import type { ClientService } from './client-service.ts';
 import { ERROR_BY_STATUS, toDeviceCodeStatus } from './device-code-status.ts';
 import type { DeviceCodeRow, DeviceCodeStore } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
-import { newDeviceNotice } from './notices.ts';
+import { newDeviceNotice } from './new-device-and-token-reuse-notices.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 import { ENDED_CODE_RETENTION_MS } from './sign-in-lifetime-and-code-retention.ts';
 import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './user-code.ts';

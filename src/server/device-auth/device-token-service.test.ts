@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
 import {
   CLI,
   type Credentials,

@@ -1,6 +1,6 @@
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS } from '../../contract/device-auth.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { TokenService } from '../accounts/tokens/token-service.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -14,7 +14,7 @@ import type { AuthorizationFilter, AuthorizationStore } from './authorization-st
 import { type ClientService, type DeviceClient, verifyClientSecret } from './client-service.ts';
 import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './device-code-store.ts';
 import type { DeviceRevocation } from './device-revocation.ts';
-import { reuseNotice } from './notices.ts';
+import { reuseNotice } from './new-device-and-token-reuse-notices.ts';
 import { type ApprovedCode, findPollFailure, isComplete } from './poll-checks.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './sign-in-lifetime-and-code-retention.ts';

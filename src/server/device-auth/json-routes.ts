@@ -14,7 +14,7 @@ import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { OnPendingPoll } from './device-token-service.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
-import { PollRateTracker } from './poll-rate.ts';
+import { PollRateTracker } from './poll-rate-tracker.ts';
 import type { SignedInDevicesService } from './signed-in-devices-service.ts';
 import { toVerificationLinks } from './verification-links.ts';
 

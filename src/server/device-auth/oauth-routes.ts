@@ -1,5 +1,5 @@
 import { LOCALES } from '../../contract/localized-messages/format-message.ts';
-import * as endpoints from '../../contract/oauth.ts';
+import * as endpoints from '../../contract/oauth-device-grant.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { toRequestOrigin } from '../platform/http/audit-actor.ts';
 import type { RequestContext } from '../platform/http/request-context.ts';

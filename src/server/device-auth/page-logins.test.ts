@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { PASSWORD, type TestUser } from '../../../test/accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { ScriptlessBrowser } from '../../../test/device-auth/scriptless-browser.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';

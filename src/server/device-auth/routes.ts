@@ -2,7 +2,7 @@ import type { Accounts } from '../accounts/make.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { addDeviceClientRoutes } from './admin-routes.ts';
+import { addDeviceClientAdminRoutes } from './client-admin-routes.ts';
 import { addJsonRoutes } from './json-routes.ts';
 import type { DeviceAuth } from './make.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
@@ -25,5 +25,5 @@ export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceA
   addJsonRoutes(routes, dependencies);
   addPageRoutes(routes, { ...dependencies, secure: dependencies.baseUrl.startsWith('https:') });
   addOauthRoutes(routes, dependencies);
-  addDeviceClientRoutes(routes, dependencies.deviceAuth);
+  addDeviceClientAdminRoutes(routes, dependencies.deviceAuth);
 }

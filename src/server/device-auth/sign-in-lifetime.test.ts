@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { TestUser } from '../../../test/accounts/test-user.ts';
+import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import {
   CLI,
   type DeviceAuthFixture,

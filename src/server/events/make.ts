@@ -3,8 +3,8 @@ import type { Database } from '../platform/db/database-types.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { EventLog } from './event-log.ts';
-import { EventReader, type ProcessEvents } from './event-reader.ts';
 import { EventStore } from './event-store.ts';
+import { EventConsumer, type ProcessEvents } from './exactly-once-event-consumer.ts';
 
 export interface EventsDependencies {
   readonly database: Database<Tables>;
@@ -19,7 +19,7 @@ export interface Events {
   readonly eventLog: EventLog;
   readonly store: EventStore;
   /** Makes the reader of that name; it reads once it is started. */
-  createReader(name: ReaderName, process: ProcessEvents): EventReader;
+  createReader(name: ReaderName, process: ProcessEvents): EventConsumer;
   /** Deletes events that are older than the retention. */
   removeExpired(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export function makeEvents({ database, clock, log, retentionMs }: EventsDependen
     eventLog,
     store,
     createReader(name, process) {
-      const reader = new EventReader({ database, store, log }, name, process);
+      const reader = new EventConsumer({ database, store, log }, name, process);
       eventLog.onWritten(() => reader.wake());
       return reader;
     },

@@ -1,9 +1,9 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-reasons-and-remarks.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-rows-and-add-name-remarks.ts';
 import type { ImportTarget } from './target.ts';
-import { TaskImportStore } from './task-import-store.ts';
+import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 import { valuesOf } from './values-of-mapped-rows.ts';
 import { withIdRemarks } from './write-and-verify-ended-tasks.ts';
 
@@ -42,7 +42,7 @@ export function dryRunVisitor(
       );
     },
     endedTasks: async (rows) =>
-      withIdRemarks(rows, await new TaskImportStore().takenPublicIds(store.kysely, valuesOf(rows))),
+      withIdRemarks(rows, await new TaskPaymentImportStore().takenPublicIds(store.kysely, valuesOf(rows))),
     tasks: async (rows) => [...rows],
   };
 }

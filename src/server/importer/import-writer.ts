@@ -1,22 +1,22 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
-import type { CatalogImportStore } from './catalog-import-store.ts';
-import type { GroupImportStore } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
 import type { ImportedUser } from './mapping/users.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-reasons-and-remarks.ts';
+import type { ModelImportAndChannelRemovalStore } from './model-import-and-channel-removal-store.ts';
+import type { PlansFromGroupsImportStore } from './plans-from-groups-import-store.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-rows-and-add-name-remarks.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
-import { type TaskImportStore, taskIdOf } from './task-import-store.ts';
+import { type TaskPaymentImportStore, taskIdOf } from './task-payments-and-lookups-import-store.ts';
 import { valuesOf } from './values-of-mapped-rows.ts';
 import { addEndedTasks } from './write-and-verify-ended-tasks.ts';
 import { addUnfinishedTasks } from './write-unfinished-tasks.ts';
 
 export interface ApplyDependencies {
   readonly store: AccountKeyAndCodeImportStore;
-  readonly catalog: CatalogImportStore;
-  readonly groups: GroupImportStore;
-  readonly tasks: TaskImportStore;
+  readonly catalog: ModelImportAndChannelRemovalStore;
+  readonly groups: PlansFromGroupsImportStore;
+  readonly tasks: TaskPaymentImportStore;
   readonly target: ImportTarget;
   readonly importId: number;
   readonly identity: string;

@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
-import { CatalogImportStore } from './catalog-import-store.ts';
 import { dryRunVisitor } from './dry-run-visitor.ts';
-import { findRowsWithoutCounterpart } from './find-rows-without-counterpart.ts';
-import { GroupImportStore } from './group-import-store.ts';
 import type { ImportSummary } from './import-summary.ts';
 import { ImportWriter } from './import-writer.ts';
 import { readPrices } from './mapping/prices.ts';
+import { ModelImportAndChannelRemovalStore } from './model-import-and-channel-removal-store.ts';
+import { PlansFromGroupsImportStore } from './plans-from-groups-import-store.ts';
 import { readSource } from './read-source.ts';
 import { type ImportReport, toReport } from './report.ts';
+import { reportUnimportedTablesAndPlans } from './report-unimported-tables-and-plans.ts';
 import { describeUrl, openSource } from './source/connect-to-source.ts';
 import { detectProgram, type ProgramName, type SourceSchema } from './source/detect-program.ts';
 import { readOptions } from './source/read-options-table.ts';
@@ -19,7 +19,7 @@ import type { SourceDatabase } from './source/source-database.ts';
 import { identityOf } from './source/source-identity.ts';
 import type { ImportKind } from './tables.ts';
 import type { ImportTarget } from './target.ts';
-import { TaskImportStore } from './task-import-store.ts';
+import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 import { type UndoReport, undoImport } from './undo.ts';
 import type { UndoStore } from './undo-store.ts';
 import { type Discrepancy, Verifier } from './verify.ts';
@@ -109,9 +109,9 @@ export class Importer {
     if (known === undefined) throw new Error('Nothing of this source was imported here.');
     const report = await undoImport({
       store: undo,
-      catalog: new CatalogImportStore(),
-      groups: new GroupImportStore(),
-      tasks: new TaskImportStore(),
+      catalog: new ModelImportAndChannelRemovalStore(),
+      groups: new PlansFromGroupsImportStore(),
+      tasks: new TaskPaymentImportStore(),
       importId: known.id,
       now: clock.now(),
     });
@@ -124,7 +124,11 @@ export class Importer {
     const { schema, identity, fingerprint } = opened;
     const importId =
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
-    const [catalog, groups, tasks] = [new CatalogImportStore(), new GroupImportStore(), new TaskImportStore()];
+    const [catalog, groups, tasks] = [
+      new ModelImportAndChannelRemovalStore(),
+      new PlansFromGroupsImportStore(),
+      new TaskPaymentImportStore(),
+    ];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
     await this.#read(opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
     // Read anew: what this connection sees is the state of its beginning.
@@ -140,9 +144,9 @@ export class Importer {
     const verifier = new Verifier({
       store,
       verifyStore,
-      catalog: new CatalogImportStore(),
-      groups: new GroupImportStore(),
-      tasks: new TaskImportStore(),
+      catalog: new ModelImportAndChannelRemovalStore(),
+      groups: new PlansFromGroupsImportStore(),
+      tasks: new TaskPaymentImportStore(),
       importId: known.id,
     });
     const found = await this.#read(opened, verifier, 'checking');
@@ -182,7 +186,7 @@ export class Importer {
       onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
     };
     const found = await readSource(context, visitor);
-    await findRowsWithoutCounterpart(source, schema, found);
+    await reportUnimportedTablesAndPlans(source, schema, found);
     return found;
   }
 

@@ -1,11 +1,11 @@
 import type { Trx } from '../tables.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import type { SourceTask } from './mapping/source-task.ts';
-import type { TaskImportStore } from './task-import-store.ts';
+import type { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 
 export interface TaskOwnerDependencies {
   readonly store: AccountKeyAndCodeImportStore;
-  readonly tasks: TaskImportStore;
+  readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
 }
 

@@ -4,7 +4,7 @@ import type { Database } from '../platform/db/database-types.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ImportKind } from './tables.ts';
-import { taskIdsLike } from './task-import-store.ts';
+import { taskIdsLike } from './task-payments-and-lookups-import-store.ts';
 
 export interface UndoRow {
   readonly source_id: number;

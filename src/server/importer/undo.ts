@@ -1,14 +1,14 @@
-import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
-import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
+import type { ModelImportAndChannelRemovalStore, StoredModel } from './model-import-and-channel-removal-store.ts';
+import type { PlansFromGroupsImportStore, StoredGroupPlan } from './plans-from-groups-import-store.ts';
 import type { ImportKind } from './tables.ts';
-import type { TaskImportStore } from './task-import-store.ts';
+import type { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 import type { UndoRow, UndoStore } from './undo-store.ts';
 
 export interface UndoDependencies {
   readonly store: UndoStore;
-  readonly catalog: CatalogImportStore;
-  readonly groups: GroupImportStore;
-  readonly tasks: TaskImportStore;
+  readonly catalog: ModelImportAndChannelRemovalStore;
+  readonly groups: PlansFromGroupsImportStore;
+  readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
   readonly now: number;
 }

@@ -1,10 +1,10 @@
 import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './account-key-and-code-import-store.ts';
-import type { CatalogImportStore, StoredModel } from './catalog-import-store.ts';
-import type { GroupImportStore, StoredGroupPlan } from './group-import-store.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
-import { withNameRemarks } from './skip-reasons-and-remarks.ts';
+import type { ModelImportAndChannelRemovalStore, StoredModel } from './model-import-and-channel-removal-store.ts';
+import type { PlansFromGroupsImportStore, StoredGroupPlan } from './plans-from-groups-import-store.ts';
+import { withNameRemarks } from './skip-rows-and-add-name-remarks.ts';
 import type { ImportKind } from './tables.ts';
-import { type TaskImportStore, taskGrantRef, taskIdOf } from './task-import-store.ts';
+import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-payments-and-lookups-import-store.ts';
 import { isSameModel } from './undo.ts';
 import { valuesOf } from './values-of-mapped-rows.ts';
 import type { VerifyStore } from './verify-store.ts';
@@ -20,9 +20,9 @@ export interface Discrepancy {
 export interface VerifierDependencies {
   readonly store: AccountKeyAndCodeImportStore;
   readonly verifyStore: VerifyStore;
-  readonly catalog: CatalogImportStore;
-  readonly groups: GroupImportStore;
-  readonly tasks: TaskImportStore;
+  readonly catalog: ModelImportAndChannelRemovalStore;
+  readonly groups: PlansFromGroupsImportStore;
+  readonly tasks: TaskPaymentImportStore;
   readonly importId: number;
 }
 

@@ -2,8 +2,8 @@ import type { Trx } from '../tables.ts';
 import type { MappedRow } from './import-visitor.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { ImportTarget } from './target.ts';
-import { taskIdOf } from './task-import-store.ts';
 import { findTaskOwners, type TaskOwnerDependencies } from './task-owners.ts';
+import { taskIdOf } from './task-payments-and-lookups-import-store.ts';
 import { valuesOf } from './values-of-mapped-rows.ts';
 
 /** Writes videos that ended in the source. No entry of the ledger: they were paid for there. */

@@ -1,8 +1,8 @@
 import type { Trx } from '../tables.ts';
 import type { ImportedTask } from './mapping/unfinished-tasks.ts';
 import type { ImportTarget } from './target.ts';
-import { taskIdOf } from './task-import-store.ts';
 import { findTaskOwners, type TaskOwnerDependencies } from './task-owners.ts';
+import { taskIdOf } from './task-payments-and-lookups-import-store.ts';
 
 /** Writes videos that go on here, with what was paid for them held until they end. */
 export async function addUnfinishedTasks(

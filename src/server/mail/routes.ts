@@ -1,4 +1,4 @@
-import * as endpoints from '../../contract/admin-outgoing-mail.ts';
+import * as endpoints from '../../contract/admin-mail-state-and-test-mail.ts';
 import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Mail } from './make.ts';

@@ -2,10 +2,10 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import type { Tables } from '../tables.ts';
-import { generateRef } from './generated-passwords.ts';
-import { isLocalPart } from './local-part.ts';
+import { generateRef } from './generate-hash-and-match-passwords.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { withoutSeparators } from './reserved-local-parts.ts';
+import { isLocalPart } from './validate-and-suggest-local-parts.ts';
 
 /**
  * Registers a mailbox that an account had before this service; it opens with the account's own password. The reconciler of

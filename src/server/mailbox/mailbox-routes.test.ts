@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { captureSandboxMail } from '../../../test/mailbox/capture-sandbox-mail.ts';
 import {
   APP_PASSWORD,
   APPLY,
@@ -11,7 +12,6 @@ import {
   mailConfig,
   startMailboxFixture,
 } from '../../../test/mailbox/mailbox-fixture.ts';
-import { captureSandboxMail } from '../../../test/mailbox/sandbox-mail-fixture.ts';
 
 const RECORD_KEYS = [
   'has_app_password',

@@ -1,19 +1,19 @@
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
-import type { AppPasswordCheck } from './app-password-check.ts';
+import type { AppPasswordAcceptanceCheck } from './app-password-acceptance-check.ts';
 import type { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
-import { generatePassword, generateRef, hashGeneratedPassword } from './generated-passwords.ts';
-import { candidateLocalParts, isLocalPart } from './local-part.ts';
+import { generatePassword, generateRef, hashGeneratedPassword } from './generate-hash-and-match-passwords.ts';
 import type { MailProtocol } from './mail-backend.ts';
 import type { MailboxStore, MailboxWithApp } from './mailbox-store.ts';
 import type { PasswordEncryption } from './password-encryption.ts';
 import { type MailFaultPoint, type Provisioner, protocolsOf } from './provisioner.ts';
 import { isReserved, withoutSeparators } from './reserved-local-parts.ts';
+import { candidateLocalParts, isLocalPart } from './validate-and-suggest-local-parts.ts';
 
 /** What a mailbox needs to know of its account. */
 export interface MailAccounts {
@@ -27,7 +27,7 @@ export interface MailAccounts {
 /** The parts that communicate with the mail server. */
 export interface MailServer {
   readonly provisioner: Provisioner;
-  readonly appPasswordCheck: AppPasswordCheck;
+  readonly appPasswordCheck: AppPasswordAcceptanceCheck;
 }
 
 export interface MailboxServiceDependencies {

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';
@@ -8,7 +8,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { AppPasswordCheck } from './app-password-check.ts';
+import { AppPasswordAcceptanceCheck } from './app-password-acceptance-check.ts';
 import { CountedMailBackend } from './counted-mail-backend.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
 import { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
@@ -21,7 +21,7 @@ import { ReconcileLoop } from './reconcile-loop.ts';
 import { Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
 import { SandboxLoginCheck } from './sandbox-login-check.ts';
-import { type StartSandboxMail, startSandboxServer } from './sandbox-mail-server.ts';
+import { type StartSandboxMail, startSandboxMailServer } from './start-sandbox-mail-server.ts';
 
 export interface MailboxDependencies {
   readonly config: MailConfig;
@@ -66,14 +66,14 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
   const loginCheck = new SandboxLoginCheck(store, dependencies.matchesAccountPassword);
   const sandbox =
     config.mailBackend === 'sandbox'
-      ? await startSandboxServer(config, dependencies.startSandboxMail, loginCheck)
+      ? await startSandboxMailServer(config, dependencies.startSandboxMail, loginCheck)
       : undefined;
   const opened = sandbox?.backend ?? createMailBackend(config, dependencies.outbound, clock);
   const backend = opened && new CountedMailBackend(opened, dependencies.metrics);
   const onFaultPoint = dependencies.onFaultPoint ?? (() => {});
   const mailServer: MailServer | undefined = backend && {
     provisioner: new Provisioner({ store, backend, auditLog, clock, log, onFaultPoint }),
-    appPasswordCheck: new AppPasswordCheck(backend, clock),
+    appPasswordCheck: new AppPasswordAcceptanceCheck(backend, clock),
   };
   const mailboxes = new MailboxService({
     ...dependencies,

@@ -1,5 +1,5 @@
 import { parseSort } from '../../contract/list-sorting.ts';
-import * as endpoints from '../../contract/notifications.ts';
+import * as endpoints from '../../contract/notifications-preferences-and-announcements.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { toActor } from '../platform/http/audit-actor.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { TOPICS, type TopicRule } from '../../contract/notifications.ts';
+import { TOPICS, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';

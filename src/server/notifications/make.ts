@@ -1,6 +1,6 @@
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
+import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';

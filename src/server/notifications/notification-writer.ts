@@ -1,4 +1,4 @@
-import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
+import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { EventWriter } from '../events/event-log.ts';
 import type { Clock } from '../platform/clock.ts';

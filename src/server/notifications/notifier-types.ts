@@ -1,4 +1,8 @@
-import type { AdminNotificationType, Topic, UserNotificationType } from '../../contract/notifications.ts';
+import type {
+  AdminNotificationType,
+  Topic,
+  UserNotificationType,
+} from '../../contract/notifications-preferences-and-announcements.ts';
 import type { NewEvent } from '../events/event-log.ts';
 import type { Trx } from '../tables.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import type { Notification } from '../../contract/notifications.ts';
+import type { Notification } from '../../contract/notifications-preferences-and-announcements.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { InboxItem } from './inbox-service.ts';
 

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Ledger } from '../quota/ledger-types.ts';
 import { affordableCount, allowancesUntil } from './affordable-count.ts';
-import type { PlanAllowances, WindowUsage } from './plan-allowances.ts';
 import { grantsAllowance } from './plan-models-price-factor-and-channels.ts';
+import type { PlanAllowances, WindowUsage } from './spend-plan-allowances.ts';
 
 export interface AffordableCallCountsDependencies {
   readonly allowances: Pick<PlanAllowances, 'currentUsage'>;

@@ -1,5 +1,5 @@
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';
@@ -9,11 +9,11 @@ import type { Tables, Trx } from '../tables.ts';
 import { AffordableCallCounts } from './affordable-call-counts.ts';
 import { AllowanceUsageStore } from './allowance-usage-store.ts';
 import { CodeRedemption } from './code-redemption.ts';
-import { PlanAllowances } from './plan-allowances.ts';
 import { PlanCatalog } from './plan-catalog.ts';
 import { PlanCatalogStore } from './plan-catalog-store.ts';
 import { RedemptionCodeAdminService } from './redemption-code-admin-service.ts';
 import { RedemptionCodeStore } from './redemption-code-store.ts';
+import { PlanAllowances } from './spend-plan-allowances.ts';
 import { SubscriptionStore } from './subscription-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 

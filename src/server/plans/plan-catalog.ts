@@ -5,7 +5,7 @@ import {
   NO_PACKAGE,
 } from '../../contract/plans-and-redemption-codes.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';

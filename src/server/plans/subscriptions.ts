@@ -1,7 +1,7 @@
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
 import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -9,11 +9,11 @@ import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';
-import { toCurrentPlan } from './current-plan.ts';
 import { expiredNotice, expiringSoonNotice } from './expiry-notices.ts';
 import { PLAN_ENABLED, type PlanCatalogStore } from './plan-catalog-store.ts';
 import type { SubscribedPlan, SubscriptionStore } from './subscription-store.ts';
 import { placementOf, type SubscriptionTimeline, timelineAt, toExpiry } from './subscription-timeline.ts';
+import { toCurrentPlan } from './to-current-plan.ts';
 
 export interface GrantResult {
   readonly outcome: 'active' | 'extended' | 'waiting' | 'credited' | 'ended';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { rejectionOf } from './json-rejection.fixture.ts';
 import { parseJson } from './parse-json.ts';
+import { rejectionOf } from './reason-of-json-rejection.fixture.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 

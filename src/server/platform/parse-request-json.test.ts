@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { rejectionOf } from './json-rejection.fixture.ts';
 import {
   parseRequestJson,
   parseScannedJson,
   positionsOfWrittenFractions,
   requestScanner,
 } from './parse-request-json.ts';
+import { rejectionOf } from './reason-of-json-rejection.fixture.ts';
 
 const rejectionOfText = (text: string) => rejectionOf(() => parseRequestJson(Buffer.from(text)));
 

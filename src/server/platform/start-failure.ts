@@ -1,4 +1,4 @@
-import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database-errors.ts';
+import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database-error-classes.ts';
 import { ConfigError } from './setting-readers.ts';
 
 /** Errors whose message alone tells an operator what to do. */

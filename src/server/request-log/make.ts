@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { LiveRequestViews } from './live-request-views.ts';
+import { LiveRequestViews } from './live-request-log-views.ts';
 import { type ReceiptDependencies, ReceiptService } from './receipt-service.ts';
 import { RequestLog } from './request-log-writer.ts';
 import { RequestStore } from './request-store.ts';

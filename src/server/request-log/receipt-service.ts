@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { CallFacts } from '../../contract/call-pricing.ts';
+import type { CallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Price } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';

@@ -4,7 +4,7 @@ import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
-import type { BilledFacts } from './billed-units-and-seconds.ts';
+import type { BilledFacts } from './parse-billed-units-and-seconds.ts';
 import type { PriceSource } from './price-source.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter-types.ts';
-import { anthropic } from './anthropic/chat-vendor-profile.ts';
+import { anthropic } from './anthropic/chat-base-url-and-key-check.ts';
 import { type CredentialField, listCredentialForms } from './credential-schemas-and-forms.ts';
-import { gemini } from './gemini/chat-vendor-profile.ts';
+import { gemini } from './gemini/chat-base-url-and-key-check.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';
 import { lifecyclesOf } from './model-lifecycle-lookup.ts';
-import { openai } from './openai/chat-vendor-profile.ts';
+import { openai } from './openai/chat-base-url-and-key-check.ts';
 import { runway } from './runway/adapter.ts';
 import { seedance } from './seedance/adapter.ts';
 import { sora } from './sora/adapter.ts';

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database-types.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';

@@ -4,7 +4,7 @@ import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import { MAX_ENDPOINTS, type WebhookPreset } from '../../contract/webhooks.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

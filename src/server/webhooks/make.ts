@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log.ts';
-import type { EventReader } from '../events/event-reader.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { EventConsumer } from '../events/exactly-once-event-consumer.ts';
 import type { Events } from '../events/make.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -80,7 +80,7 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
     sender,
   });
   const onDue = (): void => dispatcher.wake();
-  const reader: EventReader = events.createReader('webhooks', async (trx, batch) => {
+  const reader: EventConsumer = events.createReader('webhooks', async (trx, batch) => {
     await fanOut(shared, trx, batch);
     afterCommit(trx, onDue);
   });

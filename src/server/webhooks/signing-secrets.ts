@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { formatWebhookSecret } from '../../contract/webhook-signature.ts';
+import { formatWebhookSecret } from '../../contract/webhook-signing-and-secrets.ts';
 import type { SealContext, Vault } from '../platform/vault.ts';
 import type { SecretColumns } from './endpoint-store.ts';
 

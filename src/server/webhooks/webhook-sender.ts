@@ -1,5 +1,5 @@
 import { toEventPayload } from '../../contract/events.ts';
-import { signWebhook } from '../../contract/webhook-signature.ts';
+import { signWebhook } from '../../contract/webhook-signing-and-secrets.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { BufferedResponse, OutboundClient } from '../platform/outbound/outbound-types.ts';

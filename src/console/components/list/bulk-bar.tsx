@@ -1,7 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { BulkAction } from './bulk-action.ts';
+import type { BulkAction } from './bulk-action-type.ts';
 import type { RowSelection } from './use-row-selection.ts';
 
 const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));

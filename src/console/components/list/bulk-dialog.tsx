@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../dialog.tsx';
 import { toErrorMessage } from '../error-alert.tsx';
-import type { BulkAction } from './bulk-action.ts';
+import type { BulkAction } from './bulk-action-type.ts';
 
 interface BulkDialogProps {
   readonly action: BulkAction<unknown>;

@@ -20,7 +20,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { callApi } from '../../data/api-client.ts';
 import { type ApiKey, apiKeysQuery, PAGE_SIZE } from '../../data/api-key-queries.ts';
-import { formatDate } from '../../data/format-time.ts';
+import { formatDate } from '../../data/format-times-and-durations.ts';
 import { ApiKeyDialog } from './api-key-dialog.tsx';
 import { ConnectDialog } from './connect-clients/connect-dialog.tsx';
 

@@ -14,7 +14,7 @@ import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { useRouteId } from '../../components/use-route-id.ts';
 import { findApiKeyQuery } from '../../data/api-key-queries.ts';
 import { costsQuery, performanceQuery } from '../../data/cost-queries.ts';
-import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-time.ts';
+import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times-and-durations.ts';
 import { requestsQuery } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/i18next-language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';

@@ -12,7 +12,7 @@ import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatDate } from '../../data/format-time.ts';
+import { formatDate } from '../../data/format-times-and-durations.ts';
 import { type Device, devicesQuery, PAGE_SIZE } from '../../data/session-email-and-device-queries.ts';
 import { RenameDevice } from './rename-device.tsx';
 

@@ -2,13 +2,13 @@ import { Badge, Button, Group, PasswordInput, Skeleton, Stack, Text, TextInput }
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { putSelf } from '../../../contract/accounts.ts';
+import { putSelf } from '../../../contract/own-account-login-and-two-factor.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatDate } from '../../data/format-time.ts';
+import { formatDate } from '../../data/format-times-and-durations.ts';
 import { emailQuery } from '../../data/session-email-and-device-queries.ts';
 import { type Self, selfQuery, useSelf, useStatus } from '../../data/signed-in-user-and-site-queries.ts';
 import { BindMessagingAppForm, BindPhoneForm } from './bind-phone-and-messaging-app-forms.tsx';

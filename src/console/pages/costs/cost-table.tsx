@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { RouteLink } from '../../components/route-link.tsx';
 import type { CostGroup, DayRange } from '../../data/cost-queries.ts';
-import { formatMilliseconds } from '../../data/format-time.ts';
+import { formatMilliseconds } from '../../data/format-times-and-durations.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/i18next-language.ts';
 import { RelativeChange } from './relative-change.tsx';

@@ -5,7 +5,7 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
-import { formatDateTime } from '../../data/format-time.ts';
+import { formatDateTime } from '../../data/format-times-and-durations.ts';
 import type { CurrentPlan } from '../../data/plan-queries.ts';
 
 type Allowance = CurrentPlan['windows'][number];

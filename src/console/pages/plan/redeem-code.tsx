@@ -10,7 +10,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatDate } from '../../data/format-time.ts';
+import { formatDate } from '../../data/format-times-and-durations.ts';
 import { refetchPlanAndCredits } from '../../data/plan-queries.ts';
 
 type GrantResult = EndpointPart<typeof redeemCode, 'response'>['data'];

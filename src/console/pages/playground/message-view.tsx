@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormatPrice } from '../../components/use-format-credits.ts';
-import { formatMilliseconds } from '../../data/format-time.ts';
+import { formatMilliseconds } from '../../data/format-times-and-durations.ts';
 import { receiptQuery } from '../../data/request-log-queries.ts';
 import { MessageImages } from './message-images.tsx';
 import type { Turn } from './stored-conversations.ts';

@@ -15,7 +15,7 @@ import { SignedAmount } from '../../components/signed-amount.tsx';
 import { useFormatPrice } from '../../components/use-format-credits.ts';
 import { useRouteId } from '../../components/use-route-id.ts';
 import { downloadFile } from '../../data/download-file.ts';
-import { formatDateTime, formatMilliseconds } from '../../data/format-time.ts';
+import { formatDateTime, formatMilliseconds } from '../../data/format-times-and-durations.ts';
 import { type Receipt, receiptQuery } from '../../data/request-log-queries.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;

@@ -4,7 +4,7 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { UserOrChannelLink } from '../../components/user-or-channel-link.tsx';
-import { formatMilliseconds, formatMoment } from '../../data/format-time.ts';
+import { formatMilliseconds, formatMoment } from '../../data/format-times-and-durations.ts';
 import type { RequestEntry } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
 import { currentLanguage } from '../../strings/i18next-language.ts';

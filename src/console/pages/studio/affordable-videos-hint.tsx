@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
-import { formatRelativeTime } from '../../data/format-time.ts';
+import { formatRelativeTime } from '../../data/format-times-and-durations.ts';
 import type { VideoQuote } from '../../data/video-queries.ts';
 
 /** How many videos like this the account can generate now and today, and when an allowance that was used begins anew. */

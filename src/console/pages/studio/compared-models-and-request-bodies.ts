@@ -2,7 +2,7 @@ import type { UsableModel } from '../../data/model-queries.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
 import { type Draft, fitToModel } from './draft-and-model-controls.ts';
 import { toBody } from './draft-request-body-conversion.ts';
-import { requestPathsFor } from './request-field-paths.ts';
+import { requestPathsFor } from './form-field-request-paths.ts';
 
 export const MAX_COMPARED = 4;
 

@@ -7,7 +7,7 @@ import { TaskProgress } from '../../components/task-progress.tsx';
 import { VideoFailure } from '../../components/video-failure.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { VideoStatusBadge } from '../../components/video-status-badge.tsx';
-import { formatElapsed } from '../../data/format-time.ts';
+import { formatElapsed } from '../../data/format-times-and-durations.ts';
 import { uploadPoster } from '../../data/upload-poster.ts';
 import { type Video, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
 import { type RemixActions, RemixButtons } from './remix-buttons.tsx';

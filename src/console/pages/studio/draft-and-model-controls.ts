@@ -1,5 +1,5 @@
 import type { UsableModel } from '../../data/model-queries.ts';
-import { type FormField, requestPathsFor } from './request-field-paths.ts';
+import { type FormField, requestPathsFor } from './form-field-request-paths.ts';
 
 /** A picture given by link, or as a data URL after it was dropped, pasted or picked. */
 export interface ImageInput {

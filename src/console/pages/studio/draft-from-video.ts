@@ -3,7 +3,7 @@ import { usableModelsQuery } from '../../data/model-queries.ts';
 import { videoQuery } from '../../data/video-queries.ts';
 import { type Draft, EMPTY_DRAFT, fitToModel } from './draft-and-model-controls.ts';
 import { fromBody } from './draft-request-body-conversion.ts';
-import { requestPathsFor } from './request-field-paths.ts';
+import { requestPathsFor } from './form-field-request-paths.ts';
 
 /** The form as it was when this video was started, as far as that is kept; made to fit what the model can do today. */
 export async function draftFromVideo(

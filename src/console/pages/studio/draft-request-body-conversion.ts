@@ -1,6 +1,6 @@
 import { isObject } from '../../../contract/is-object.ts';
 import type { Draft } from './draft-and-model-controls.ts';
-import type { FormField, RequestPaths } from './request-field-paths.ts';
+import type { FormField, RequestPaths } from './form-field-request-paths.ts';
 
 type Json = Record<string, unknown>;
 

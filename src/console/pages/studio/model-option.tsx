@@ -4,7 +4,7 @@ import { IconCheck, IconPhoto, IconVolume } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
-import { formatSeconds } from '../../data/format-time.ts';
+import { formatSeconds } from '../../data/format-times-and-durations.ts';
 import type { UsableModel } from '../../data/model-queries.ts';
 import { durationsQuery } from '../../data/video-queries.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft-and-model-controls.ts';

@@ -10,7 +10,7 @@ import { submitOnCtrlEnter } from '../../components/submit-on-ctrl-enter.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { useDraftText } from '../../components/use-draft-text.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatDateTime } from '../../data/format-time.ts';
+import { formatDateTime } from '../../data/format-times-and-durations.ts';
 import { videosQuery } from '../../data/video-queries.ts';
 
 const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;

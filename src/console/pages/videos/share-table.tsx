@@ -6,7 +6,7 @@ import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { formatDateTime } from '../../data/format-time.ts';
+import { formatDateTime } from '../../data/format-times-and-durations.ts';
 import { endShare, type Share } from '../../data/share-queries.ts';
 
 interface ShareTableProps {

@@ -30,7 +30,7 @@ import { useToasts } from '../../components/toasts.tsx';
 import { VideoFailure } from '../../components/video-failure.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { VideoStatusBadge } from '../../components/video-status-badge.tsx';
-import { formatDateTime, formatElapsed } from '../../data/format-time.ts';
+import { formatDateTime, formatElapsed } from '../../data/format-times-and-durations.ts';
 import { videoSharesQuery } from '../../data/share-queries.ts';
 import { deleteVideo, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
 import { ShareButton } from './share-button.tsx';

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/database-types.ts';
 import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
 import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
 import type { Tables, Trx } from '../../tables.ts';
-import type { AuditEntry, AuditLog } from './audit-log.ts';
+import type { AuditEntry, AuditLog } from './audit-log-types.ts';
 
 export interface AuditFilter {
   readonly actorId?: number | undefined;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
-import type { TestUser } from '../../../../test/accounts/test-user.ts';
+import type { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';

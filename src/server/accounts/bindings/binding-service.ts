@@ -6,10 +6,10 @@ import { isSameSecret } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { SealContext, Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log-types.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import type { BindingKind, BindingStore } from './binding-store.ts';
-import type { MessagingVerifier, PhoneCodeSender } from './phone-and-messaging-clients.ts';
+import type { MessagingVerifier, PhoneCodeSender } from './phone-code-senders-and-messaging-verifier.ts';
 
 const CODE_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;

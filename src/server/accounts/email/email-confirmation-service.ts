@@ -9,9 +9,9 @@ import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log-types.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
-import type { EmailLinks } from './email-links.ts';
+import type { EmailLinkIssuer } from './email-link-issuer.ts';
 import { ADDRESS_CHANGED, CONFIRMATION } from './email-texts.ts';
 import type { EmailTokenStore } from './email-token-store.ts';
 
@@ -23,7 +23,7 @@ export interface EmailConfirmationDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
   readonly tokens: EmailTokenStore;
-  readonly links: EmailLinks;
+  readonly links: EmailLinkIssuer;
   readonly mailer: Mailer;
   readonly clock: Clock;
   readonly rateLimits: AccountRateLimits;

@@ -12,13 +12,13 @@ import type { Actor, RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';
 import type { Account, AccountStore } from '../account-store.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log-types.ts';
 import { assertUncommonPassword } from '../login/assert-uncommon-password.ts';
 import type { LoginRevocation } from '../login/login-revocation.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import type { SecurityNotices } from '../security-notices.ts';
-import type { EmailLinks } from './email-links.ts';
+import type { EmailLinkIssuer } from './email-link-issuer.ts';
 import { PASSWORD_RESET } from './email-texts.ts';
 import type { EmailToken, EmailTokenStore } from './email-token-store.ts';
 
@@ -32,7 +32,7 @@ export interface PasswordResetDependencies {
   readonly accounts: AccountStore;
   readonly access: AccountAccess;
   readonly tokens: EmailTokenStore;
-  readonly links: EmailLinks;
+  readonly links: EmailLinkIssuer;
   readonly mailer: Mailer;
   readonly clock: Clock;
   readonly passwords: PasswordHasher;

@@ -1,5 +1,5 @@
 import type { LongListPage, LongPage } from '../../../contract/large-list-pagination.ts';
-import type { LoginOutcomeName } from '../../../contract/login-history-and-session-end.ts';
+import type { LoginOutcomeName } from '../../../contract/login-history-and-session-end-reason.ts';
 import { canManage, ROLES, type Role } from '../../../contract/roles.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';

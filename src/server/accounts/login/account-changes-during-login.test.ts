@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
-import { PASSWORD } from '../../../../test/accounts/test-user.ts';
+import { PASSWORD } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 

@@ -1,4 +1,4 @@
-import type { SessionEndReason } from '../../../contract/login-history-and-session-end.ts';
+import type { SessionEndReason } from '../../../contract/login-history-and-session-end-reason.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Trx } from '../../tables.ts';
 import type { ManagementTokenStore } from '../tokens/management-token-store.ts';

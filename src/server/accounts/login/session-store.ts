@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SessionEndReason } from '../../../contract/login-history-and-session-end.ts';
+import type { SessionEndReason } from '../../../contract/login-history-and-session-end-reason.ts';
 import type { Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import type { Database } from '../../platform/db/database-types.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
-import type { TestUser } from '../../../../test/accounts/test-user.ts';
+import type { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
 import type { Notice } from '../../notifications/notifier-types.ts';

@@ -8,7 +8,7 @@ import type { AccountCaller } from '../../platform/http/caller-and-authenticator
 import type { Vault } from '../../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log-types.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import type { SecurityNotices } from '../security-notices.ts';
 import { GuessLimit, type GuessSource, toGuessSource } from './guess-limit.ts';

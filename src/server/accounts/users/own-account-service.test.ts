@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
-import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user.ts';
+import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 
 const NEW_PASSWORD = 'another fine password';

@@ -8,7 +8,7 @@ import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log-types.ts';
 import type { EmailConfirmationService } from '../email/email-confirmation-service.ts';
 import { assertUncommonPassword } from '../login/assert-uncommon-password.ts';
 import type { LoginRevocation } from '../login/login-revocation.ts';

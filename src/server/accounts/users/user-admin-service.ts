@@ -1,5 +1,5 @@
 import { DISABLED, ENABLED } from '../../../contract/account-fields.ts';
-import type { SessionEndReason } from '../../../contract/login-history-and-session-end.ts';
+import type { SessionEndReason } from '../../../contract/login-history-and-session-end-reason.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { canManage, type Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
@@ -14,7 +14,7 @@ import type { Ledger } from '../../quota/ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';
 import type { Account, AccountColumns, AccountStore } from '../account-store.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log-types.ts';
 import { assertUncommonPassword } from '../login/assert-uncommon-password.ts';
 import type { LoginRevocation } from '../login/login-revocation.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';

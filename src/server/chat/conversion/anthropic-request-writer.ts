@@ -2,7 +2,7 @@ import type { DroppedFields } from './dropped-fields.ts';
 import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import { parseArguments } from './read-request-fields.ts';
-import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
+import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** Models that decide by themselves how long to think and take an effort in place of a budget (docs.claude.com, adaptive thinking). */
 const ADAPTIVE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][6-9]|[5-9])/;

@@ -19,7 +19,7 @@ import { writeResponsesRequest } from './openai-responses-request-writer.ts';
 import { ResponsesReader } from './openai-responses-response-reader.ts';
 import { ResponsesStreamWriter, writeResponsesResponse } from './openai-responses-response-writer.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';
-import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
+import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** How one dialect is read into and written from the neutral form. */
 export interface Codec {

@@ -13,7 +13,7 @@ import type {
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import { parseArguments } from './read-request-fields.ts';
-import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
+import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** Models that take a level in place of a budget, and refuse calls of functions without a thought signature. */
 const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;

@@ -13,7 +13,7 @@ import type {
 import { notExpressibleError } from './not-expressible-error.ts';
 import { toOpenAiEffort } from './openai-reasoning-effort.ts';
 import { toDataUrl } from './read-request-fields.ts';
-import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
+import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 const MAX_STOPS = 4;
 /** What stands for the text of a result that has none: the dialect takes pictures from users alone. */

@@ -1,7 +1,7 @@
 import { isReasoningModel } from '../output-limit.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Reasoning } from './neutral-form.ts';
-import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
+import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** The largest budget of thinking tokens that each effort stands for. */
 const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [

@@ -14,7 +14,7 @@ import type {
 import { notExpressibleError } from './not-expressible-error.ts';
 import { toOpenAiEffort } from './openai-reasoning-effort.ts';
 import { toDataUrl } from './read-request-fields.ts';
-import type { UpstreamRequestParameters } from './upstream-request-parameters.ts';
+import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** Writes a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
 export function writeResponsesRequest(

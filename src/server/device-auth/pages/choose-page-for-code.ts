@@ -8,7 +8,7 @@ import type { ApprovalSecondStepCheck, Approver } from '../approval-second-step-
 import type { ClientService } from '../client-service.ts';
 import type { DeviceCodeService } from '../device-code-service.ts';
 import type { DeviceCodeRow } from '../device-code-store.ts';
-import { DEVICES_PAGE } from '../notices.ts';
+import { DEVICES_PAGE } from '../new-device-and-token-reuse-notices.ts';
 import { formatRequestTime } from './format-request-time.ts';
 import type { PageContext } from './layout.ts';
 import { consentView, loginView, outcomeView, type RequestingClient, secondStepView } from './views.ts';

@@ -1,7 +1,7 @@
 import type { OutboundClient } from '../../platform/outbound/outbound-types.ts';
 import { BackendError, type MailBackend } from '../mail-backend.ts';
 import { DOVEADM_NOT_FOUND, type DoveadmSettings, runDoveadm } from './doveadm-api.ts';
-import { type AuthEndpoint, authenticateWithDovecot, isDovecotUp } from './dovecot-auth.ts';
+import { type AuthEndpoint, authenticateWithDovecot, isDovecotUp } from './dovecot-auth-client.ts';
 
 export interface DovecotSettings {
   readonly auth: AuthEndpoint;

@@ -1,4 +1,4 @@
-import { matchesGeneratedPassword } from '../generated-passwords.ts';
+import { matchesGeneratedPassword } from '../generate-hash-and-match-passwords.ts';
 import {
   type AppPasswordServerData,
   BackendError,

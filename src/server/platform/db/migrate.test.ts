@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { DatabaseUnavailableError } from './database-errors.ts';
+import { DatabaseUnavailableError } from './database-error-classes.ts';
 import type { Database } from './database-types.ts';
 import { addIndex, type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { DatabaseUnavailableError } from './database-errors.ts';
+import { DatabaseUnavailableError } from './database-error-classes.ts';
 import type { Database } from './database-types.ts';
 import { type Dialect, dialectFor } from './sql-dialect.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { SchemaMismatchError } from './database-errors.ts';
+import { SchemaMismatchError } from './database-error-classes.ts';
 import type { Database } from './database-types.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';

@@ -10,7 +10,7 @@ import { isConflict, isStalePlan, MAX_ATTEMPTS, toConflictError } from './postgr
 import { PostgresHosts } from './postgres-hosts.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { postgresTypes } from './postgres-values.ts';
-import { TransactionContext } from './transaction-context.ts';
+import { TransactionContext } from './transaction-scope-guard.ts';
 
 /** Longest wait for a connection: for a free one of the pool, or for the server. */
 const CONNECT_TIMEOUT_MS = 5_000;

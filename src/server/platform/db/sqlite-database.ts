@@ -12,7 +12,7 @@ import { setDirectExecutor, withDirectExecutor } from './direct-executor.ts';
 import { DiskFullState } from './disk-full-state.ts';
 import { LocklessSqliteCompiler } from './sql-dialect.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
-import { TransactionContext } from './transaction-context.ts';
+import { TransactionContext } from './transaction-scope-guard.ts';
 
 export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
   const context = new TransactionContext();

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/
 import { formatMessage, type Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../app-error.ts';
-import { DatabaseUnavailableError } from '../db/database-errors.ts';
+import { DatabaseUnavailableError } from '../db/database-error-classes.ts';
 import { html } from '../html-template.ts';
 import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
 import { STANDALONE_PAGE_HEADERS } from '../standalone-page-headers.ts';

@@ -6,7 +6,7 @@ import { AppError } from '../app-error.ts';
 import type { Config } from '../config.ts';
 import { isSameSecret } from '../generate-and-hash-tokens.ts';
 import type { Metrics } from '../metrics.ts';
-import { createServer } from './node-http-functions.ts';
+import { createServer } from './load-node-http.ts';
 import { readPublicStatus } from './public-status.ts';
 import type { RouteRegistry } from './route-registry.ts';
 

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse as Response, Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { createServer, ServerResponse } from './node-http-functions.ts';
+import { createServer, ServerResponse } from './load-node-http.ts';
 import { type RequestHandler, RequestsDuringStart } from './requests-during-start.ts';
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];

@@ -26,9 +26,14 @@ import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
 import { registerMultipart, type UploadedFile } from './multipart.ts';
 import { PortLifecycle } from './port-lifecycle.ts';
 import { RequestContext } from './request-context.ts';
-import { hasMultipleHostHeaders, isCanonicalRequestTarget, isCrossSite, isKnownHost } from './request-guards.ts';
 import { toRequestId } from './request-id.ts';
 import { traceRequest } from './request-span.ts';
+import {
+  hasMultipleHostHeaders,
+  isCanonicalRequestTarget,
+  isCrossSite,
+  isKnownHost,
+} from './request-target-host-and-origin-checks.ts';
 import type { RequestHandler } from './requests-during-start.ts';
 import { RouteRegistry } from './route-registry.ts';
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import { bufferingHandler } from './buffered-response.ts';
 import { Exchange, type Target } from './exchange.ts';
-import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './guarded-connector.ts';
+import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './guarded-connector-and-resolvers.ts';
 import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
 import {
   type BufferedResponse,
@@ -16,7 +16,7 @@ import {
   type UntrustedPost,
   type UntrustedRequest,
 } from './outbound-types.ts';
-import { Proxies } from './proxies.ts';
+import { Proxies } from './proxy-agents.ts';
 import { Semaphore } from './semaphore.ts';
 import { streamingHandler } from './streamed-response.ts';
 import { Agent } from './undici.ts';

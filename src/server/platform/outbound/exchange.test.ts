@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { Exchange } from './exchange.ts';
-import { BlockedIpError, HostNotFoundError } from './guarded-connector.ts';
+import { BlockedIpError, HostNotFoundError } from './guarded-connector-and-resolvers.ts';
 import type { OutboundError, OutboundRequest } from './outbound-types.ts';
 import { errors } from './undici.ts';
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { BlockedIpError, HostNotFoundError } from './guarded-connector.ts';
+import { BlockedIpError, HostNotFoundError } from './guarded-connector-and-resolvers.ts';
 import {
   type ExchangeControl,
   type ExchangeHandler,

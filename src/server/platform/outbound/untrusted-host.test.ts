@@ -3,7 +3,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import type { Resolve } from './guarded-connector.ts';
+import type { Resolve } from './guarded-connector-and-resolvers.ts';
 import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.fixture.ts';
 import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
 import { OutboundError, type UntrustedRequest } from './outbound-types.ts';

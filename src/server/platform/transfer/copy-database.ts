@@ -1,4 +1,4 @@
-import { RowDigest, toCopyLine } from './postgres-copy-format.ts';
+import { RowDigest, toCopyLine } from './postgres-copy-lines-and-row-digest.ts';
 import type { PostgresTarget } from './postgres-target.ts';
 import type { CellValue, SourceTable, SqliteSource } from './sqlite-source.ts';
 

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { loadPg } from '../db/load-pg.ts';
-import { RowDigest } from './postgres-copy-format.ts';
+import { RowDigest } from './postgres-copy-lines-and-row-digest.ts';
 
 /** A PostgreSQL database that is written in bulk: one connection, no limit on the time of a statement. */
 export class PostgresTarget {

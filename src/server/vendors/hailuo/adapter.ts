@@ -3,7 +3,6 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
-import { billedSeconds } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
@@ -14,6 +13,7 @@ import {
   unreadablePoll,
 } from '../error-mapping.ts';
 import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
+import { billedSeconds } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { billingFactorsH3, deleteH3, isH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';

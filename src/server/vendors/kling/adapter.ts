@@ -6,7 +6,6 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
-import { billedUnits } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   ambiguousSubmit,
@@ -17,6 +16,7 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
+import { billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { errorCode, NO_SUCH_RESOURCE, parseError, sendAuthorized } from './authorized-calls-and-errors.ts';

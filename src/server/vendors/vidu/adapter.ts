@@ -6,7 +6,6 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
-import { billedUnits } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
@@ -27,6 +26,7 @@ import {
 } from '../json-http-calls-and-outcomes.ts';
 import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
+import { billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';

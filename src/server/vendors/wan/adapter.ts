@@ -4,7 +4,6 @@ import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
-import { billedSeconds } from '../billed-units-and-seconds.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
@@ -25,6 +24,7 @@ import {
   publicFile,
   refusedSubmit,
 } from '../json-http-calls-and-outcomes.ts';
+import { billedSeconds } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
 import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { MAX_EDITED_SECONDS, modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import * as endpoints from '../../../contract/reconciliation.ts';
 import { list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
+import * as endpoints from '../../../contract/vendor-billing-reconciliation.ts';
 import type { Channel } from '../../channels/channel-directory-types.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';

@@ -1,5 +1,5 @@
-import { exceedsTolerance } from '../../../contract/reconciliation.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
+import { exceedsTolerance } from '../../../contract/vendor-billing-reconciliation.ts';
 import type { ReconciliationRow } from './reconciliation-store.ts';
 
 type Reading = Pick<ReconciliationRow, 'from_time' | 'to_time' | 'settled_units' | 'billed_units'>;

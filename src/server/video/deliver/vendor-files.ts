@@ -1,7 +1,7 @@
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
-import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range.ts';
+import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range-parsing-and-response.ts';
 import {
   type OutboundClient,
   OutboundError,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { TestUser } from '../../../../test/accounts/test-user.ts';
+import { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../../../../test/service-with-sandbox.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';

@@ -1,13 +1,13 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { accountKey } from '../../upstreams/channel-account.ts';
+import { accountKey } from '../../upstreams/channel-account-key.ts';
 import type { Task } from '../task-store.ts';
-import { type Claim, type NextPoll, NextPollBatch } from './next-poll-batch.ts';
 import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
 import type { PollStore } from './poll-store.ts';
 import type { PollingProcesses } from './polling-processes.ts';
 import { type PollSpread, pollSpread } from './spread-polls.ts';
 import type { TaskPoller } from './task-poller.ts';
+import { type Claim, type NextPoll, NextPollBatch } from './write-next-poll-times.ts';
 
 export interface PollSchedulerDependencies {
   readonly store: Pick<

@@ -1,13 +1,13 @@
 import { isTerminal } from '../../../contract/task-states.ts';
 import type { CallOutcome, ChannelDirectory } from '../../channels/channel-directory-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { DatabaseUnavailableError } from '../../platform/db/database-errors.ts';
+import { DatabaseUnavailableError } from '../../platform/db/database-error-classes.ts';
 import type { Database } from '../../platform/db/database-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
-import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential.ts';
+import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential-ids.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import { progressOf } from '../states.ts';

@@ -1,7 +1,7 @@
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../../contract/video-shares.ts';
 import type { AccountAccess } from '../../accounts/account-access.ts';
-import type { AuditLog } from '../../accounts/audit/audit-log.ts';
+import type { AuditLog } from '../../accounts/audit/audit-log-types.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -8,7 +8,7 @@ import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
 import type { UpstreamCalls } from '../../upstreams/adapter-context.ts';
-import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential.ts';
+import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential-ids.ts';
 import { toUpstreamModelName } from '../../upstreams/to-upstream-model-name.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';

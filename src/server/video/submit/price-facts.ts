@@ -1,5 +1,5 @@
-import type { CallFacts } from '../../../contract/call-pricing.ts';
 import { asObject, isObject } from '../../../contract/is-object.ts';
+import type { CallFacts } from '../../../contract/price-calls-and-videos.ts';
 import { isChatPrice, type Price, type VideoPrice } from '../../../contract/pricing.ts';
 import type { VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
 

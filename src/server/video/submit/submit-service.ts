@@ -1,4 +1,4 @@
-import { priceCall } from '../../../contract/call-pricing.ts';
+import { priceCall } from '../../../contract/price-calls-and-videos.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory-types.ts';
 import type { FindPlanTerms } from '../../plans/plan-models-price-factor-and-channels.ts';

@@ -1,4 +1,4 @@
-import type { SampleValues } from './code-sample-values.ts';
+import type { SampleValues } from './code-sample-values-type.ts';
 import { toChatboxLink, toCherryStudioLink } from './deep-links.ts';
 
 interface Sample {

@@ -7,7 +7,7 @@ import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.
 import { CopyField, CopyIconButton } from '../../../components/copy-button-and-field.tsx';
 import { usableModelsQuery } from '../../../data/model-queries.ts';
 import { CLIENTS, type Client, type ClientId } from './client-setup-instructions.ts';
-import type { SampleValues } from './code-sample-values.ts';
+import type { SampleValues } from './code-sample-values-type.ts';
 import { WaitForFirstCall } from './wait-for-first-call.tsx';
 
 const MODEL_PLACEHOLDER = 'gpt-4o-mini';

@@ -1,4 +1,4 @@
-import type { SampleValues } from './code-sample-values.ts';
+import type { SampleValues } from './code-sample-values-type.ts';
 
 const toBase64 = (value: unknown): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))));

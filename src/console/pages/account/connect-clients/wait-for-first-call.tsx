@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ApiKey, apiKeysQuery } from '../../../data/api-key-queries.ts';
-import { formatRelativeTime } from '../../../data/format-time.ts';
+import { formatRelativeTime } from '../../../data/format-times-and-durations.ts';
 
 const POLL_MS = 2_000;
 const PATIENCE_MS = 180_000;

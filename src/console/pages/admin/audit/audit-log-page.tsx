@@ -14,7 +14,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
 import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 import type { AuditEntry } from '../../../data/admin-types.ts';
-import { formatDateTime } from '../../../data/format-time.ts';
+import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-target-and-changed-keys.ts';

@@ -6,13 +6,13 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
+import { CredentialInput } from './credential-input.tsx';
 import {
   type CredentialListItems,
   schemeOfKeys,
   storedCredentialItems,
   toCredentials,
-} from './credential-form-conversion.ts';
-import { CredentialInput } from './credential-input.tsx';
+} from './credential-labels-schemes-and-form-values.ts';
 import { CredentialLineError, fitsOnLines, parseCredentialLines } from './parse-credential-lines.ts';
 
 interface AddCredentialsProps {

@@ -3,14 +3,14 @@ import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import { readNumberInput } from '../../../components/read-number-input.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
-import { toCredentials } from './credential-form-conversion.ts';
-import { parseCredentialLines } from './parse-credential-lines.ts';
+import { toCredentials } from './credential-labels-schemes-and-form-values.ts';
 import {
   newUpstreamRequestFormValues,
   toUpstreamRequestBody,
   toUpstreamRequestFormValues,
   type UpstreamRequestFormValues,
-} from './upstream-request-form-values.ts';
+} from './model-mapping-header-and-proxy-form-values.ts';
+import { parseCredentialLines } from './parse-credential-lines.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 

@@ -8,10 +8,10 @@ import type { Vendor } from '../../../data/vendor-queries.ts';
 import type { ChannelFormValues } from './channel-form-values.ts';
 import { CredentialFields } from './credential-fields.tsx';
 import { isPrivateAddress } from './is-private-address.ts';
+import { UpstreamRequestFields } from './model-mapping-header-and-proxy-fields.tsx';
 import { ModelsField } from './models-field.tsx';
 import { CredentialLineError } from './parse-credential-lines.ts';
 import { PriorityWeightAndTaskLimitFields } from './priority-weight-and-task-limit-fields.tsx';
-import { UpstreamRequestFields } from './upstream-request-fields.tsx';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;

@@ -16,6 +16,7 @@ import { dataQuery, useInvalidateQueries } from '../../../data/admin-endpoint-qu
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { useVendors, type Vendor } from '../../../data/vendor-queries.ts';
+import { ChannelTestPanel } from './channel-connection-test-panel.tsx';
 import { ChannelForm } from './channel-form.tsx';
 import {
   type ChannelFormValues,
@@ -25,7 +26,6 @@ import {
   toSettingsBody,
 } from './channel-form-values.ts';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
-import { ChannelTestPanel } from './channel-test-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 import { DeleteChannel } from './delete-channel.tsx';
 import { HealthTable } from './health-table.tsx';

@@ -5,7 +5,7 @@ import { testChannel } from '../../../../contract/channels.ts';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { type Credential, credentialLabel } from './credential-form-conversion.ts';
+import { type Credential, credentialLabel } from './credential-labels-schemes-and-form-values.ts';
 import { toErrorReason } from './upstream-error-reasons.ts';
 
 interface TestCredentialProps {

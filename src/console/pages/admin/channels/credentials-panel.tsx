@@ -17,7 +17,7 @@ import {
   type CredentialListItems,
   credentialLabel,
   storedCredentialItems,
-} from './credential-form-conversion.ts';
+} from './credential-labels-schemes-and-form-values.ts';
 import { CredentialTestButton } from './credential-test-button.tsx';
 import { EditCredential } from './edit-credential.tsx';
 import { toErrorReason } from './upstream-error-reasons.ts';

@@ -5,6 +5,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
+import { CredentialInput } from './credential-input.tsx';
 import {
   type Credential,
   type CredentialListItems,
@@ -12,8 +13,7 @@ import {
   schemeOfKeys,
   storedCredentialItems,
   toCredentials,
-} from './credential-form-conversion.ts';
-import { CredentialInput } from './credential-input.tsx';
+} from './credential-labels-schemes-and-form-values.ts';
 
 interface EditCredentialProps {
   readonly channel: ChannelDetail;

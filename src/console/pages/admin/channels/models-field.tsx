@@ -2,7 +2,7 @@ import { Anchor, TagsInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listModelRows } from '../../../../contract/model-catalog.ts';
+import { listModelRows } from '../../../../contract/admin-models-and-usable-models.ts';
 import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 
 interface ModelsFieldProps {

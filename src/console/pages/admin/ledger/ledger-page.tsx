@@ -12,7 +12,7 @@ import { RouteLink } from '../../../components/route-link.tsx';
 import { SignedAmount } from '../../../components/signed-amount.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
 import { listQuery } from '../../../data/admin-endpoint-queries.ts';
-import { formatDateTime } from '../../../data/format-time.ts';
+import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditLedger } from './audit-ledger.tsx';

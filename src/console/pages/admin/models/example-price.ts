@@ -1,4 +1,4 @@
-import type { PriceLine } from '../../../../contract/price-lines.ts';
+import type { PriceLine } from '../../../../contract/price-terms-and-exact-sum.ts';
 import { priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
 import type { AnyPrice } from './price-form-values.ts';
 

@@ -1,5 +1,5 @@
+import type { adminCreateModel, OnRetirement } from '../../../../contract/admin-models-and-usable-models.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
-import type { adminCreateModel, OnRetirement } from '../../../../contract/model-catalog.ts';
 import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
 import type { Model } from '../../../data/admin-types.ts';
 import { parseMediaSchema } from './parse-media-schema.ts';

@@ -2,7 +2,7 @@ import { Select, SimpleGrid, Switch, Text, TextInput, Title } from '@mantine/cor
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listModelRows, ON_RETIREMENT } from '../../../../contract/model-catalog.ts';
+import { listModelRows, ON_RETIREMENT } from '../../../../contract/admin-models-and-usable-models.ts';
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds-and-id.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';

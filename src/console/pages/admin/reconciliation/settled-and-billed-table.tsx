@@ -2,13 +2,13 @@ import { Badge, Text } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { exceedsTolerance, listReconciliations } from '../../../../contract/reconciliation.ts';
+import { exceedsTolerance, listReconciliations } from '../../../../contract/vendor-billing-reconciliation.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import type { ListFilters } from '../../../components/list/use-list-filters.ts';
 import { useFormatCredits } from '../../../components/use-format-credits.ts';
 import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
-import { formatDateTime } from '../../../data/format-time.ts';
+import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 import { useFormatVendorUnits } from './use-format-vendor-units.ts';
 
 type Reading = ListItem<typeof listReconciliations>;

@@ -23,10 +23,10 @@ import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx'
 import { listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatDate } from '../../../data/format-time.ts';
+import { formatDate } from '../../../data/format-times-and-durations.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
-import { CodeActions } from './code-actions.tsx';
 import { ExportCodes } from './export-codes.tsx';
+import { CodeActions } from './extend-and-revoke-code-buttons.tsx';
 import { NewCodesDialog } from './new-codes-dialog.tsx';
 import { RevokeCodeBatch } from './revoke-code-batch.tsx';
 

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { SignedAmount } from '../../../components/signed-amount.tsx';
 import { useFormatCredits } from '../../../components/use-format-credits.ts';
 import type { Task } from '../../../data/admin-types.ts';
-import { formatDateTime } from '../../../data/format-time.ts';
+import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 
 /** What was reserved, settled and given back, from the ledger itself. */
 export function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }) {

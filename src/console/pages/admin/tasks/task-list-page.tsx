@@ -15,7 +15,7 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { useChannelNames, useUserNames } from '../../../data/user-and-channel-names.ts';
-import { TaskCost } from './task-cost.tsx';
+import { TaskCost } from './task-cost-text.tsx';
 import { TaskStatusBadge } from './task-status-badge.tsx';
 
 type TaskListItem = ListItem<typeof listTasks>;

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../../contract/task-states.ts';
 import { RouteLink } from '../../../components/route-link.tsx';
 import type { Task } from '../../../data/admin-types.ts';
-import { formatDateTime } from '../../../data/format-time.ts';
+import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/upstream-error-reasons.ts';
 
 const EVENT_STYLE = {

@@ -9,7 +9,7 @@ import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.
 import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { formatDateTime } from '../../../data/format-time.ts';
+import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
 export function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

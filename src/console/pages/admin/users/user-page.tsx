@@ -18,7 +18,7 @@ import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import { dataQuery } from '../../../data/admin-endpoint-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
-import { formatDate } from '../../../data/format-time.ts';
+import { formatDate } from '../../../data/format-times-and-durations.ts';
 import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
 import { UsagePanel } from '../overview/usage-panel.tsx';
 import { AssignPlanDialog } from '../plans/assign-plan-dialog.tsx';

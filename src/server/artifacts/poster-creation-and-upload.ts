@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { Clock } from '../platform/clock.ts';
+import { randomText } from '../platform/generate-and-hash-tokens.ts';
+import type { Log } from '../platform/log.ts';
+import { validatePosterImage } from '../platform/media/validate-poster-image.ts';
+import type { StorageLimits } from './account-storage-limits.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactStore } from './artifact-store.ts';
+import type { IncomingFileDirectory } from './incoming-file-directory.ts';
+import { VideoFrameExtractor } from './video-frame-extractor.ts';
+
+/** Bytes of a poster at most. */
+export const MAX_POSTER_BYTES = 256 * 1024;
+
+export interface PostersDependencies {
+  readonly store: ArtifactStore;
+  readonly files: ArtifactFileStorage;
+  readonly incoming: IncomingFileDirectory;
+  readonly limitsOf: (userId: number) => Promise<StorageLimits>;
+  /** Name or path of ffmpeg, which need not be installed. */
+  readonly ffmpeg: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The task a poster belongs to. */
+export interface PosterOwner {
+  readonly taskId: string;
+  readonly userId: number;
+}
+
+/** Reads the vendor's own cover of a video; undefined where the vendor has none. */
+export type OpenCover = (taskId: string, signal: AbortSignal) => Promise<Buffer | undefined>;
+
+export type PosterOutcome = 'stored' | 'exists' | 'invalid';
+
+/** Still pictures of videos: the vendor's own, else a frame read by ffmpeg, else one that the owner's browser has read. */
+export class Posters {
+  readonly #dependencies: PostersDependencies;
+  readonly #frames: VideoFrameExtractor;
+  constructor(dependencies: PostersDependencies) {
+    this.#dependencies = dependencies;
+    this.#frames = new VideoFrameExtractor(dependencies.ffmpeg);
+  }
+
+  /** Makes the poster of a video that has just been received; never throws. @param path of the video */
+  async make(owner: PosterOwner, path: string, openCover: OpenCover | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      const cover = await openCover?.(owner.taskId, signal);
+      if (cover !== undefined && (await this.put(owner, cover)) !== 'invalid') return;
+      const frame = await this.#frames.read(path, signal);
+      if (frame !== undefined) await this.put(owner, frame);
+    } catch (error) {
+      this.#dependencies.log.info({ err: error, taskId: owner.taskId }, 'a video has no poster yet');
+    }
+  }
+
+  /** Stores the poster of a task that has none. */
+  async put({ taskId, userId }: PosterOwner, bytes: Buffer): Promise<PosterOutcome> {
+    const { store, files, incoming, limitsOf, clock } = this.#dependencies;
+    const mimeType = bytes.length > MAX_POSTER_BYTES ? undefined : validatePosterImage(bytes);
+    if (mimeType === undefined) return 'invalid';
+    const row = await store.insertPoster({ id: randomText(24), taskId, userId }, clock.now());
+    if (row?.state !== 'pending') return 'exists';
+    const path = await incoming.begin(row);
+    await writeFile(path, bytes, { flush: true });
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    await files.put(row.id, path, { bytes: bytes.length, sha256 });
+    const { days } = await limitsOf(userId);
+    const storedAt = clock.now();
+    const expiresAt = days === 0 ? null : storedAt + days * DAY_MS;
+    const isStored = await store.confirm(row, { bytes: bytes.length, sha256, mimeType, storedAt, expiresAt });
+    // The video was deleted meanwhile.
+    if (!isStored && (await store.findByTask(taskId, 'thumbnail'))?.state !== 'stored') await files.remove(row.id);
+    return isStored ? 'stored' : 'exists';
+  }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isReserved, withoutSeparators } from './reserved-local-parts.ts';
+import { candidateLocalParts, isLocalPart } from './validate-and-suggest-local-parts.ts';
+
+/** The rule of the contract, implemented independently for comparison. */
+const CONTRACT = (text: string) =>
+  [...text].length >= 3 && [...text].length <= 30 && /^[a-z0-9._-]*$/.test(text) && !/^[.-]|[.-]$/.test(text);
+
+describe('local parts', () => {
+  it('are what the contract allows except two dots in a row, whatever is asked for', () => {
+    for (const text of ['___', '_.-_', 'a_b']) assert.ok(isLocalPart(text), text);
+    const near = fc.string({ unit: fc.constantFrom(...'ab9._-+@A é\0\r\n"/%*'), maxLength: 34 });
+    fc.assert(
+      fc.property(fc.oneof(near, fc.string({ unit: 'binary', maxLength: 40 })), (text) => {
+        assert.equal(isLocalPart(text), CONTRACT(text) && !text.includes('..'));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('are made from any user name, valid and not reserved', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.nat(), (username, id) => {
+        const names = candidateLocalParts(username, id).take(30).toArray();
+        assert.equal(new Set(names).size, 30);
+        for (const name of names) assert.ok(isLocalPart(name) && !isReserved(name), name);
+      }),
+    );
+  });
+
+  it('keep the user name where it fits', () => {
+    const first = (username: string) => candidateLocalParts(username, 7).take(2).toArray();
+    assert.deepEqual(first('ada'), ['ada', 'ada2']);
+    assert.deepEqual(first('-ada-'), ['ada', 'ada2']);
+    assert.deepEqual(first('___'), ['user7', 'user72']);
+    assert.deepEqual(first('admin'), ['admin2', 'admin3']);
+    assert.deepEqual(first('x'.repeat(30)), ['x'.repeat(30), `${'x'.repeat(29)}2`]);
+  });
+
+  it('are found at once for user names of which every variant is reserved', () => {
+    for (const username of ['owner-1', 'owner_x', 'OWNER.me'])
+      assert.deepEqual(candidateLocalParts(username, 7).take(2).toArray(), ['user7', 'user72']);
+    assert.ok(candidateLocalParts('ada', 7).toArray().length < 1_000);
+  });
+
+  it('are reserved together with names that look alike', () => {
+    for (const name of ['postmaster', 'post.master', 'p-o-s-t-m-a-s-t-e-r', 'abuse', 'admin', 'ssladmin', 'no_reply'])
+      assert.ok(isReserved(name), name);
+    for (const name of ['news-request', 'list-owner', 'sales']) assert.ok(isReserved(name), name);
+    for (const name of ['ada', 'administer', 'infobox']) assert.ok(!isReserved(name), name);
+    assert.equal(withoutSeparators('a.d_a-1'), 'ada1');
+    assert.notEqual(withoutSeparators('___'), withoutSeparators('____'));
+  });
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  hasMultipleHostHeaders,
+  isCanonicalRequestTarget,
+  isCrossSite,
+  isKnownHost,
+} from './request-target-host-and-origin-checks.ts';
+
+describe('request targets', () => {
+  for (const target of ['/', '/v1/models', '/a?x=//..%2f', '/a.b/..c', `/${'a'.repeat(8191)}`])
+    it(`takes ${target.slice(0, 30)}`, () => assert.equal(isCanonicalRequestTarget(target), true));
+  for (const target of [
+    '',
+    '*',
+    'http://x/',
+    '//x',
+    '/a//b',
+    '/a/../b',
+    '/a/..',
+    '/./a',
+    '/a%2Fb',
+    '/a%5cb',
+    '/a%00',
+    '/a\\b',
+    '/%2e/a',
+    `/${'a'.repeat(8192)}`,
+  ])
+    it(`refuses ${target.slice(0, 30)}`, () => assert.equal(isCanonicalRequestTarget(target), false));
+});
+
+describe('host names', () => {
+  const hosts = ['gate.example'];
+  it('are those of the service and of loopback, with any port', () => {
+    for (const host of [undefined, 'gate.example', 'GATE.example:443', 'localhost:3000', '127.0.0.1', '[::1]:80'])
+      assert.equal(isKnownHost(host, hosts), true, String(host));
+    for (const host of ['', 'evil.example', 'gate.example.evil', 'xlocalhost', '128.0.0.1', 'gate.example:123456'])
+      assert.equal(isKnownHost(host, hosts), false, host);
+  });
+
+  it('are given once', () => {
+    assert.equal(hasMultipleHostHeaders(['Host', 'a', 'Accept', 'host', 'X-Y', 'host']), false);
+    assert.equal(hasMultipleHostHeaders(['Host', 'a', 'hOST', 'b']), true);
+    assert.equal(hasMultipleHostHeaders(['Accept', 'x', 'Host', 'a', 'Accept', 'y', 'Host', 'a']), true);
+    assert.equal(hasMultipleHostHeaders(['Hosts', 'a', 'hosx', 'b', 'host', 'c']), false);
+    assert.equal(hasMultipleHostHeaders([]), false);
+  });
+});
+
+describe('requests of other sites', () => {
+  const hosts = ['gate.example'];
+  const OWN = 'https://gate.example';
+  for (const [name, headers, expected] of [
+    ['of nobody who says', {}, false],
+    ['of the same origin by fetch metadata', { 'sec-fetch-site': 'same-origin' }, false],
+    ['typed by the user', { 'sec-fetch-site': 'none' }, false],
+    ['of a sibling host', { 'sec-fetch-site': 'same-site' }, true],
+    ['of another site', { 'sec-fetch-site': 'cross-site' }, true],
+    ['of another site that claims our origin', { 'sec-fetch-site': 'cross-site', origin: OWN }, true],
+    ['of our origin', { origin: OWN }, false],
+    ['of another origin', { origin: 'https://evil.example' }, true],
+    ['of an opaque origin', { origin: 'null' }, true],
+    ['of an invalid origin', { origin: 'x' }, true],
+    ['of a program with a key', { 'sec-fetch-site': 'cross-site', authorization: 'Bearer x' }, false],
+    ['with a key and a cookie', { 'sec-fetch-site': 'cross-site', authorization: 'Bearer x', cookie: 'a=b' }, true],
+    ['with a cookie alone', { origin: OWN, cookie: 'a=b' }, false],
+  ] as const)
+    it(`${name}: ${expected ? 'refused' : 'taken'}`, () => {
+      assert.equal(isCrossSite('POST', headers, hosts), expected);
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) assert.equal(isCrossSite(method, headers, hosts), false);
+    });
+
+  it('take an opaque origin for the forms of our own pages only', () => {
+    assert.equal(isCrossSite('POST', { origin: 'null' }, hosts, true), false);
+    assert.equal(isCrossSite('POST', { origin: 'https://evil.example' }, hosts, true), true);
+    assert.equal(isCrossSite('POST', { origin: 'null', 'sec-fetch-site': 'cross-site' }, hosts, true), true);
+  });
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
+import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  let spender: TestUser;
+  before(async () => {
+    fixture = await openBrowserFixture();
+    const { root } = fixture.running;
+    spender = await fixture.running.signUp('spender');
+    await root.ok('PUT', `/api/admin/users/${spender.id}`, { quota_delta: 5_000_000, note: 'start' });
+    for (const model of ['kling-v1-6', 'viduq2'])
+      await spender.ok('POST', '/api/videos', { model, prompt: 'A paper boat', duration: model === 'viduq2' ? 4 : 5 });
+    while ((await spender.ok<{ rows: unknown[] }>('GET', '/api/usage?by=model')).rows.length < 2)
+      await new Promise((resolve) => setTimeout(resolve, 200));
+  });
+  after(() => fixture.stop());
+
+  for (const language of ['en', 'zh-cn'] as const) {
+    const { costs, account } = STRINGS[language];
+
+    it(`explores own costs by the address, sorts and saves them, and sets and removes a budget (${language})`, async () => {
+      const page = await fixture.open({ language });
+      await signIn(page, 'spender', PASSWORD);
+      await page.goto('/account/overview?days=7');
+      await waitForContent(page);
+      const table = page.getByRole('table', { name: costs.groups.model });
+      const firstName = () => table.locator('tbody tr').first().getByRole('link').textContent();
+      const dearest = await firstName();
+      await table.getByRole('button', { name: costs.cost }).click();
+      await table.getByRole('button', { name: costs.cost }).click();
+      assert.notEqual(await firstName(), dearest);
+      assert.match(page.url(), /days=7.*sort=cost/);
+
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: costs.export }).click();
+      assert.equal(
+        readFileSync(await (await saved).path(), 'utf8')
+          .trim()
+          .split('\n').length,
+        3,
+      );
+
+      await page.getByRole('button', { name: costs.budget.add }).click();
+      await page.getByLabel(costs.budget.amount).fill('10');
+      await page.getByRole('button', { name: costs.budget.save }).click();
+      await page.getByRole('progressbar', { name: new RegExp(costs.budget.account) }).waitFor();
+      await page.getByRole('button', { name: costs.budget.change }).click();
+      await page.getByRole('button', { name: costs.budget.remove }).click();
+      await page.getByText(costs.budget.none).waitFor();
+
+      await page.goto('/account/tokens/999999');
+      await page.getByText(account.apiKeys.unknown).waitFor();
+      await page.context().close();
+    });
+  }
+
+  it('shows an administrator what each channel and each user cost, and the calls behind it', async () => {
+    const { costs, app } = STRINGS.en;
+    const page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password);
+    await page.goto('/admin/costs?by=user');
+    await page.getByRole('link', { name: 'spender' }).first().waitFor();
+    await page.goto('/admin/costs?by=channel&from=junk');
+    await page.getByRole('table', { name: costs.groups.channel }).getByRole('link', { name: /vidu/ }).click();
+    await page.getByRole('heading', { level: 1, name: app.pages.requests }).waitFor();
+    assert.match(page.url(), /channel_id=\d+/);
+    await page.locator('main tbody tr').getByText('viduq2').first().waitFor();
+    assert.equal(await page.locator('main tbody tr').getByText('kling-v1-6').count(), 0);
+    await page.context().close();
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { DAY_MS } from '../../src/contract/time-units.ts';
+import type { BudgetInfo } from '../../src/sdk/budgets.ts';
+import { manualClock } from '../../src/server/platform/clock.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { openLedger } from '../ledger-fixture.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+
+const START = Date.UTC(2026, 10, 28, 12);
+
+interface Told {
+  readonly title: string;
+  readonly content: string;
+  readonly target_url: string;
+}
+
+describe('monthly budgets', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    const clock = manualClock(START);
+    let service: TestService;
+    let user: TestUser;
+    let key: number;
+    before(async () => {
+      service = await startTestService(await freshUrl(), {}, { clock });
+      user = await service.signUp('spender');
+      key = (await user.ok<{ id: number }>('POST', '/api/tokens', { name: 'farm' })).id;
+      await openLedger(service.app.database, undefined, clock).grant(user.id, 100_000, 'gift');
+    });
+    after(() => service.stop());
+
+    let calls = 0;
+    const spend = async (amount: number, token = key): Promise<void> => {
+      const ledger = openLedger(service.app.database, undefined, clock);
+      const ref = `req_${++calls}`;
+      await ledger.reserve(ref, user.id, amount, token);
+      await ledger.settle(ref, amount);
+    };
+    const told = async (): Promise<Told[]> => {
+      // Two processes look at the same time.
+      await Promise.all([service.app.runMaintenance(), service.app.runMaintenance()]);
+      const rows = await user.ok<Told[]>('GET', '/api/notifications/?page_size=50');
+      return rows.filter(({ title }) => title.includes('budget'));
+    };
+    const budgets = () => user.ok<BudgetInfo[]>('GET', '/api/budgets');
+
+    it('shows what is spent of the account and of a key, this month alone', async () => {
+      await spend(100);
+      await user.ok('PUT', '/api/budgets/0', { month_quota: 10_000 });
+      await user.ok('PUT', `/api/budgets/${key}`, { month_quota: 1_000, thresholds: [100, 30, 30] });
+      assert.deepEqual(await budgets(), [
+        { token_id: 0, token_name: '', month_quota: 10_000, thresholds: [50, 80, 100], month: '2026-11', spent: 100 },
+        { token_id: key, token_name: 'farm', month_quota: 1_000, thresholds: [30, 100], month: '2026-11', spent: 100 },
+      ]);
+      await spend(40, 0);
+      assert.deepEqual(
+        (await budgets()).map(({ spent }) => spent),
+        [140, 100],
+      );
+      assert.deepEqual(await told(), []);
+    });
+
+    it('tells of a threshold once, of the highest where several are passed at once, and again in the next month', async () => {
+      await spend(200);
+      const [first, ...others] = await told();
+      assert.deepEqual(others, []);
+      assert.equal(first?.title, '30 % of the monthly budget of “farm” is spent');
+      assert.equal(first?.target_url, `/account/tokens/${key}`);
+      assert.equal((await told()).length, 1);
+      await spend(5_000);
+      const now = await told();
+      assert.equal(now.length, 3, 'of the key and of the account');
+      const events = await user.ok<{ events: { type: string; data: Record<string, unknown> }[] }>('GET', '/api/events');
+      assert.deepEqual(
+        events.events.filter(({ type }) => type === 'budget.reached').map(({ data }) => [data.token_id, data.percent]),
+        [
+          [key, 30],
+          [0, 50],
+          [key, 100],
+        ],
+      );
+      clock.advance(5 * DAY_MS);
+      assert.deepEqual(
+        (await budgets()).map(({ month, spent }) => [month, spent]),
+        [
+          ['2026-12', 0],
+          ['2026-12', 0],
+        ],
+      );
+      await spend(300);
+      assert.equal((await told()).length, 4);
+    });
+
+    it('tells again after a budget was changed, and nothing of one that was removed or whose key was revoked', async () => {
+      const known = (await told()).length;
+      await user.ok('PUT', `/api/budgets/${key}`, { month_quota: 500, thresholds: [60] });
+      assert.equal((await told()).length, known + 1);
+      await user.ok('DELETE', '/api/budgets/0');
+      assert.equal((await user.send('DELETE', '/api/budgets/0')).body.success, false);
+      await user.ok('DELETE', `/api/tokens/${key}`);
+      await spend(50_000);
+      assert.equal((await told()).length, known + 1);
+      assert.deepEqual(await budgets(), []);
+    });
+
+    it('refuses what is no budget, and keys of others', async () => {
+      const other = await service.signUp('other');
+      const foreign = (await other.ok<{ id: number }>('POST', '/api/tokens', { name: 'foreign' })).id;
+      for (const id of [foreign, 999_999])
+        assert.equal((await user.send('PUT', `/api/budgets/${id}`, { month_quota: 1 })).body.success, false);
+      for (const body of [{}, { month_quota: 0 }, { month_quota: 1.5 }, { month_quota: 1, thresholds: [] }])
+        await user.fails(400, 'PUT', '/api/budgets/0', body);
+      await user.fails(400, 'PUT', '/api/budgets/-1', { month_quota: 1 });
+      assert.deepEqual(await budgets(), []);
+      assert.deepEqual(await other.ok('GET', '/api/budgets'), []);
+    });
+  });
+});
