@@ -4,7 +4,7 @@ import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { makeTestImporter, requestFor } from '../test/import/import-fixture.ts';
+import { makeTestImporter, requestFor } from '../test/import/test-importer-and-imported-rows.ts';
 import { writeManyAccounts } from '../test/import/write-many-accounts.ts';
 
 /**

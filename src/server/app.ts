@@ -7,7 +7,7 @@ import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/se
 import type { Events } from './events/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';
-import { makeHttpServer } from './make-http-server.ts';
+import { makeHttpServer } from './make-http-server-without-routes.ts';
 import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
 import type { Notifications } from './notifications/make.ts';
 import type { Config } from './platform/config.ts';

@@ -1,5 +1,5 @@
 import type { VendorId } from '../contract/vendor-ids.ts';
-import type { NewEndedTask, NewImportedTask } from './importer/target.ts';
+import type { NewEndedTask, NewImportedTask } from './importer/service-functions-for-import-types.ts';
 import { toWellFormedText } from './platform/well-formed-text-and-code-points.ts';
 import type { Trx } from './tables.ts';
 import { importedEndedTaskSeq } from './video/imported-ended-task-numbers.ts';

@@ -10,8 +10,8 @@ import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { freePort } from '../device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
-import { newSqliteUrl } from './import-fixture.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
+import { newSqliteUrl } from './test-importer-and-imported-rows.ts';
 import { openWriter, writeSource } from './write-source.ts';
 
 forEachDatabase((name, _open, freshUrl, emptyUrl) => {

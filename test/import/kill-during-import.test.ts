@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './import-fixture.ts';
+import { makeTestImporter, newSqliteUrl, requestFor, stateOf } from './test-importer-and-imported-rows.ts';
 import { writeManyAccounts } from './write-many-accounts.ts';
 
 /** Release strength comes from `npm run hammer`. */

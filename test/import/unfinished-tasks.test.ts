@@ -10,8 +10,8 @@ import { callModelApi } from '../call-model-api.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
-import { makeTestImporter, newSqliteUrl, requestFor } from './import-fixture.ts';
 import { oldKey } from './source-rows.ts';
+import { makeTestImporter, newSqliteUrl, requestFor } from './test-importer-and-imported-rows.ts';
 import { writeSource } from './write-source.ts';
 
 const GENERATION = 'new-api with task ids';

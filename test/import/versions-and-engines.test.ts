@@ -14,9 +14,16 @@ import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../mariadb.ts';
 import { assertEndedTasks, assertUnfinishedTasks } from './assert-imported-tasks.ts';
-import { makeTestImporter, newPostgresUrl, newSqliteUrl, requestFor, stateOf, VAULT } from './import-fixture.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { GENERATIONS } from './source-schemas.ts';
+import {
+  makeTestImporter,
+  newPostgresUrl,
+  newSqliteUrl,
+  requestFor,
+  stateOf,
+  VAULT,
+} from './test-importer-and-imported-rows.ts';
 import { writeSource } from './write-source.ts';
 
 forEachDatabase((name, open, freshUrl) => {

@@ -3,10 +3,10 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
+import { COUNT_SOURCE_HEADER, type TokenCounter } from './count-request-tokens-at-upstream-or-estimate.ts';
 import type { FastPathCall } from './fast-path-call-type.ts';
 import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import type { Relay } from './relay.ts';
-import { COUNT_SOURCE_HEADER, type TokenCounter } from './upstream-or-estimated-token-count.ts';
 
 /** Adds the calls in Google's form, whose path names model and method. */
 export function addGeminiRoutes(

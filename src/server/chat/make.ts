@@ -14,13 +14,13 @@ import type { RequestLog } from '../request-log/request-log-writer.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
+import { TokenCounter } from './count-request-tokens-at-upstream-or-estimate.ts';
 import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-tasks-as-chat-responses.ts';
 import { recoverJournals } from './journal-recovery.ts';
 import { OutputSpeedsAndHiddenReasoning } from './output-speeds-and-hidden-reasoning.ts';
 import { Relay } from './relay.ts';
 import { addChatRoutes } from './routes.ts';
 import { SettlementJournal } from './settlement-journal.ts';
-import { TokenCounter } from './upstream-or-estimated-token-count.ts';
 
 export interface ChatDependencies {
   readonly database: Database<Tables>;

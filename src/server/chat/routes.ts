@@ -9,12 +9,12 @@ import type { HttpServer } from '../platform/http/server.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { ClientResponse } from './client-response.ts';
+import { COUNT_SOURCE_HEADER, type TokenCounter } from './count-request-tokens-at-upstream-or-estimate.ts';
 import type { Dialect } from './dialect.ts';
 import type { FastPathCall } from './fast-path-call-type.ts';
 import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
 import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
 import type { Relay } from './relay.ts';
-import { COUNT_SOURCE_HEADER, type TokenCounter } from './upstream-or-estimated-token-count.ts';
 
 const ROUTES = [
   [chatEndpoints.chatCompletions, CHAT_DIALECT],

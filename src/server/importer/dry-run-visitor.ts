@@ -1,8 +1,8 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor.ts';
+import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-rows-and-add-name-remarks.ts';
-import type { ImportTarget } from './target.ts';
 import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 import { valuesOf } from './values-of-mapped-rows.ts';
 import { withIdRemarks } from './write-and-verify-ended-tasks.ts';

@@ -8,9 +8,9 @@ import type { ImportedCode } from './mapping/redemption-codes.ts';
 import type { ImportedTask } from './mapping/unfinished-tasks.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import type { ImportedModel } from './models-to-import.ts';
+import type { ImportTarget } from './service-functions-for-import-types.ts';
 import type { SourceSchema } from './source/detect-program.ts';
 import type { SourceDatabase } from './source/source-database.ts';
-import type { ImportTarget } from './target.ts';
 
 /** A row of the source with what becomes of it. */
 export interface MappedRow<T> {

@@ -11,6 +11,7 @@ import { PlansFromGroupsImportStore } from './plans-from-groups-import-store.ts'
 import { readSource } from './read-source.ts';
 import { type ImportReport, toReport } from './report.ts';
 import { reportUnimportedTablesAndPlans } from './report-unimported-tables-and-plans.ts';
+import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { describeUrl, openSource } from './source/connect-to-source.ts';
 import { detectProgram, type ProgramName, type SourceSchema } from './source/detect-program.ts';
 import { readOptions } from './source/read-options-table.ts';
@@ -18,7 +19,6 @@ import { changeMarkerOf } from './source/source-change-marker.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import { identityOf } from './source/source-identity.ts';
 import type { ImportKind } from './tables.ts';
-import type { ImportTarget } from './target.ts';
 import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 import { type UndoReport, undoImport } from './undo.ts';
 import type { UndoStore } from './undo-store.ts';

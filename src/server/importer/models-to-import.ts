@@ -5,8 +5,8 @@ import type { ImportedChannel } from './mapping/channels.ts';
 import { objectOf } from './mapping/column-values.ts';
 import { mapped, type Outcome, skipped } from './mapping/outcome.ts';
 import { mapPrice, type ObservedRatios, readPrices } from './mapping/prices.ts';
+import type { ImportTarget } from './service-functions-for-import-types.ts';
 import type { SourceDatabase } from './source/source-database.ts';
-import type { ImportTarget } from './target.ts';
 
 /** A model as its row is to be. */
 export interface ImportedModel {

@@ -1,7 +1,7 @@
 import type { Trx } from '../tables.ts';
 import type { MappedRow } from './import-visitor.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
-import type { ImportTarget } from './target.ts';
+import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { findTaskOwners, type TaskOwnerDependencies } from './task-owners.ts';
 import { taskIdOf } from './task-payments-and-lookups-import-store.ts';
 import { valuesOf } from './values-of-mapped-rows.ts';

@@ -1,6 +1,6 @@
 import type { Trx } from '../tables.ts';
 import type { ImportedTask } from './mapping/unfinished-tasks.ts';
-import type { ImportTarget } from './target.ts';
+import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { findTaskOwners, type TaskOwnerDependencies } from './task-owners.ts';
 import { taskIdOf } from './task-payments-and-lookups-import-store.ts';
 

@@ -47,7 +47,7 @@ const onlyKind = (kind: LedgerKind) =>
     : sql<boolean>`kind = ${sql.lit(kind)}`;
 const isRare = (kind: LedgerKind): boolean => kind !== 'reserve' && kind !== 'settle';
 
-/** Queries of the ledger for reports; everything that writes is in `store.ts`. */
+/** Queries of the ledger for reports; everything that writes is in `ledger-store.ts`. */
 export class LedgerReportStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {

@@ -17,7 +17,7 @@ import type { AuditEntry } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-times-and-durations.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
-import { targetPath } from './audit-target-and-changed-keys.ts';
+import { targetPath } from './audit-target-path-and-changed-keys.ts';
 import { BeforeAndAfterDialog } from './before-and-after-dialog.tsx';
 import { ChangedFields } from './changed-fields.tsx';
 import { describeAction, describeTarget, listActions } from './describe-audit-action-and-target.ts';

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import type { AuditEntry } from '../../../data/admin-types.ts';
-import { changedKeys } from './audit-target-and-changed-keys.ts';
+import { changedKeys } from './audit-target-path-and-changed-keys.ts';
 import { describeAction, describeTarget } from './describe-audit-action-and-target.ts';
 
 /** Before and after, side by side. */

@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { AuditEntry } from '../../../data/admin-types.ts';
-import { changedKeys } from './audit-target-and-changed-keys.ts';
+import { changedKeys } from './audit-target-path-and-changed-keys.ts';
 
 const MAX_FIELDS = 4;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedKeys, targetPath } from './audit-target-and-changed-keys.ts';
+import { changedKeys, targetPath } from './audit-target-path-and-changed-keys.ts';
 
 test('targets lead to their pages, others nowhere', () => {
   assert.equal(targetPath('user:12'), '/admin/users/12');

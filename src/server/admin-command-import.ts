@@ -16,7 +16,7 @@ import { Importer, type ImporterDependencies, type ImportRequest } from './impor
 import type { ImportedChannel } from './importer/mapping/channels.ts';
 import { mapped, type Outcome, skipped } from './importer/mapping/outcome.ts';
 import type { ImportReport } from './importer/report.ts';
-import type { ImportTarget } from './importer/target.ts';
+import type { ImportTarget } from './importer/service-functions-for-import-types.ts';
 import type { UndoReport } from './importer/undo.ts';
 import { UndoStore } from './importer/undo-store.ts';
 import { VerifyStore } from './importer/verify-store.ts';
