@@ -2,6 +2,6 @@ import { join } from 'node:path';
 
 /**
  * Root folder of this package. Of the server's code only files directly in `src/server` may name others by their own place: the
- * bundle (scripts/build-server.ts) lies two folders below the root as they do.
+ * bundle (scripts/write-bundle.ts) lies two folders below the root as they do.
  */
 export const PACKAGE_ROOT: string = join(import.meta.dirname, '../..');
