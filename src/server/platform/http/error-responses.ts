@@ -8,7 +8,7 @@ import { html } from '../html-template.ts';
 import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
 import { STANDALONE_PAGE_HEADERS } from '../standalone-page-headers.ts';
 import { toAnthropicError, toGeminiError } from './anthropic-and-gemini-error-formats.ts';
-import { toJimengError, toKlingError, type VendorErrorFacts } from './kling-and-jimeng-error-formats.ts';
+import { toJimengError, toKlingError, type VendorErrorFacts } from './native-api-error-formats.ts';
 
 export interface ErrorResponse {
   readonly status: number;

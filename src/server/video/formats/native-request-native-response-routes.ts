@@ -2,7 +2,7 @@ import * as endpoints from '../../../contract/vendor-native-endpoints.ts';
 import type { ChannelDirectory } from '../../channels/channel-directory-types.ts';
 import { AppError, invalidRequest } from '../../platform/app-error.ts';
 import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import { toJimengBody } from '../../platform/http/kling-and-jimeng-error-formats.ts';
+import { toJimengBody } from '../../platform/http/native-api-error-formats.ts';
 import type { RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';

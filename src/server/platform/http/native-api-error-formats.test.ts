@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
-import { toJimengBody, toJimengError, toKlingError } from './kling-and-jimeng-error-formats.ts';
+import { toJimengBody, toJimengError, toKlingError } from './native-api-error-formats.ts';
 
 const facts = (internalCode: ErrorCode, status = 400, code: string = internalCode) => ({
   internalCode,
