@@ -67,6 +67,27 @@ test('the check of links catches a missing file and a missing heading', () => {
   assert.deepEqual(brokenLinks('README.md', text), ['docs/none.md', 'docs/config.md#none']);
 });
 
+/** Source files that a document names in backticks and that are not there. */
+function missingFiles(text: string, files: readonly string[]): string[] {
+  const named = [...text.matchAll(/`((?:[a-z0-9_.-]+\/)*[a-z0-9.-]+\.tsx?)`/g)].map(([, name = '']) => name);
+  return named.filter((name) => !files.some((path) => path === name || path.endsWith(`/${name}`)));
+}
+
+test('the source files that documents name exist', () => {
+  const files = globSync('{src,test,scripts,bench,clients}/**/*.{ts,tsx}', {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  });
+  assert.deepEqual(missingFiles('`src/server/app.ts`, `app.ts`, `server/app.ts`, `r/app.ts`, `none.ts`', files), [
+    'r/app.ts',
+    'none.ts',
+  ]);
+  assert.deepEqual(
+    documents.flatMap((path) => missingFiles(read(path), files).map((name) => `${path}: ${name}`)),
+    [],
+  );
+});
+
 test('the npm commands that documents name exist', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const named = documents.flatMap((path) =>
