@@ -27,6 +27,8 @@ import {
 } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
 
+const PROGRAM = fixtureProgram('test/mailbox/kill-during-provisioning.fixture.ts');
+
 const APPLY_POINTS = ['apply.intent', 'apply.backend', 'apply.active'] as const;
 const REGENERATE_POINTS = [
   'regenerate.intent',
@@ -73,13 +75,9 @@ forEachDatabase((_name, _open, freshUrl) => {
         userId,
         point,
       };
-      const child = spawn(
-        process.execPath,
-        [fixtureProgram('test/mailbox/kill-during-provisioning.fixture.ts'), JSON.stringify(order)],
-        {
-          stdio: ['ignore', 'ignore', 'inherit'],
-        },
-      );
+      const child = spawn(process.execPath, [PROGRAM, JSON.stringify(order)], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
       const [, signal] = await once(child, 'exit');
       assert.equal(signal, 'SIGKILL');
     };

@@ -16,6 +16,8 @@ import { assertAllowances } from './assert-allowances.ts';
 import type { KillOrder, Point } from './kill-during-plan-operations.fixture.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
+const PROGRAM = fixtureProgram('test/plans/kill-during-plan-operations.fixture.ts');
+
 const TABLES = ['subscriptions', 'allowance_usage', 'redemption_codes', 'ledger', 'wallets', 'reservations'] as const;
 
 /** What is left of the allowance, the wallet and the package's end (days from activation) after the work was done once. */
@@ -61,13 +63,9 @@ forEachDatabase((_name, _open, freshUrl) => {
     ) as Record<string, string[]>;
   const dieAt = async (point: Point, what: string) => {
     const order: KillOrder = { databaseUrl, now: clock.now(), point, userId, what };
-    const child = spawn(
-      process.execPath,
-      [fixtureProgram('test/plans/kill-during-plan-operations.fixture.ts'), JSON.stringify(order)],
-      {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    );
+    const child = spawn(process.execPath, [PROGRAM, JSON.stringify(order)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const [, signal] = await once(child, 'exit');
     assert.equal(signal, 'SIGKILL');
   };
