@@ -6,7 +6,7 @@ import { join } from 'node:path';
  *
  * @typedef {object} BundleManifest
  * @property {number} builtAt Unix ms before the first source was read
- * @property {string[]} sources their paths from the root, those of packages left out
+ * @property {Record<string, number>} sources Unix seconds of their last change, by path from the root; those of packages left out
  */
 
 /**
@@ -20,9 +20,12 @@ export function findBundle(root, path) {
   try {
     /** @type {BundleManifest} */
     const { builtAt, sources } = JSON.parse(readFileSync(join(root, path, '../manifest.json'), 'utf8'));
-    const isUnchanged = (/** @type {string} */ source) =>
-      (statSync(join(root, source), { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY) < builtAt;
-    return sources.every(isUnchanged) ? join(root, path) : undefined;
+    // Not only newer ones: a copy of another release keeps the times of its files. Whole seconds, as layers of images keep no more.
+    const isUnchanged = (/** @type {[string, number]} */ [source, changedAt]) => {
+      const { mtimeMs } = statSync(join(root, source));
+      return mtimeMs < builtAt && Math.floor(mtimeMs / 1000) === changedAt;
+    };
+    return Object.entries(sources).every(isUnchanged) ? join(root, path) : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
 import type { BundleManifest } from '../bin/find-bundle.js';
@@ -46,7 +46,9 @@ export async function writeBundle({ root, programs, folder }: BundleOptions): Pr
   const sources = chunks
     .flatMap(({ moduleIds }) => moduleIds)
     .map((id) => relative(root, id))
-    .filter((path) => /^(src|test)\b/.test(path));
+    .filter((path) => /^(src|test)\b/.test(path))
+    .map((path) => [path, Math.floor(statSync(join(root, path)).mtimeMs / 1000)]);
   // Written last: without it the sources are run.
-  writeFileSync(join(root, folder, 'manifest.json'), JSON.stringify({ builtAt, sources } satisfies BundleManifest));
+  const manifest: BundleManifest = { builtAt, sources: Object.fromEntries(sources) };
+  writeFileSync(join(root, folder, 'manifest.json'), JSON.stringify(manifest));
 }

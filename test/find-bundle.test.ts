@@ -16,7 +16,10 @@ function packageWith(test: TestContext, changes: Partial<BundleManifest> = {}) {
   const manifest = join(folder, 'manifest.json');
   const source = join(root, 'app.ts');
   mkdirSync(folder, { recursive: true });
-  writeFileSync(manifest, JSON.stringify({ builtAt: BUILT_AT, sources: ['app.ts'], ...changes }));
+  writeFileSync(
+    manifest,
+    JSON.stringify({ builtAt: BUILT_AT, sources: { 'app.ts': BUILT_AT / 1000 - 1 }, ...changes }),
+  );
   writeFileSync(source, '');
   const changeSourceAt = (ms: number) => utimesSync(source, ms / 1000, ms / 1000);
   changeSourceAt(BUILT_AT - 1000);
@@ -30,7 +33,7 @@ describe('a bundled program', () => {
   });
 
   it('is run where no sources are compared, as in an installed package', (test) => {
-    const { root, source, bundle } = packageWith(test, { sources: [] });
+    const { root, source, bundle } = packageWith(test, { sources: {} });
     rmSync(source);
     assert.equal(findBundle(root, PROGRAM), bundle);
   });
@@ -40,6 +43,14 @@ describe('a bundled program', () => {
     for (const later of [0, 1, 60_000]) {
       changeSourceAt(BUILT_AT + later);
       assert.equal(findBundle(root, PROGRAM), undefined, `${later} ms`);
+    }
+  });
+
+  it('is not run after a source was replaced by one that is older than the bundle', (test) => {
+    const { root, changeSourceAt } = packageWith(test);
+    for (const earlier of [2_000, 86_400_000]) {
+      changeSourceAt(BUILT_AT - earlier);
+      assert.equal(findBundle(root, PROGRAM), undefined, `${earlier} ms`);
     }
   });
 

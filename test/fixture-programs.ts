@@ -18,6 +18,6 @@ const FIXTURE_PROGRAMS = [
 /** What `npm test` bundles before the first file, for {@link fixtureProgram}. */
 export const FIXTURE_BUNDLE = { programs: FIXTURE_PROGRAMS, folder: FOLDER } as const;
 
-/** @returns the file to run for one of them: its bundle, which starts in a quarter of the time, or its source where that is newer */
+/** @returns the file to run for one of them: its bundle, which starts in a quarter of the time, or its source where one was changed */
 export const fixtureProgram = (path: (typeof FIXTURE_PROGRAMS)[number]): string =>
   findBundle(root, `${FOLDER}/${parse(path).name}.js`) ?? join(root, path);

@@ -42,7 +42,7 @@ export function writePackageFolder(root: string, folder: string): void {
 /** Nobody changes the sources of an installed package: its bundle is current whatever their times are. */
 function keepServerBundle(path: string): void {
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as BundleManifest;
-  writeFileSync(path, JSON.stringify({ ...manifest, sources: [] } satisfies BundleManifest));
+  writeFileSync(path, JSON.stringify({ ...manifest, sources: {} } satisfies BundleManifest));
 }
 
 /** Screenshots are for readers of the repository. */
