@@ -11,7 +11,7 @@ import { LedgerCheckpointStore } from '../src/server/quota/ledger-checkpoint-sto
 import { LedgerCompaction } from '../src/server/quota/ledger-compaction.ts';
 import { LedgerCompactionStore } from '../src/server/quota/ledger-compaction-store.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { findPostgres } from '../test/postgres.ts';
+import { findPostgres } from '../test/start-postgres.ts';
 
 /**
  * How long a backup, a restore and a full audit of the ledger take: `node bench/backup-restore-audit.ts --from ./bench-copy.db [--to postgres://…

@@ -5,7 +5,7 @@ import type { ResponseEvent } from '../src/server/chat/conversion/neutral-form.t
 import { ResponseConversion } from '../src/server/chat/conversion/response-conversion.ts';
 import type { Dialect } from '../src/server/chat/dialect.ts';
 import { GEMINI_DIALECT } from '../src/server/chat/gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../src/server/chat/openai-dialects.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../src/server/chat/openai-endpoint-dialects.ts';
 import { splitEvents } from '../src/server/chat/sse-events.ts';
 
 /**

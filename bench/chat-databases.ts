@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
 import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 import { median } from './support/quantile.ts';

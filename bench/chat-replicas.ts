@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import { type Service, startService } from './support/child-processes.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
 import { exactCpuSeconds } from './support/process-cpu-and-memory.ts';

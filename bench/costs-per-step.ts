@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import { startScript } from './support/child-processes.ts';
 import { load } from './support/http-load.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';

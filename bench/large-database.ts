@@ -7,7 +7,7 @@ import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import {
   compareWithEmptyDatabase,
   runSteps,

@@ -20,9 +20,9 @@ import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { callModelApi } from '../test/call-model-api.ts';
 import { chatBody } from '../test/chat/chat-fixture.ts';
-import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-scenario.ts';
+import { addChatModelOf, prepare, VIDEO_MODELS } from '../test/faults/submit-steps-and-assertions.ts';
 import { freePort, SERVER, ServerProcess } from '../test/operations/server-process.ts';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 
 const { values } = parseArgs({
   options: {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import { type Service, startService } from './support/child-processes.ts';
 import { load } from './support/http-load.ts';
 import { NotificationStreamClient } from './support/notification-stream-client.ts';

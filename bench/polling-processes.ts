@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
-import { startPostgres } from '../test/postgres.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import { type Service, startScript, startService } from './support/child-processes.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';

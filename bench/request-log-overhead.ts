@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CHAT_DIALECT } from '../src/server/chat/openai-dialects.ts';
+import { CHAT_DIALECT } from '../src/server/chat/openai-endpoint-dialects.ts';
 import { toCallDetail, toStoredTerms } from '../src/server/chat/request-log-call-detail.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../src/server/quota/ledger-store.ts';
-import type { CloseListener } from '../src/server/quota/ledger-types.ts';
-import { toRequestRow } from '../src/server/request-log/request-row.ts';
+import { LedgerStore } from '../src/server/quota/reservation-and-ledger-store.ts';
+import type { CloseListener } from '../src/server/quota/reservation-and-ledger-types.ts';
+import { callToRequestRow } from '../src/server/request-log/call-to-request-row.ts';
 import { RequestStore } from '../src/server/request-log/request-store.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { median } from './support/quantile.ts';
@@ -67,7 +67,7 @@ const rowsOf = new RequestStore(undefined as never);
 const addClosed: CloseListener = (trx, closed, now) =>
   rowsOf.insert(
     trx,
-    closed.map((each) => toRequestRow(each, now)),
+    closed.map((each) => callToRequestRow(each, now)),
   );
 const plain = await open(`sqlite:${join(directory, 'without.db')}`, undefined);
 const logged = await open(`sqlite:${join(directory, 'with.db')}`, addClosed);

@@ -4,7 +4,7 @@ import module from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { findBundle } from './find-bundle.js';
+import { findProgramBundle } from './find-program-bundle.js';
 
 // Left to itself the heap grows to four times what is in use before it is looked through: 370 MB for 20,000 tasks under way.
 setFlagsFromString('--heap-growing-percent=60');
@@ -12,6 +12,6 @@ setFlagsFromString('--heap-growing-percent=60');
 setFlagsFromString('--no-opt');
 // An old Node has none and will say below that it cannot read TypeScript.
 module.enableCompileCache?.();
-const bundle = findBundle(join(import.meta.dirname, '..'), 'dist/server/main.js');
+const bundle = findProgramBundle(join(import.meta.dirname, '..'), 'dist/server/main.js');
 await (bundle === undefined ? import('../src/server/main.ts') : import(pathToFileURL(bundle).href));
 setFlagsFromString('--opt');

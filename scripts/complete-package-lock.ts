@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { completeLock, type Lock } from './package-lock/platform-packages.ts';
+import { completeLock, type Lock } from './package-lock/add-missing-platform-packages.ts';
 
 const path = join(import.meta.dirname, '..', 'package-lock.json');
 const lock = JSON.parse(readFileSync(path, 'utf8')) as Lock;

@@ -58,7 +58,7 @@ async function runChunk(chunk: number): Promise<ChunkResult> {
   const seed = Number(values.seed) * 100_000 + chunk;
   const report = join(folder, `report-${seed}.json`);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [join(root, 'test', 'fuzz', 'fuzz-chunk.ts')], {
+  const child = spawn(process.execPath, [join(root, 'test', 'fuzz', 'fuzz-service-chunk.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,

@@ -11,8 +11,8 @@ import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { AdminClient } from '../test/admin-client.ts';
 import { fillWithDemoData } from '../test/browser/demo-data.ts';
 import { startFakeSmsService } from '../test/browser/fake-sms-service.ts';
-import { addChatModelOf, prepare, submitAll } from '../test/faults/submit-scenario.ts';
-import { startPostgres } from '../test/postgres.ts';
+import { addChatModelOf, prepare, submitAll } from '../test/faults/submit-steps-and-assertions.ts';
+import { startPostgres } from '../test/start-postgres.ts';
 import { startTestService } from '../test/test-service.ts';
 import {
   dumpDatabase,

@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
-import type { BundleManifest } from '../bin/find-bundle.js';
+import type { BundleManifest } from '../bin/find-program-bundle.js';
 
 export interface BundleOptions {
   /** The folder of the package. */
@@ -15,7 +15,7 @@ export interface BundleOptions {
 /** The server, as `bin/server.js` runs it. */
 export const SERVER_BUNDLE = { programs: ['src/server/main.ts'], folder: 'dist/server' } as const;
 
-/** Bundles programs with all they import, each into one file of JavaScript beside what they share (bin/find-bundle.js). */
+/** Bundles programs with all they import, each into one file of JavaScript beside what they share (bin/find-program-bundle.js). */
 export async function writeBundle({ root, programs, folder }: BundleOptions): Promise<void> {
   const builtAt = Date.now();
   const bundle = await rolldown({

@@ -182,7 +182,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: {
       'src/server/quota/routes.ts': '',
       'src/server/quota/make.ts': '',
-      'src/server/quota/ledger-types.ts': 'export function makeLedger() {}',
+      'src/server/quota/reservation-and-ledger-types.ts': 'export function makeLedger() {}',
       'src/server/quota/wallets.ts': 'export class WalletStore {}',
       'src/server/quota/store.ts': 'export class LedgerStore {}',
       'src/server/quota/rules.ts': 'export class RuleService {}',
@@ -212,7 +212,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
       'src/server/quota/amount-rules.ts': 'sql`select 1`;',
     },
     good: {
-      'src/server/quota/ledger-store.ts': "db.selectFrom('x');",
+      'src/server/quota/reservation-and-ledger-store.ts': "db.selectFrom('x');",
       'src/server/video/task-store.ts': 'sql<number>`select 1`;',
     },
   },
@@ -226,7 +226,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'only platform/db asks which engine it is': {
     bad: {
-      'src/server/quota/ledger-store.ts': "const rows = dialect === 'sqlite' ? a : b;",
+      'src/server/quota/reservation-and-ledger-store.ts': "const rows = dialect === 'sqlite' ? a : b;",
       'src/server/chat/service.ts': "this.#isShared = database.dialect !== 'postgres';",
     },
     good: {

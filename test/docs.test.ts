@@ -3,11 +3,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { renderDocs } from '../scripts/docs/generated-documents.ts';
-import { unknownThreatNumbers } from '../scripts/docs/threats.ts';
+import { unknownThreatNumbers } from '../scripts/docs/render-security-threats.ts';
 import { EN } from '../src/contract/localized-messages/en.ts';
 import { ZH_CN } from '../src/contract/localized-messages/zh-cn.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
-import { SETTINGS } from '../src/server/platform/settings.ts';
+import { SETTINGS } from '../src/server/platform/setting-definitions.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -155,7 +155,7 @@ test('the project explains itself without naming a place outside it', () => {
 });
 
 /** Generated documents, all of whose code blocks are run by one test, by the start of their path. */
-const RUN_AS_A_WHOLE = { 'docs/models/': 'test/flows/documented-calls-of-each-vendor.test.ts' } as const;
+const RUN_AS_A_WHOLE = { 'docs/models/': 'test/flows/docs-models-curl-examples.test.ts' } as const;
 
 /** The comment above each code block: the test that runs it, or why none does. */
 function unexplainedBlocks(path: string, text: string): string[] {

@@ -1,5 +1,5 @@
 import { join, parse } from 'node:path';
-import { findBundle } from '../bin/find-bundle.js';
+import { findProgramBundle } from '../bin/find-program-bundle.js';
 
 const root = join(import.meta.dirname, '..');
 const FOLDER = 'out/fixtures';
@@ -20,4 +20,4 @@ export const FIXTURE_BUNDLE = { programs: FIXTURE_PROGRAMS, folder: FOLDER } as 
 
 /** @returns the file to run for one of them: its bundle, which starts in a quarter of the time, or its source where one was changed */
 export const fixtureProgram = (path: (typeof FIXTURE_PROGRAMS)[number]): string =>
-  findBundle(root, `${FOLDER}/${parse(path).name}.js`) ?? join(root, path);
+  findProgramBundle(root, `${FOLDER}/${parse(path).name}.js`) ?? join(root, path);

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
-import type { Database, DatabaseOptions } from '../src/server/platform/db/database-types.ts';
+import type { Database, DatabaseOptions } from '../src/server/platform/db/database-interface-and-options.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { DialectName } from '../src/server/platform/db/sql-dialect.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { administer, copyPostgresTemplate, copySqliteTemplate, dropOwnTemplates } from './database-templates.ts';
-import { findPostgres, type PostgresServer, startPostgres } from './postgres.ts';
+import { findPostgres, type PostgresServer, startPostgres } from './start-postgres.ts';
 
 /** Opens a new, migrated database that nobody else uses. Closed and removed after the suite. */
 export type OpenFresh = (options?: DatabaseOptions) => Promise<Database<Tables>>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completeLock, type Lock, missingEntries } from '../scripts/package-lock/platform-packages.ts';
+import { completeLock, type Lock, missingEntries } from '../scripts/package-lock/add-missing-platform-packages.ts';
 
 const root = join(import.meta.dirname, '..');
 const text = readFileSync(join(root, 'package-lock.json'), 'utf8');

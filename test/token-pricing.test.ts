@@ -8,7 +8,7 @@ import {
   TOKEN_PARTS,
   type TokenPart,
   tokenQuota,
-} from '../src/contract/token-pricing.ts';
+} from '../src/contract/token-prices-and-cost-calculation.ts';
 
 const PARTS = Object.keys(TOKEN_PARTS) as TokenPart[];
 const rate = fc.option(fc.nat({ max: 50_000_000 }), { nil: undefined });

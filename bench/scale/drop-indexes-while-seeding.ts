@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 
 interface IndexRow {
   readonly name: string;

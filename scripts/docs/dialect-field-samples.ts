@@ -1,7 +1,7 @@
 import { ANTHROPIC_MESSAGES_DIALECT } from '../../src/server/chat/anthropic-dialect.ts';
 import type { Dialect } from '../../src/server/chat/dialect.ts';
 import { GEMINI_DIALECT } from '../../src/server/chat/gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../../src/server/chat/openai-dialects.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../../src/server/chat/openai-endpoint-dialects.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

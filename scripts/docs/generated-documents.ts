@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/localized-messages/en.ts';
+import { SETTINGS } from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
-import { SETTINGS } from '../../src/server/platform/settings.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { renderChatDialects } from './chat-dialects.ts';
 import { renderModelIndex, renderVendorPage } from './models.ts';
-import { renderThreats } from './threats.ts';
+import { renderThreats } from './render-security-threats.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
 

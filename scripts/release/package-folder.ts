@@ -1,7 +1,7 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { BundleManifest } from '../../bin/find-bundle.js';
+import type { BundleManifest } from '../../bin/find-program-bundle.js';
 
 /** What a package has besides the code; tests, benches and sources of the console stay behind. */
 const COPIED = ['LICENSE', 'README.md', 'README.zh-CN.md', '.env.example', 'deploy', 'dist', 'docs'];

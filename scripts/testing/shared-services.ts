@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPostgresTemplate, createSqliteTemplate, POSTGRES_TEMPLATE } from '../../test/database-templates.ts';
-import { findPostgres, startPostgres } from '../../test/postgres.ts';
+import { findPostgres, startPostgres } from '../../test/start-postgres.ts';
 
 /** What all test files share, started once. */
 export interface SharedServices {

@@ -7,11 +7,11 @@ import type { CommandContext } from './command-context.ts';
 import { hasAccount } from './credential-provider.ts';
 import { download } from './download-video.ts';
 import { UsageError, VideoFailedError } from './errors.ts';
+import { findTypicalGenerationTime } from './find-typical-generation-time.ts';
 import { formatBytes, formatDuration } from './format-times-and-sizes.ts';
 import { InterruptedError } from './interrupt.ts';
 import { loadCreditFormat } from './load-credit-format.ts';
 import { resumeHint } from './to-error-report.ts';
-import { findTypicalGenerationTime } from './typical-generation-time.ts';
 import { VideoProgressLine } from './video-progress-line.ts';
 import type { WaitOptions } from './wait-options.ts';
 

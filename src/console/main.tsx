@@ -7,7 +7,7 @@ import { App } from './app.tsx';
 import { preloadStudio } from './preload-studio.ts';
 import { router } from './router.tsx';
 import { initLanguage } from './strings/i18next-language.ts';
-import { translateValidationMessages } from './strings/translate-validation-messages.ts';
+import { translateBrowserValidationMessages } from './strings/translate-browser-validation-messages.ts';
 
 /** How long the page may take before the frame is shown without it. */
 const MAX_WAIT_MS = 1_000;
@@ -18,7 +18,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
-translateValidationMessages();
+translateBrowserValidationMessages();
 // The build gives each component its own rules (vite.config.ts).
 if (import.meta.env.DEV) await import('@mantine/core/styles.css');
 const first = preloadStudio();

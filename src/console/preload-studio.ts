@@ -1,7 +1,7 @@
-import { usableModelsQuery } from './data/model-queries.ts';
 import { queryClient } from './data/query-client.ts';
 import { selfQuery } from './data/signed-in-user-and-site-queries.ts';
 import { readUserId } from './data/stored-user-id.ts';
+import { usableModelsQuery } from './data/usable-models-query.ts';
 import { videoQuery, videosQuery } from './data/video-queries.ts';
 import { beginsAtStudio, isPlayedAtOnce } from './is-studio-first-and-newest-played.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';

@@ -9,7 +9,7 @@ import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
 import { clearUserId } from './data/stored-user-id.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
-import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
+import { appRoute, lazyPage, rootRoute } from './root-and-signed-in-parent-routes.tsx';
 
 /** `back`: the page to return to; whatever is no path of this console is dropped. `ended`: the session was ended. */
 const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } =>

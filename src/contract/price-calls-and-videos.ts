@@ -1,6 +1,6 @@
 import { MAX_QUOTA, type PricedCall, type PriceLine, sumOfLines } from './price-terms-and-exact-sum.ts';
 import { isChatPrice, type Price, priceMedia } from './pricing.ts';
-import { priceTokens, TOKEN_PARTS, type TokenFacts, type TokenPart } from './token-pricing.ts';
+import { priceTokens, TOKEN_PARTS, type TokenFacts, type TokenPart } from './token-prices-and-cost-calculation.ts';
 
 /**
  * What a price is applied to, by name, as it is stored and shown in receipts. Of model calls: `input_tokens`, `output_tokens`,

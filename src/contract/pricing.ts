@@ -8,7 +8,7 @@ import {
   Quota,
   sumOfLines,
 } from './price-terms-and-exact-sum.ts';
-import { ChatPrice } from './token-pricing.ts';
+import { ChatPrice } from './token-prices-and-cost-calculation.ts';
 
 /**
  * The only price calculation: the usage of a call and the price of its model give price terms, and these the quota. Pure and exact (whole

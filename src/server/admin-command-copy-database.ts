@@ -6,7 +6,7 @@ import { encryptedColumns } from './encrypted-columns.ts';
 import { migrations } from './migrations.ts';
 import { partitionsOf } from './partitioned-tables.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database-types.ts';
+import type { Database } from './platform/db/database-interface-and-options.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { type ExistingMasterKey, findMasterKey } from './platform/master-key.ts';

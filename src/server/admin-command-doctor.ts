@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { ChannelAndModelStore } from './channels/channel-and-model-store.ts';
 import { SmtpSender } from './mail/smtp-sender.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database-types.ts';
+import type { Database } from './platform/db/database-interface-and-options.ts';
 import { openDatabase } from './platform/db/open-database.ts';
 import { findMasterKey } from './platform/master-key.ts';
 import { assertMasterKey } from './platform/master-key-check.ts';

@@ -4,7 +4,7 @@ import { openServiceDatabase } from './open-service-database.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import { openDatabaseClock } from './platform/db/database-clock.ts';
-import type { Database } from './platform/db/database-types.ts';
+import type { Database } from './platform/db/database-interface-and-options.ts';
 import { openPubSub, type PubSub } from './platform/db/pub-sub.ts';
 import { hasConcurrentWriters } from './platform/db/sql-dialect.ts';
 import { CounterSnapshots } from './platform/limits/counter-snapshots.ts';

@@ -11,7 +11,7 @@ import { makeBudgets } from './budgets/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/make.ts';
 import type { ModelLifecycles } from './channels/model-retirement.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
-import { makeEvents } from './events/make.ts';
+import { makeEvents } from './event-log/make.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/make.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
@@ -19,8 +19,8 @@ import { makeEndedDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
+import { callToRequestRow } from './request-log/call-to-request-row.ts';
 import { makeRequests } from './request-log/make.ts';
-import { toRequestRow } from './request-log/request-row.ts';
 import { importSandbox } from './sandbox-loader.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
@@ -77,7 +77,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     log,
     metrics,
     onClosed: requests.log.addClosed,
-    toLogRow: toRequestRow,
+    toLogRow: callToRequestRow,
   });
   const { ledger } = quota;
   const plans = makePlans({

@@ -1,10 +1,10 @@
 import { migrations } from './migrations.ts';
 import type { Config } from './platform/config.ts';
-import type { Database } from './platform/db/database-types.ts';
+import type { Database } from './platform/db/database-interface-and-options.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { assertSchemaFits } from './platform/db/newer-schema-compatibility.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { acquireSandboxLock } from './platform/db/sandbox-lock.ts';
+import { acquireSingleSandboxLock } from './platform/db/single-sandbox-process-lock.ts';
 import { lockSqliteFile } from './platform/db/sqlite-lock.ts';
 import { metaMigrations } from './platform/db/tables.ts';
 import type { Log } from './platform/log.ts';
@@ -44,7 +44,7 @@ export async function openServiceDatabase(
       ? await prepareSchema(database, config)
       : await withSchemaDatabase(databaseDirectUrl ?? databaseUrl, (schema) => prepareSchema(schema, config));
     const claim =
-      config.sandbox && !isSqlite ? await acquireSandboxLock(databaseDirectUrl ?? databaseUrl, log) : undefined;
+      config.sandbox && !isSqlite ? await acquireSingleSandboxLock(databaseDirectUrl ?? databaseUrl, log) : undefined;
     return {
       database,
       masterKey: keys.current,

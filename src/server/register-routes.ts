@@ -11,7 +11,7 @@ import { makeChat } from './chat/make.ts';
 import { journalDirectory } from './chat/resolve-journal-directory.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
-import { addEventRoutes } from './events/routes.ts';
+import { addEventRoutes } from './event-log/routes.ts';
 import type { Foundation } from './foundation.ts';
 import { addMailRoutes } from './mail/routes.ts';
 import { addMailboxRoutes } from './mailbox/routes.ts';
@@ -24,7 +24,7 @@ import { addPlanRoutes } from './plans/routes.ts';
 import { newTaskId } from './platform/generate-task-id.ts';
 import { addHealthStatusAndMetricsRoutes } from './platform/http/health-status-and-metrics-routes.ts';
 import { createLoginCookies, type LoginCookies, renewSessionCookies } from './platform/http/login-cookies.ts';
-import { readPublicStatus } from './platform/http/public-status.ts';
+import { readPublicServiceSettings } from './platform/http/public-service-settings.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import { addStylesheetAndLogoRoutes } from './platform/http/stylesheet-and-logo-routes.ts';
@@ -152,7 +152,7 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
   addStylesheetAndLogoRoutes(routes, config);
   addSiteRoutes(routes, site);
-  await addConsoleRoutes(fastify, routes, () => readPublicStatus(config, VERSION));
+  await addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, VERSION));
 }
 
 /** What was used, what it cost and why. */

@@ -5,7 +5,7 @@ import type { ArtifactTables } from './artifacts/tables.ts';
 import type { BudgetTables } from './budgets/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
-import type { EventTables } from './events/tables.ts';
+import type { EventTables } from './event-log/tables.ts';
 import type { ImporterTables } from './importer/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';

@@ -5,7 +5,7 @@ import { type Accounts, type AccountsDependencies, makeAccounts } from '../../sr
 import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
 import { createClientIpResolver } from '../../src/server/platform/client-ip.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { createLoginCookies, renewSessionCookies } from '../../src/server/platform/http/login-cookies.ts';
 import { createHttpServer } from '../../src/server/platform/http/server.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
@@ -13,7 +13,7 @@ import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
+import { LedgerStore } from '../../src/server/quota/reservation-and-ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { checkResponses } from '../openapi-response-check.ts';

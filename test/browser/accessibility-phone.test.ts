@@ -1,3 +1,3 @@
-import { describeAccessibility } from './describe-accessibility.ts';
+import { checkAccessibilityOfEveryPage } from './check-accessibility-of-every-page.ts';
 
-describeAccessibility({ language: 'zh-cn', scheme: 'dark', width: 360, height: 740 });
+checkAccessibilityOfEveryPage({ language: 'zh-cn', scheme: 'dark', width: 360, height: 740 });

@@ -1,3 +1,3 @@
-import { describeAccessibility } from './describe-accessibility.ts';
+import { checkAccessibilityOfEveryPage } from './check-accessibility-of-every-page.ts';
 
-describeAccessibility({ language: 'en', scheme: 'light', width: 1280, height: 860 });
+checkAccessibilityOfEveryPage({ language: 'en', scheme: 'light', width: 1280, height: 860 });

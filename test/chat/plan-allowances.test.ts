@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { assertAllowances } from '../plans/assert-allowances.ts';
+import { assertAllowancesConsistent } from '../plans/assert-allowances-consistent.ts';
 import { type ChatService, startChat } from './chat-fixture.ts';
 
 /** Enough for a few responses of five tokens, but not for the higher estimates reserved for further ones. */
@@ -54,6 +54,6 @@ forEachDatabase((name, _open, freshUrl) => {
 
   test(`${name}: the ledger is consistent`, async () => {
     await assertLedgerConsistent(service.app.database);
-    await assertAllowances(service.app.database);
+    await assertAllowancesConsistent(service.app.database);
   });
 });

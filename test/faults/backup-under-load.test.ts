@@ -5,10 +5,10 @@ import { it } from 'node:test';
 import { backUpSqlite, restoreSqlite } from '../../src/server/platform/transfer/sqlite-backup-and-restore.ts';
 import { startVideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { findPostgres } from '../postgres.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
+import { findPostgres } from '../start-postgres.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { assertTasksExist, submitAll, untilAllEnded } from './submit-scenario.ts';
+import { assertTasksExist, submitAll, untilAllEnded } from './submit-steps-and-assertions.ts';
 
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },

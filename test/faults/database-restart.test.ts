@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { chatBody } from '../chat/chat-fixture.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { type PostgresServer, startPostgres } from '../postgres.ts';
+import { type PostgresServer, startPostgres } from '../start-postgres.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModel, untilAllEnded } from './submit-scenario.ts';
+import { addChatModel, untilAllEnded } from './submit-steps-and-assertions.ts';
 
 /** The script that hammers for releases sets more. */
 const ROUNDS = Number(process.env.RESTART_ROUNDS ?? '2');

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { sql } from 'kysely';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { DeviceAuthServerProcess, type OwnerHeaders } from './device-auth-server-process.ts';
+import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-auth-server.ts';
 
 /** The script that hammers for releases sets more. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '6');

@@ -3,15 +3,15 @@ import { flushCompileCache } from 'node:module';
 import { AccountAccess } from '../../src/server/accounts/account-access.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
-import { makeEvents } from '../../src/server/events/make.ts';
+import { makeEvents } from '../../src/server/event-log/make.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { makeWebhooks } from '../../src/server/webhooks/make.ts';
-import { factName } from './numbered-fact-names.ts';
 import { readInstruction } from './read-instruction-line.ts';
+import { reportedEventRowName } from './reported-event-row-names.ts';
 
 export interface EventProcessOrder {
   readonly databaseUrl: string;
@@ -59,7 +59,7 @@ for (let number = order.from; ; number++) {
   await database.transaction(async (trx) => {
     await trx
       .insertInto('meta')
-      .values({ name: factName(number), value: 'true' })
+      .values({ name: reportedEventRowName(number), value: 'true' })
       .execute();
     await events.eventLog.write(trx, {
       type: 'wallet.low',

@@ -7,7 +7,7 @@ import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
-import { retryWhileUnavailable } from './submit-scenario.ts';
+import { retryWhileUnavailable } from './submit-steps-and-assertions.ts';
 
 /** Bodies that callers get wrong, for both formats and both official ones: never our fault, and nothing reserved by a refusal. */
 const RUNS = Number(process.env.INVALID_SUBMIT_RUNS ?? '40');

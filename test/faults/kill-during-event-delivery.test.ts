@@ -8,8 +8,8 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
 import { WebhookReceiver } from '../webhooks/receiver.ts';
 import type { EventProcessOrder } from './event-delivery-process.fixture.ts';
-import { FACT_NAMES, factNumber } from './numbered-fact-names.ts';
 import { ProcessesInTurn } from './processes-in-turn.ts';
+import { REPORTED_EVENT_ROW_NAMES, reportedEventNumber } from './reported-event-row-names.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');
@@ -33,14 +33,14 @@ forEachDatabase((_name, _open, freshUrl) => {
       database.kysely
         .selectFrom('meta')
         .select('name')
-        .where('name', '>=', FACT_NAMES.first)
-        .where('name', '<', FACT_NAMES.end);
+        .where('name', '>=', REPORTED_EVENT_ROW_NAMES.first)
+        .where('name', '<', REPORTED_EVENT_ROW_NAMES.end);
     const latestFact = async (): Promise<number> => {
       const latest = await factNames().orderBy('name', 'desc').limit(1).executeTakeFirst();
-      return latest === undefined ? 0 : factNumber(latest.name);
+      return latest === undefined ? 0 : reportedEventNumber(latest.name);
     };
     const facts = async (): Promise<number[]> =>
-      (await factNames().orderBy('name').execute()).map(({ name }) => factNumber(name));
+      (await factNames().orderBy('name').execute()).map(({ name }) => reportedEventNumber(name));
     const order = (round: number, from: number | undefined): EventProcessOrder => ({
       databaseUrl,
       masterKey,

@@ -18,7 +18,7 @@ import {
   trySubmits,
   untilAllEnded,
   VIDEO_MODELS,
-} from './submit-scenario.ts';
+} from './submit-steps-and-assertions.ts';
 
 /** Before the request, after the response, and inside a transaction; the release fault tests (`npm run hammer`) try every point. */
 const STOPS =

@@ -3,15 +3,15 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { refundAbandonedReservations } from '../../src/server/quota/refund-abandoned-reservations.ts';
+import { LedgerStore } from '../../src/server/quota/reservation-and-ledger-store.ts';
 import { chatBody, PRICE } from '../chat/chat-fixture.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { FlakyPostgresProxy } from './flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
+import { openWithShortTimeouts } from './outbound-client-with-short-timeouts.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { openWithShortTimeouts } from './short-timeout-client.ts';
 
 /** Videos on each database; the release fault tests (`npm run hammer`) use more, with another seed. */
 const TASKS = Number(process.env.RANDOM_FAULT_TASKS ?? '45');

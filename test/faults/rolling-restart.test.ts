@@ -9,7 +9,7 @@ import { type LoadBalancer, startHaproxy, startNginx } from '../operations/load-
 import { freePort, ServerProcess } from '../operations/server-process.ts';
 import { ContinuousLoad } from './continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
-import { addChatModelOf, prepare, untilAllEnded } from './submit-scenario.ts';
+import { addChatModelOf, prepare, untilAllEnded } from './submit-steps-and-assertions.ts';
 
 /** Each round restarts both processes once. The script that hammers for releases sets how many requests there must be. */
 const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');

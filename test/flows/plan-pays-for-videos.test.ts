@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { assertAllowances } from '../plans/assert-allowances.ts';
+import { assertAllowancesConsistent } from '../plans/assert-allowances-consistent.ts';
 import { INITIAL_QUOTA, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
 const VENDORS = [
@@ -100,7 +100,7 @@ describe('a plan pays for videos', () => {
       const database = openReadOnly(url);
       try {
         assert.deepEqual(await auditLedger(database), []);
-        await assertAllowances(database);
+        await assertAllowancesConsistent(database);
       } finally {
         await database.close();
       }

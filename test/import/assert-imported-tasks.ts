@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { findBrokenRows } from '../../src/server/find-broken-rows-store.ts';
-import type { ImportReport } from '../../src/server/importer/report.ts';
+import type { ImportReport } from '../../src/server/importer/build-report.ts';
 import type { Generation } from '../../src/server/importer/source/detect-program.ts';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { hashToken } from '../../src/server/platform/generate-and-hash-tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { NOW_SECONDS, oldKey } from './source-rows.ts';

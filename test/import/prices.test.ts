@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { priceCall, toTokenCallFacts } from '../../src/contract/price-calls-and-videos.ts';
 import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
-import { priceTokens } from '../../src/contract/token-pricing.ts';
+import { priceTokens } from '../../src/contract/token-prices-and-cost-calculation.ts';
 import { planGroups } from '../../src/server/importer/mapping/groups.ts';
 import { resolveModelMapping } from '../../src/server/importer/mapping/model-name-mapping.ts';
 import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';

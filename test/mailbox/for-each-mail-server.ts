@@ -8,13 +8,12 @@ import type { MailServerDatabase } from '../../src/server/mailbox/backends/mail-
 import { grantStatements } from '../../src/server/mailbox/backends/write-mail-server-config.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
 import { migrations } from '../../src/server/migrations.ts';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import type { MailServerEndpoint } from '../mail-clients.ts';
-import { captureSandboxMail } from './capture-sandbox-mail.ts';
 import {
   DOMAIN,
   type MailboxFixture,
@@ -23,6 +22,7 @@ import {
   startMailboxFixture,
 } from './mailbox-fixture.ts';
 import { startMailcow } from './mailcow-fixture.ts';
+import { makeSandboxMailServerHandle } from './sandbox-mail-server-handle.ts';
 
 /** A mail server under a service, as the shared suite drives it. */
 export interface MailServerFixture {
@@ -40,7 +40,7 @@ type OpenFixture = (database: Database<Tables>, url: string) => Promise<MailServ
 
 const FIXTURES: Readonly<Record<'sandbox' | 'mailcow' | 'dovecot', OpenFixture>> = {
   async sandbox(database) {
-    const mail = captureSandboxMail();
+    const mail = makeSandboxMailServerHandle();
     return {
       options: { config: mailConfig({ mailBackend: 'sandbox' }), startSandboxMail: mail.start },
       endpoint: mail.server,

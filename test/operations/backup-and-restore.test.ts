@@ -11,8 +11,8 @@ import { AdminClient } from '../admin-client.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { findPostgres } from '../postgres.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
+import { findPostgres } from '../start-postgres.ts';
 import { temporarySqlitePath } from '../temporary-sqlite-path.ts';
 
 const PASSPHRASE = 'a heron on the jetty';

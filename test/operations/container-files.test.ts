@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { livez, readyz } from '../../src/contract/health-and-status.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
-import { SETTINGS } from '../../src/server/platform/settings.ts';
+import { SETTINGS } from '../../src/server/platform/setting-definitions.ts';
 import { VERSION } from '../../src/server/version.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
-import { cpuWaitMs } from '../cpu-wait.ts';
 import { FlakyPostgresProxy } from '../faults/flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { untilAllEnded } from '../faults/submit-scenario.ts';
+import { untilAllEnded } from '../faults/submit-steps-and-assertions.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { startPostgres } from '../postgres.ts';
+import { readCpuWaitMs } from '../read-cpu-wait-time.ts';
+import { startPostgres } from '../start-postgres.ts';
 import { startReplicatedPostgres } from './replicated-postgres.ts';
 
 const MODEL = 'kling-v1-6';
@@ -60,8 +60,8 @@ async function recoveryTime(service: VideoService, isUsable: Promise<void> = Pro
   let ownTime = (): number => 0;
   void isUsable.then(
     () => {
-      const [usableAt, waitedBefore] = [performance.now(), cpuWaitMs()];
-      ownTime = () => performance.now() - usableAt - (cpuWaitMs() - waitedBefore);
+      const [usableAt, waitedBefore] = [performance.now(), readCpuWaitMs()];
+      ownTime = () => performance.now() - usableAt - (readCpuWaitMs() - waitedBefore);
     },
     // The caller awaits it too.
     () => {},
@@ -115,10 +115,10 @@ forEachDatabase((name, _open, freshUrl) => {
       const submits = new Submits(service);
       await pause(1_500);
       proxy.silence();
-      const [silentAt, waitedBefore] = [performance.now(), cpuWaitMs()];
+      const [silentAt, waitedBefore] = [performance.now(), readCpuWaitMs()];
       report('silently dead connections', await recoveryTime(service));
       await gap.promise;
-      const ownTime = performance.now() - silentAt - (cpuWaitMs() - waitedBefore);
+      const ownTime = performance.now() - silentAt - (readCpuWaitMs() - waitedBefore);
       assert.ok(ownTime < RECOVERY_MS, 'signals are received again');
       await submits.stop();
       await assertNothingLost(url, submits);

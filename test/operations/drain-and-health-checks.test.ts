@@ -10,8 +10,8 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PortLifecycle } from '../../src/server/platform/http/port-lifecycle.ts';
 import { AdminClient } from '../admin-client.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
-import { addChatModelOf, prepare } from '../faults/submit-scenario.ts';
-import { startPostgres } from '../postgres.ts';
+import { addChatModelOf, prepare } from '../faults/submit-steps-and-assertions.ts';
+import { startPostgres } from '../start-postgres.ts';
 import { startTestService } from '../test-service.ts';
 import { freePort, ServerProcess } from './server-process.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { unprivilegedUser, untilReady } from '../postgres.ts';
+import { unprivilegedUser, untilReady } from '../start-postgres.ts';
 import { freePort } from './server-process.ts';
 
 export interface RunningPgBouncer {

@@ -4,7 +4,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { findPostgres, signalWithChildren, unprivilegedUser, untilReady } from '../postgres.ts';
+import { findPostgres, signalWithChildren, unprivilegedUser, untilReady } from '../start-postgres.ts';
 import { freePort } from './server-process.ts';
 
 /** A primary and its standby by streaming replication; what is committed on the primary is on the standby too. */

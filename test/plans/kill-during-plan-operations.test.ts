@@ -5,14 +5,14 @@ import { after, before, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { assertAllowances } from './assert-allowances.ts';
+import { assertAllowancesConsistent } from './assert-allowances-consistent.ts';
 import type { KillOrder, Point } from './kill-during-plan-operations.fixture.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
@@ -85,7 +85,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       expected,
     );
     assert.deepEqual(await auditLedger(database), []);
-    await assertAllowances(database);
+    await assertAllowancesConsistent(database);
   };
 
   for (const point of ['redeem.taken', 'redeem.granted'] as const)

@@ -5,13 +5,13 @@ import { DAY_MS } from '../../src/contract/time-units.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { isAppError } from '../../src/server/platform/app-error.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-types.ts';
+import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { assertAllowances } from './assert-allowances.ts';
+import { assertAllowancesConsistent } from './assert-allowances-consistent.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
 /** The script that hammers for releases sets more. */
@@ -69,7 +69,7 @@ forEachDatabase((name, _open, freshUrl) => {
     (await fixture(0).codes.create(ACTOR, { packageCode, count: howMany })).codes;
   const assertConsistent = async () => {
     assert.deepEqual(await auditLedger(database()), []);
-    await assertAllowances(database());
+    await assertAllowancesConsistent(database());
   };
 
   it('T83: redeems a plan code for exactly one of a hundred attempts by different accounts', async () => {

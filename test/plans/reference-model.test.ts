@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { assertAllowances } from './assert-allowances.ts';
+import { assertAllowancesConsistent } from './assert-allowances-consistent.ts';
 import { addPlan, openPlansFixture, setAllowanceWithoutPlan } from './plans-fixture.ts';
 import { ReferenceModel, type ReferencePlan } from './reference-model.ts';
 
@@ -113,7 +113,7 @@ forEachDatabase((name, open) => {
               { code: model.code, until: model.until, waiting: model.waiting, left: model.left, wallet: model.wallet },
             );
           }
-          await assertAllowances(database, userId);
+          await assertAllowancesConsistent(database, userId);
         },
       ),
       { numRuns: RUNS[name] },

@@ -6,9 +6,9 @@ import type { Price } from '../../src/contract/pricing.ts';
 import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
+import { LedgerStore } from '../../src/server/quota/reservation-and-ledger-store.ts';
+import { callToRequestRow } from '../../src/server/request-log/call-to-request-row.ts';
 import { ReceiptService } from '../../src/server/request-log/receipt-service.ts';
-import { toRequestRow } from '../../src/server/request-log/request-row.ts';
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
@@ -59,7 +59,7 @@ forEachDatabase((_name, open) => {
       onClosed: (trx, closed, now) =>
         store.insert(
           trx,
-          closed.map((each) => toRequestRow(each, now)),
+          closed.map((each) => callToRequestRow(each, now)),
         ),
     });
     const tasks = { receiptTask: async () => undefined };

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { Client } from 'pg';
 import type { DialectName } from '../../src/server/platform/db/sql-dialect.ts';
-import { findPostgres } from '../postgres.ts';
+import { findPostgres } from '../start-postgres.ts';
 
 /** Databases as the last two releases leave them, with data; a folder each, named by the release. */
 export const FIXTURES = join(import.meta.dirname, 'releases');

@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { CHILD_PROCESS_ENVIRONMENT } from '../child-process-environment.ts';
 import { ContinuousLoad } from '../faults/continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from '../faults/ledger-assertions.ts';
-import { untilAllEnded } from '../faults/submit-scenario.ts';
+import { untilAllEnded } from '../faults/submit-steps-and-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type LoadBalancer, startHaproxy } from '../operations/load-balancers.ts';
 import { freePort, ServerProcess } from '../operations/server-process.ts';

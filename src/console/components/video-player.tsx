@@ -2,7 +2,7 @@ import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { usePlaybackSource } from './use-playback-source.ts';
+import { useStablePlaybackSource } from './use-stable-playback-source.ts';
 
 interface VideoPlayerProps {
   /** A path of this service, good for a few minutes. */
@@ -23,7 +23,7 @@ export function VideoPlayer({ src, title, autoPlay = false, onFrame, frameContro
   const { t } = useTranslation('studio');
   const video = useRef<HTMLVideoElement>(null);
   const [loop, setLoop] = useState(true);
-  const { path, src: beginning, renew } = usePlaybackSource(src);
+  const { path, src: beginning, renew } = useStablePlaybackSource(src);
   const [failedPath, setFailedPath] = useState<string>();
   const step = (seconds: number): void => {
     if (video.current === null) return;

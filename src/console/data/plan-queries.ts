@@ -2,8 +2,8 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import { getOwnPackage, listPackageCards } from '../../contract/plans-and-redemption-codes.ts';
 import { callApi } from './api-client.ts';
-import { usableModelsQuery } from './model-queries.ts';
 import { selfQuery } from './signed-in-user-and-site-queries.ts';
+import { usableModelsQuery } from './usable-models-query.ts';
 
 export type CurrentPlan = EndpointPart<typeof getOwnPackage, 'response'>['data'];
 export type PurchasablePlan = EndpointPart<typeof listPackageCards, 'response'>['data'][number];

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { listVendors } from '../../contract/vendors.ts';
+import { listVendors } from '../../contract/admin-vendors.ts';
 import { dataQuery, type ResponseData } from './admin-endpoint-queries.ts';
 
 export type Vendor = ResponseData<typeof listVendors>[number];

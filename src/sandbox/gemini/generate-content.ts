@@ -6,7 +6,7 @@ import { type Directives, parseDirectives, wantedFunction } from '../chat/prompt
 import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
 import { asFieldList, asFields, type Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
-import { API_KEY } from './api-key-and-models.ts';
+import { API_KEY } from './api-key-and-model-id-constants.ts';
 import { countPrompt } from './count-tokens.ts';
 import { errorResponse } from './error-responses.ts';
 import { readRequest } from './read-request.ts';

@@ -1,6 +1,6 @@
 import type { Fields } from '../chat/untrusted-fields.ts';
 import type { SimulatorRequest, SimulatorResponse } from '../define-simulator.ts';
-import { MODELS } from './api-key-and-models.ts';
+import { MODELS } from './api-key-and-model-id-constants.ts';
 import { errorResponse } from './error-responses.ts';
 import { findFault } from './request-body-checks.ts';
 

@@ -3,7 +3,7 @@ import { parseDirectives, wantedFunction } from '../chat/prompt-directives.ts';
 import { newId, planText, streamText } from '../chat/stream-planned-text.ts';
 import type { Fields } from '../chat/untrusted-fields.ts';
 import { jsonResponse, type SimulatorRequest, type SimulatorResponse } from '../define-simulator.ts';
-import { isModel } from './api-key-and-models.ts';
+import { isModel } from './api-key-and-model-id-constants.ts';
 import { findChatFault } from './chat-and-response-body-checks.ts';
 import { chooseFunctionCalls, chooseJson } from './choose-calls-and-json-output.ts';
 import { errorResponse, toErrorEvent } from './error-responses.ts';

@@ -1,5 +1,5 @@
 import { jsonResponse, type ProblemKind, type SimulatorResponse } from '../define-simulator.ts';
-import { API_KEY } from './api-key-and-models.ts';
+import { API_KEY } from './api-key-and-model-id-constants.ts';
 
 const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: string, code: string, text: string]>> = {
   unauthorized: [401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided'],

@@ -1,5 +1,5 @@
 import { defineSimulator, jsonResponse } from '../define-simulator.ts';
-import { API_KEY, MODELS } from './api-key-and-models.ts';
+import { API_KEY, MODELS } from './api-key-and-model-id-constants.ts';
 import { createChatCompletion } from './chat-completions.ts';
 import { createEmbedding } from './embeddings.ts';
 import { errorResponse } from './error-responses.ts';

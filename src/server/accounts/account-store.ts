@@ -2,7 +2,7 @@ import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { Role } from '../../contract/roles.ts';
 import { containsText } from '../platform/db/contains-text.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';

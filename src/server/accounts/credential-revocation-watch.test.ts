@@ -4,7 +4,7 @@ import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Role } from '../../contract/roles.ts';
 import { manualClock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Caller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';

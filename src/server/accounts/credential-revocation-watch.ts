@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { AccountCaller, Caller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';

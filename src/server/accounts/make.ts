@@ -2,21 +2,21 @@ import type { LongPage } from '../../contract/large-list-pagination.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Authenticator } from '../platform/http/caller-and-authenticator-types.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import { PeriodicWriter } from '../platform/periodic-writer.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Ledger } from '../quota/ledger-types.ts';
+import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { AccountAccess } from './account-access.ts';
 import { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit/audit-log-types.ts';
 import { type AuditFilter, AuditStore } from './audit/audit-store.ts';
-import { BindingService } from './bindings/binding-service.ts';
 import { BindingStore } from './bindings/binding-store.ts';
+import { PhoneAndMessagingBindingService } from './bindings/phone-and-messaging-binding-service.ts';
 import {
   HttpMessagingVerifier,
   HttpPhoneSender,
@@ -49,9 +49,13 @@ import { ManagementTokenStore } from './tokens/management-token-store.ts';
 import { TokenService } from './tokens/token-service.ts';
 import { TokenStore } from './tokens/token-store.ts';
 import { createFirstAdministrator } from './users/first-administrator.ts';
-import { OwnAccountService } from './users/own-account-service.ts';
+import { OwnAccountUpdateService } from './users/own-account-update-service.ts';
+import {
+  type FindPlan,
+  type GivePlan,
+  RegistrationAndProfileService,
+} from './users/registration-and-profile-service.ts';
 import { UserAdminService } from './users/user-admin-service.ts';
-import { type FindPlan, type GivePlan, UserService } from './users/user-service.ts';
 import { UserTimeZone } from './users/user-time-zone.ts';
 
 export interface AccountsConfig {
@@ -96,7 +100,7 @@ export interface Accounts {
   /** Ends long responses when the credential they were opened with ends. */
   readonly credentialWatch: CredentialRevocationWatch;
   readonly auditLog: AuditLog;
-  readonly bindings: BindingService;
+  readonly bindings: PhoneAndMessagingBindingService;
   readonly credentials: CredentialRecheck;
   readonly emailConfirmations: EmailConfirmationService;
   readonly passwordResets: PasswordResetService;
@@ -109,8 +113,8 @@ export interface Accounts {
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
-  readonly users: UserService;
-  readonly selfUpdates: OwnAccountService;
+  readonly users: RegistrationAndProfileService;
+  readonly selfUpdates: OwnAccountUpdateService;
   /** Audit entries, newest first. */
   listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
   /** Makes the first root account where there has never been one; call it before listening. */
@@ -166,7 +170,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const emailConfirmations = new EmailConfirmationService(emails);
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
   const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });
-  const users = new UserService({
+  const users = new RegistrationAndProfileService({
     ...shared,
     config,
     bindings: bindingStore,
@@ -200,7 +204,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     access,
     credentialWatch,
     auditLog,
-    bindings: new BindingService({
+    bindings: new PhoneAndMessagingBindingService({
       ...shared,
       store: bindingStore,
       // As they are set when they are used: an administrator may change them at any time.
@@ -229,7 +233,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       tokens: tokenStore,
     }),
     users,
-    selfUpdates: new OwnAccountService({ ...shared, logins, emailConfirmations }),
+    selfUpdates: new OwnAccountUpdateService({ ...shared, logins, emailConfirmations }),
     listAuditLog: (filter, page) => auditLog.list(filter, page),
     createFirstAdministrator: (printOnce) =>
       createFirstAdministrator(

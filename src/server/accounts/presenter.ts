@@ -4,7 +4,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Account } from './account-store.ts';
 import type { SessionService } from './login/session-service.ts';
-import type { Profile } from './users/user-service.ts';
+import type { Profile } from './users/registration-and-profile-service.ts';
 
 type SessionListItem = Awaited<ReturnType<SessionService['list']>>['rows'][number];
 

@@ -4,7 +4,7 @@ import { addAccountAdminRoutes } from './admin-routes.ts';
 import { addBindingRoutes } from './bindings/binding-routes.ts';
 import { addEmailRoutes } from './email/email-routes.ts';
 import { addLoginRoutes } from './login/login-session-and-two-factor-routes.ts';
-import { addLoginHistoryRoutes } from './login-history/login-history-and-session-end-routes.ts';
+import { addLoginHistoryRoutes } from './login-history/login-history-session-end-reason-routes.ts';
 import type { Accounts } from './make.ts';
 import { addTokenRoutes } from './tokens/token-and-management-token-routes.ts';
 import { addUserRoutes } from './users/registration-and-own-account-routes.ts';

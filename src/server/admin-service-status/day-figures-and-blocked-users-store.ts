@@ -1,4 +1,4 @@
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { toKeyRange } from '../platform/db/time-to-key-range.ts';
 import type { Tables } from '../tables.ts';
 

@@ -4,7 +4,7 @@ import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ServiceStatus } from './make.ts';
-import { isResponsive, mergeIncidents } from './merge-incidents.ts';
+import { isResponsive, mergeInstanceIncidents } from './merge-instance-incidents.ts';
 
 /** Whether everything works, for administrators. */
 export function addServiceStatusRoutes(
@@ -23,7 +23,7 @@ export function addServiceStatusRoutes(
       overview.blocked(now - DAY_MS),
     ]);
     return ok({
-      incidents: mergeIncidents(rows, now).map((each) => ({ ...each, since: toSeconds(each.since) })),
+      incidents: mergeInstanceIncidents(rows, now).map((each) => ({ ...each, since: toSeconds(each.since) })),
       instances: rows.map((row) => ({
         name: row.name,
         version: row.version,

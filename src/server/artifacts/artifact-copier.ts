@@ -3,7 +3,7 @@ import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { StorageLimits } from './account-storage-limits.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { ArtifactStore, Claim } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
 import type { DescribeVideo } from './expiry-notices.ts';

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { Log } from '../platform/log.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
 import type { CopiesUnderWay } from './copies-under-way.ts';
-import { type FileRequest, type FileResponse, toFileResponse } from './file-response.ts';
+import { type FileRequest, type FileResponse, toFileResponse } from './file-response-status-and-headers.ts';
 
 export interface ArtifactReaderDependencies {
   readonly store: ArtifactStore;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Config } from '../platform/config.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import { DiskFileStorage } from './disk-file-storage.ts';
-import { DiskThenS3FileStorage } from './disk-then-s3-file-storage.ts';
+import { DiskToS3TransitionFileStorage } from './disk-to-s3-transition-file-storage.ts';
 import { resolveArtifactsDirectory } from './resolve-artifacts-directory.ts';
 import { S3Client } from './s3-client.ts';
 import { S3FileStorage } from './s3-file-storage.ts';
@@ -29,5 +29,5 @@ export function createFileStorage(config: Config, outbound: OutboundClient): Con
   const secretKey = config.artifactsS3SecretKey ?? '';
   const client = new S3Client({ endpoint, region, bucket, accessKey, secretKey }, outbound);
   const s3 = new S3FileStorage(client, config.artifactsS3Prefix ?? '');
-  return { files: new DiskThenS3FileStorage(disk, s3), disk, s3, incomingDirectory };
+  return { files: new DiskToS3TransitionFileStorage(disk, s3), disk, s3, incomingDirectory };
 }

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import { FileRangeStream } from './file-range-stream.ts';
 
 /** Characters of an id that name its folder: 64² folders keep each of them small. */

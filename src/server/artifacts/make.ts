@@ -1,9 +1,9 @@
-import type { EventWriter } from '../events/event-log.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
@@ -14,7 +14,7 @@ import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
 import { ArtifactReader } from './artifact-reader.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
 import { ArtifactStore } from './artifact-store.ts';
-import { buildStorageFullNotice } from './build-storage-full-notice.ts';
+import { buildAdminStorageFullNotice } from './build-admin-storage-full-notice.ts';
 import { CopiesUnderWay } from './copies-under-way.ts';
 import { createFileStorage } from './create-file-storage.ts';
 import { ExpiryNoticeStore } from './expiry-notice-store.ts';
@@ -113,7 +113,7 @@ export function makeArtifacts({
     minFreeBytes: config.artifactsMinFreeGb * GB,
     onFull: () =>
       database
-        .transaction((trx) => notifier.notifyAdministrators(trx, buildStorageFullNotice(clock.now())))
+        .transaction((trx) => notifier.notifyAdministrators(trx, buildAdminStorageFullNotice(clock.now())))
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });

@@ -6,7 +6,7 @@ import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Log } from '../platform/log.ts';
 import { validatePosterImage } from '../platform/media/validate-poster-image.ts';
 import type { StorageLimits } from './account-storage-limits.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import type { IncomingFileDirectory } from './incoming-file-directory.ts';
 import { VideoFrameExtractor } from './video-frame-extractor.ts';

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { S3Client, S3Request } from './s3-client.ts';
 
 /** Copies as objects of an S3 bucket. */

@@ -1,5 +1,5 @@
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage.ts';
+import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
 import type { RemovalStore } from './removal-store.ts';
 import type { StorageUsageStore } from './storage-usage-store.ts';

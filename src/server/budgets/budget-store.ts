@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 

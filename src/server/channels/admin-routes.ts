@@ -7,13 +7,13 @@ import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ChannelAdminService, UnfinishedCount, UnfinishedTasks } from './channel-admin-service.ts';
 import type { Catalog } from './channel-and-model-catalog.ts';
-import type { CredentialHealth } from './channel-health.ts';
 import { type ProbeDependencies, probeChannel } from './channel-probe.ts';
-import type { ChannelService } from './channel-service.ts';
+import type { ChannelSelectionService } from './channel-selection-service.ts';
 import type { ChannelView, CredentialView } from './channel-view.ts';
+import type { CredentialHealth } from './credential-health-from-circuit-breakers.ts';
 
 export interface ChannelAdminRouteDependencies extends Omit<ProbeDependencies, 'channels'> {
-  readonly channels: ChannelService;
+  readonly channels: ChannelSelectionService;
   readonly admin: ChannelAdminService;
   readonly tasks: Pick<UnfinishedTasks, 'unfinished'>;
 }

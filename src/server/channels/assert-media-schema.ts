@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile';
 import { isObject } from '../../contract/is-object.ts';
 import { invalidRequest } from '../platform/app-error.ts';
-import { findRegexProblem } from './regex-guard.ts';
+import { findRegexProblem } from './find-regex-problem.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 

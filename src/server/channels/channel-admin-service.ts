@@ -33,8 +33,8 @@ import {
   replacesValues,
   toAuditList,
 } from './credential-list.ts';
-import { changeConnection } from './extra-headers-and-proxy.ts';
-import { assertMaxConcurrentTasks } from './max-concurrent-tasks.ts';
+import { assertMaxConcurrentTasks } from './max-concurrent-tasks-option.ts';
+import { changeConnection } from './validate-extra-headers-and-proxy.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;

@@ -4,7 +4,7 @@ import type { ChannelRow, ModelRow } from './channel-and-model-store.ts';
 import type { Channel, ResolvedModel } from './channel-directory-types.ts';
 import type { ChannelConnection } from './credential-and-connection-encryption.ts';
 import { type CredentialList, labelOf } from './credential-list.ts';
-import { maxConcurrentTasks } from './max-concurrent-tasks.ts';
+import { maxConcurrentTasks } from './max-concurrent-tasks-option.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */
 export interface CatalogChannel {

@@ -5,7 +5,7 @@ import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
-import type { ChannelLoad } from './order-channels-by-calls-in-flight.ts';
+import type { ChannelLoad } from './order-overloaded-channels-last.ts';
 
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
 export type ChannelVendor = VendorId | ChatVendor;

@@ -1,13 +1,13 @@
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { EventWriter } from '../events/event-log.ts';
-import type { EventStore } from '../events/event-store.ts';
+import type { EventStore } from '../event-log/event-store.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
 import type { AdminNotifier, Bilingual } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import type { CallOutcome } from './channel-directory-types.ts';
-import type { CircuitOwner } from './channel-health.ts';
+import type { CircuitOwner } from './credential-health-from-circuit-breakers.ts';
 
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {

@@ -5,11 +5,11 @@ import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import type { CredentialCheck } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './channel-directory-types.ts';
-import type { ChannelService } from './channel-service.ts';
+import type { ChannelSelectionService } from './channel-selection-service.ts';
 import type { EndingModel } from './model-retirement.ts';
 
 export interface ProbeDependencies {
-  readonly channels: Pick<ChannelService, 'byId' | 'report' | 'endingModels'>;
+  readonly channels: Pick<ChannelSelectionService, 'byId' | 'report' | 'endingModels'>;
   readonly vendors: VendorRegistry;
   /** Made by video: the same calls its adapters get. */
   readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };

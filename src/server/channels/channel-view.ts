@@ -3,7 +3,7 @@ import type { ChannelRow } from './channel-and-model-store.ts';
 import type { Channel } from './channel-directory-types.ts';
 import type { ChannelConnection } from './credential-and-connection-encryption.ts';
 import { type ChannelCredential, type CredentialList, hintOf } from './credential-list.ts';
-import { shownProxy } from './extra-headers-and-proxy.ts';
+import { shownProxy } from './validate-extra-headers-and-proxy.ts';
 
 /** A channel as administrators see it: the names of its keys, never their values. */
 export interface ChannelView

@@ -1,7 +1,7 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
 import { accountKey, type ChannelAccount, isOfChannel } from '../upstreams/channel-account-key.ts';
 import type { CallOutcome } from './channel-directory-types.ts';
-import { SingleAccountFailureDetector } from './single-account-failure-detector.ts';
+import { SingleCallerFailureDetector } from './single-caller-failure-detector.ts';
 
 /** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
 interface FailurePolicy {
@@ -101,7 +101,7 @@ export class CircuitBreakers {
   readonly #breakers = new Map<string, Map<string, BreakerState>>();
   /** Whether the newest call to an account that says something about the account itself succeeded. */
   readonly #newest = new Map<string, boolean>();
-  readonly #evidence = new Map<string, SingleAccountFailureDetector>();
+  readonly #evidence = new Map<string, SingleCallerFailureDetector>();
 
   /** @returns the models whose circuits this call opened, or closed after they were open; empty text stands for the whole channel */
   record(call: CallOutcome, now: number): readonly string[] {
@@ -229,11 +229,11 @@ export class CircuitBreakers {
     return recovered;
   }
 
-  #evidenceOf(key: string, scope: string): SingleAccountFailureDetector {
+  #evidenceOf(key: string, scope: string): SingleCallerFailureDetector {
     const circuit = `${key}/${scope}`;
     let evidence = this.#evidence.get(circuit);
     if (evidence === undefined) {
-      evidence = new SingleAccountFailureDetector();
+      evidence = new SingleCallerFailureDetector();
       this.#evidence.set(circuit, evidence);
     }
     return evidence;

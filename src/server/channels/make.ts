@@ -1,7 +1,7 @@
-import type { Events } from '../events/make.ts';
+import type { Events } from '../event-log/make.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -9,10 +9,10 @@ import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import { ChannelFailureNotices } from './channel-failure-and-recovery-notices.ts';
-import { ChannelService } from './channel-service.ts';
+import { ChannelSelectionService } from './channel-selection-service.ts';
 import { CircuitStore } from './circuit-store.ts';
 import type { ModelLifecycles } from './model-retirement.ts';
-import { RetirementNotices, type RetirementNoticesDependencies } from './model-retirement-notices.ts';
+import { type RetirementNoticesDependencies, UserRetirementNotices } from './model-retirement-notices-to-users.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 
 export interface ChannelsDependencies {
@@ -31,13 +31,13 @@ export interface ChannelsDependencies {
 
 /** The accounts at vendors: what others may hold of them. */
 export interface Channels {
-  readonly channels: ChannelService;
+  readonly channels: ChannelSelectionService;
   readonly channelStore: ChannelAndModelStore;
 }
 
 /** Notices of models that end. */
-export const makeRetirementNotices = (dependencies: RetirementNoticesDependencies): RetirementNotices =>
-  new RetirementNotices(dependencies);
+export const makeRetirementNotices = (dependencies: RetirementNoticesDependencies): UserRetirementNotices =>
+  new UserRetirementNotices(dependencies);
 
 export function makeChannels({
   database,
@@ -60,7 +60,7 @@ export function makeChannels({
     clock,
     log,
   });
-  const channels = new ChannelService({
+  const channels = new ChannelSelectionService({
     store: channelStore,
     circuits: new ReplicatedCircuitBreakers({ store: new CircuitStore(database), pubSub, clock, log }),
     vault,

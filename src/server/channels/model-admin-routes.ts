@@ -7,13 +7,13 @@ import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './channel-and-model-catalog.ts';
 import type { ModelRow } from './channel-and-model-store.ts';
-import type { ChannelService } from './channel-service.ts';
+import type { ChannelSelectionService } from './channel-selection-service.ts';
 import type { ModelAdminService } from './model-admin-service.ts';
 
 /** Models and prices, for administrators. */
 export function addModelAdminRoutes(
   routes: RouteRegistry,
-  { models, channels }: { readonly models: ModelAdminService; readonly channels: ChannelService },
+  { models, channels }: { readonly models: ModelAdminService; readonly channels: ChannelSelectionService },
 ): void {
   routes.add(endpoints.listModelRows, async ({ query }) => {
     const { vendor, kind, q } = query;

@@ -8,10 +8,10 @@ import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { ChannelAndModelStore } from './channel-and-model-store.ts';
-import { ChannelService } from './channel-service.ts';
+import { ChannelSelectionService } from './channel-selection-service.ts';
 import { CircuitStore } from './circuit-store.ts';
 import { isNotDearer, type ModelLifecycles } from './model-retirement.ts';
-import { RetirementNotices } from './model-retirement-notices.ts';
+import { UserRetirementNotices } from './model-retirement-notices-to-users.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, seedModels } from './seed-models-and-sandbox-channels.ts';
 
@@ -57,7 +57,7 @@ describe('models that end', () => {
         clock,
         log,
       });
-      const service = new ChannelService({ store, circuits, vault, clock, log, sandbox: true, lifecycles });
+      const service = new ChannelSelectionService({ store, circuits, vault, clock, log, sandbox: true, lifecycles });
       const listed = async () => (await service.listModels()).map(({ id }) => id).sort();
       const consent = () =>
         store.change(async (trx) => {
@@ -125,7 +125,7 @@ describe('models that end', () => {
       const told: string[] = [];
       const events: string[] = [];
       const notices = () =>
-        new RetirementNotices({
+        new UserRetirementNotices({
           database,
           clock,
           channels: service,

@@ -3,7 +3,7 @@ import type { Localized } from '../../contract/localized-messages/format-message
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-terms-and-exact-sum.ts';
 import { type Price, VideoPrice } from '../../contract/pricing.ts';
-import { ChatPrice } from '../../contract/token-pricing.ts';
+import { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { toLocalizedMessage } from '../platform/http/schema-validation.ts';
 

@@ -5,19 +5,19 @@ import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channe
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Allowances } from '../quota/ledger-types.ts';
+import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { addChannelAdminRoutes } from './admin-routes.ts';
 import { ChannelAdminService, type UnfinishedTasks } from './channel-admin-service.ts';
 import type { ChannelAndModelStore } from './channel-and-model-store.ts';
 import type { ProbeDependencies } from './channel-probe.ts';
-import type { ChannelService } from './channel-service.ts';
+import type { ChannelSelectionService } from './channel-selection-service.ts';
 import { addModelAdminRoutes } from './model-admin-routes.ts';
 import { ModelAdminService } from './model-admin-service.ts';
 import { addVendorRoutes, toCapability } from './vendor-routes.ts';
 
 export interface ChannelRouteDependencies {
-  readonly channels: ChannelService;
+  readonly channels: ChannelSelectionService;
   readonly store: ChannelAndModelStore;
   readonly vault: Vault;
   readonly clock: Clock;

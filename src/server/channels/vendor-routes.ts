@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Capability } from '../../contract/admin-models-and-usable-models.ts';
+import { listVendors, type VendorRow } from '../../contract/admin-vendors.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
-import { listVendors, type VendorRow } from '../../contract/vendors.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

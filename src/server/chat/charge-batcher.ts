@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../platform/app-error.ts';
-import { DatabaseUnavailableError } from '../platform/db/database-error-classes.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import type { Log } from '../platform/log.ts';
 import { upToEntries } from '../platform/lru-cache-options.ts';
@@ -13,7 +13,7 @@ import type {
   Reservation,
   Settlement,
   TokenUsage,
-} from '../quota/ledger-types.ts';
+} from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { type Job, JobBatcher } from './job-batcher.ts';
 import type { SettlementJournal } from './settlement-journal.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
-import { CHAT_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';
+import { CHAT_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';
 
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
 const chat = (rest: string) => read(CHAT_DIALECT, `{"model":"m","messages":[{}]${rest}}`);

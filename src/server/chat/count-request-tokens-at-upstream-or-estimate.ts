@@ -3,12 +3,12 @@ import type { Channel, ChannelDirectory } from '../channels/channel-directory-ty
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound-types.ts';
-import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential-ids.ts';
+import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
 import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
-import { countTokens, TOKENS_PER_MESSAGE } from './count-tokens.ts';
+import { countTokens, TOKENS_PER_MESSAGE } from './count-text-tokens.ts';
 import type { Dialect } from './dialect.ts';
-import { extractPrompt } from './extract-prompt.ts';
+import { extractPrompt } from './extract-prompt-for-token-count.ts';
 import { applyOptionRules } from './option-rules.ts';
 import type { Relay } from './relay.ts';
 import { parseUpstreamError, toConnectionFailure, type UpstreamFailure } from './upstream-errors.ts';
@@ -75,7 +75,7 @@ export class TokenCounter {
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
       channels.report({
-        ...calledChannelAndCredential(channel),
+        ...pickChannelAndCredentialIds(channel),
         model: model.id,
         userId,
         operation: 'chat',

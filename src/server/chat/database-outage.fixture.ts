@@ -1,8 +1,8 @@
-import { DatabaseUnavailableError } from '../platform/db/database-error-classes.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
-import type { Ledger } from '../quota/ledger-types.ts';
+import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
 import { SettlementJournal } from './settlement-journal.ts';

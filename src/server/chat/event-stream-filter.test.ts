@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { arbitraryMutatedJson } from '../../../test/arbitrary-mutated-json.ts';
 import { EventStream } from './event-stream-filter.ts';
-import { CHAT_DIALECT } from './openai-dialects.ts';
+import { CHAT_DIALECT } from './openai-endpoint-dialects.ts';
 
 const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });

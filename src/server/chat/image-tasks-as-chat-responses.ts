@@ -8,13 +8,13 @@ import type { ModelCaller } from '../platform/http/caller-and-authenticator-type
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
-import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential-ids.ts';
+import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ModelCallContext } from './model-call.ts';
-import { CHAT_DIALECT } from './openai-dialects.ts';
+import { CHAT_DIALECT } from './openai-endpoint-dialects.ts';
 import type { SettlementJournal } from './settlement-journal.ts';
 
 export interface ImageTaskRelayDependencies {
@@ -110,7 +110,7 @@ export class ImageTaskRelay {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
-        ...calledChannelAndCredential(channel),
+        ...pickChannelAndCredentialIds(channel),
         ...of,
         operation: 'image',
         durationMs: performance.now() - startedAt,

@@ -3,15 +3,15 @@ import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { asObject } from '../../contract/is-object.ts';
 import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Log } from '../platform/log.ts';
-import type { Ledger, Settlement } from '../quota/ledger-types.ts';
+import type { Ledger, Settlement } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';
-import { countUsage } from './call-charge.ts';
+import { countUsage } from './call-charge-reservation-and-settlement.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { EventStream } from './event-stream-filter.ts';
 import { decodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
-import { findDialect } from './openai-dialects.ts';
+import { findDialect } from './openai-endpoint-dialects.ts';
 import { quotaWithPlanFactor } from './quota-with-plan-factor.ts';
 import {
   type CallMeta,

@@ -1,7 +1,7 @@
 import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
 import type { SpanAttributes, SpanOptions } from '../platform/tracing/tracing-types.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-dialects.ts';
+import { EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';
 import type { Usage } from './parse-usage.ts';
 
 /** The span of one attempt at an upstream, named as OpenTelemetry's conventions for generative AI have it. No prompt is in it. */

@@ -11,9 +11,9 @@ import type {
   OutboundError,
 } from '../platform/outbound/outbound-types.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
-import { calledChannelAndCredential } from '../upstreams/called-channel-and-credential-ids.ts';
+import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
 import type { ArrayBackedSetMember } from './array-backed-set.ts';
-import type { CallCharge } from './call-charge.ts';
+import type { CallCharge } from './call-charge-reservation-and-settlement.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
@@ -434,7 +434,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     const { model, charge } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
-      ...calledChannelAndCredential(this.#channel),
+      ...pickChannelAndCredentialIds(this.#channel),
       model: model.id,
       userId: charge.userId,
       outcome: 'ok',
@@ -449,7 +449,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
     this.#span?.end(outcome);
     this.#dependencies.channels.report({
-      ...calledChannelAndCredential(this.#channel),
+      ...pickChannelAndCredentialIds(this.#channel),
       model: this.#context.model.id,
       userId: this.#context.charge.userId,
       outcome,

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { CallResult } from './call-charge.ts';
+import type { CallResult } from './call-charge-reservation-and-settlement.ts';
 import type { Dialect } from './dialect.ts';
 import { findUsageInText } from './find-and-merge-usage.ts';
 import { parseUsage } from './parse-usage.ts';

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { TokenFacts, TokenPart } from '../../contract/token-pricing.ts';
+import type { TokenFacts, TokenPart } from '../../contract/token-prices-and-cost-calculation.ts';
 
 /** What a call used, in tokens. */
 export interface Usage extends TokenFacts {

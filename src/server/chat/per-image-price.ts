@@ -1,7 +1,7 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
-import type { ChatPrice } from '../../contract/token-pricing.ts';
+import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
 
 /** Images priced each, whatever tokens they take. */
 export interface PerImagePrice {

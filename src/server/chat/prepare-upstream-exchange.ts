@@ -9,7 +9,7 @@ import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
 import { GEMINI_DIALECT } from './gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from './openai-endpoint-dialects.ts';
 import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
 import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';

@@ -1,12 +1,12 @@
 import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import type { ChatPrice, TokenFacts } from '../../contract/token-pricing.ts';
+import type { ChatPrice, TokenFacts } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { ResolvedModel } from '../channels/channel-directory-types.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import type { CallDetail } from '../quota/ledger-types.ts';
+import type { CallDetail } from '../quota/reservation-and-ledger-types.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { EMBEDDINGS_DIALECT } from './openai-dialects.ts';
+import { EMBEDDINGS_DIALECT } from './openai-endpoint-dialects.ts';
 import { isPerImagePrice, type PerImagePrice, perImageFacts } from './per-image-price.ts';
 
 /** Where a call comes from and what it is for. */

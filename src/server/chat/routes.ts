@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { RequestContext } from '../platform/http/handler-request-context.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
@@ -13,7 +13,7 @@ import { COUNT_SOURCE_HEADER, type TokenCounter } from './count-request-tokens-a
 import type { Dialect } from './dialect.ts';
 import type { FastPathCall } from './fast-path-call-type.ts';
 import { addGeminiRoutes, parsePlainGeminiCall } from './gemini-routes.ts';
-import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT, RESPONSES_DIALECT } from './openai-dialects.ts';
+import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT, RESPONSES_DIALECT } from './openai-endpoint-dialects.ts';
 import type { Relay } from './relay.ts';
 
 const ROUTES = [

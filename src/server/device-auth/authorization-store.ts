@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../tables.ts';

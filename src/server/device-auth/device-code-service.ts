@@ -11,7 +11,7 @@ import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { hashToken, randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';

@@ -5,7 +5,7 @@ import type { TokenService } from '../accounts/tokens/token-service.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { hashToken, randomToken } from '../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../tables.ts';

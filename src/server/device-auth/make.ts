@@ -5,7 +5,7 @@ import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-
 import type { TokenStore } from '../accounts/tokens/token-store.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import { PeriodicWriter } from '../platform/periodic-writer.ts';

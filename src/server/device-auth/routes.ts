@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { addDeviceClientAdminRoutes } from './client-admin-routes.ts';
-import { addJsonRoutes } from './json-routes.ts';
+import { addJsonRoutes } from './device-login-and-management-json-routes.ts';
 import type { DeviceAuth } from './make.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
 import { addPageRoutes } from './page-routes.ts';

@@ -2,7 +2,7 @@ import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { notExistError } from '../platform/app-error.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { RequestOrigin } from '../platform/http/audit-actor.ts';
 import type { Tables } from '../tables.ts';
 import { auditRevocation } from './audit-device-revocation.ts';

@@ -1,10 +1,10 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
-import type { ImportVisitor, MappedRow } from './import-visitor.ts';
+import { valuesOf } from './filter-mapped-row-values.ts';
+import type { ImportVisitor, MappedRow } from './import-visitor-types.ts';
 import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-rows-and-add-name-remarks.ts';
 import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
-import { valuesOf } from './values-of-mapped-rows.ts';
 import { withIdRemarks } from './write-and-verify-ended-tasks.ts';
 
 /** Goes through everything and writes nothing: what an import would do with each row. */

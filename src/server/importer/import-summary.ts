@@ -1,4 +1,4 @@
-import { type ImportSums, zeroSums } from './import-sums.ts';
+import { type ImportSums, zeroSums } from './import-sums-type.ts';
 import type { Outcome } from './mapping/outcome.ts';
 import type { ImportKind } from './tables.ts';
 

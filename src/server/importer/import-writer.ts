@@ -1,6 +1,7 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import { candidatesOf, nameUsers } from './assign-account-names.ts';
-import type { ImportVisitor, MappedRow } from './import-visitor.ts';
+import { valuesOf } from './filter-mapped-row-values.ts';
+import type { ImportVisitor, MappedRow } from './import-visitor-types.ts';
 import type { ImportedUser } from './mapping/users.ts';
 import type { ModelImportAndChannelRemovalStore } from './model-import-and-channel-removal-store.ts';
 import type { PlansFromGroupsImportStore } from './plans-from-groups-import-store.ts';
@@ -8,7 +9,6 @@ import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-rows-and-add-name-remarks.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskPaymentImportStore, taskIdOf } from './task-payments-and-lookups-import-store.ts';
-import { valuesOf } from './values-of-mapped-rows.ts';
 import { addEndedTasks } from './write-and-verify-ended-tasks.ts';
 import { addUnfinishedTasks } from './write-unfinished-tasks.ts';
 

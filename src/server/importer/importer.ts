@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
+import { buildReport, type ImportReport } from './build-report.ts';
 import { dryRunVisitor } from './dry-run-visitor.ts';
 import type { ImportSummary } from './import-summary.ts';
 import { ImportWriter } from './import-writer.ts';
 import { readPrices } from './mapping/prices.ts';
 import { ModelImportAndChannelRemovalStore } from './model-import-and-channel-removal-store.ts';
 import { PlansFromGroupsImportStore } from './plans-from-groups-import-store.ts';
-import { readSource } from './read-source.ts';
-import { type ImportReport, toReport } from './report.ts';
+import { readAndMapSource } from './read-and-map-source.ts';
 import { reportUnimportedTablesAndPlans } from './report-unimported-tables-and-plans.ts';
 import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { describeUrl, openSource } from './source/connect-to-source.ts';
@@ -167,7 +167,7 @@ export class Importer {
 
   async #read(
     { source, schema }: OpenedSource,
-    visitor: Parameters<typeof readSource>[1],
+    visitor: Parameters<typeof readAndMapSource>[1],
     phase: ImportProgress['phase'],
   ): Promise<ImportSummary> {
     const { target, clock, onProgress } = this.#dependencies;
@@ -185,7 +185,7 @@ export class Importer {
       now: clock.now(),
       onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
     };
-    const found = await readSource(context, visitor);
+    const found = await readAndMapSource(context, visitor);
     await reportUnimportedTablesAndPlans(source, schema, found);
     return found;
   }
@@ -198,7 +198,7 @@ export class Importer {
     proof?: ImportReport['proof'],
   ): ImportReport {
     const madeAt = new Date(this.#dependencies.clock.now()).toISOString();
-    return toReport({ mode, madeAt, source: describeUrl(from), engine: source.engine, ...schema }, found, proof);
+    return buildReport({ mode, madeAt, source: describeUrl(from), engine: source.engine, ...schema }, found, proof);
   }
 
   async #withSource<R>({ from, program }: ImportRequest, work: (opened: OpenedSource) => Promise<R>): Promise<R> {

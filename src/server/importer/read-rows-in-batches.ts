@@ -1,4 +1,4 @@
-import type { ReadContext } from './import-visitor.ts';
+import type { ReadContext } from './import-visitor-types.ts';
 import { integerOf } from './mapping/column-values.ts';
 import { countRows, type SourceDatabase, type SourceRow, type TablePart } from './source/source-database.ts';
 

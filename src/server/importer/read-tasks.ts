@@ -1,8 +1,8 @@
 import type { ImportSummary } from './import-summary.ts';
-import type { ImportVisitor, ReadContext } from './import-visitor.ts';
+import type { ImportVisitor, ReadContext } from './import-visitor-types.ts';
 import { integerOf, smallIntegerOf, textOf } from './mapping/column-values.ts';
 import { mapEndedTask } from './mapping/ended-tasks.ts';
-import { TASK_COLUMNS } from './mapping/source-task.ts';
+import { TASK_COLUMNS } from './mapping/read-source-task.ts';
 import { mapUnfinishedTask, type TaskMapping } from './mapping/unfinished-tasks.ts';
 import { progressOf, readPages } from './read-rows-in-batches.ts';
 import type { SourceDatabase } from './source/source-database.ts';

@@ -1,5 +1,5 @@
 import { html, type Markup } from '../platform/html-template.ts';
-import type { ImportReport } from './report.ts';
+import type { ImportReport } from './build-report.ts';
 
 /** The report as a page that stands alone, for people to read and to keep. */
 export function toReportPage(report: ImportReport): string {

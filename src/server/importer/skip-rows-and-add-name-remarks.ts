@@ -1,5 +1,5 @@
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
-import type { MappedRow } from './import-visitor.ts';
+import type { MappedRow } from './import-visitor-types.ts';
 import { skipped } from './mapping/outcome.ts';
 
 export const KNOWN_KEY = skipped('there is a key with the same value here already');

@@ -1,6 +1,6 @@
 import type { Trx } from '../tables.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
-import type { SourceTask } from './mapping/source-task.ts';
+import type { SourceTask } from './mapping/read-source-task.ts';
 import type { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 
 export interface TaskOwnerDependencies {

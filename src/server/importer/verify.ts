@@ -1,12 +1,12 @@
 import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './account-key-and-code-import-store.ts';
-import type { ImportVisitor, MappedRow } from './import-visitor.ts';
+import { valuesOf } from './filter-mapped-row-values.ts';
+import type { ImportVisitor, MappedRow } from './import-visitor-types.ts';
 import type { ModelImportAndChannelRemovalStore, StoredModel } from './model-import-and-channel-removal-store.ts';
 import type { PlansFromGroupsImportStore, StoredGroupPlan } from './plans-from-groups-import-store.ts';
 import { withNameRemarks } from './skip-rows-and-add-name-remarks.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-payments-and-lookups-import-store.ts';
 import { isSameModel } from './undo.ts';
-import { valuesOf } from './values-of-mapped-rows.ts';
 import type { VerifyStore } from './verify-store.ts';
 import { findWrongEndedTasks } from './write-and-verify-ended-tasks.ts';
 

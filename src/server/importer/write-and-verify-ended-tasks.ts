@@ -1,10 +1,10 @@
 import type { Trx } from '../tables.ts';
-import type { MappedRow } from './import-visitor.ts';
+import { valuesOf } from './filter-mapped-row-values.ts';
+import type { MappedRow } from './import-visitor-types.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
 import type { ImportTarget } from './service-functions-for-import-types.ts';
 import { findTaskOwners, type TaskOwnerDependencies } from './task-owners.ts';
 import { taskIdOf } from './task-payments-and-lookups-import-store.ts';
-import { valuesOf } from './values-of-mapped-rows.ts';
 
 /** Writes videos that ended in the source. No entry of the ledger: they were paid for there. */
 export async function addEndedTasks(

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { captureSandboxMail } from '../../../test/mailbox/capture-sandbox-mail.ts';
 import {
   APP_PASSWORD,
   APPLY,
@@ -12,6 +11,7 @@ import {
   mailConfig,
   startMailboxFixture,
 } from '../../../test/mailbox/mailbox-fixture.ts';
+import { makeSandboxMailServerHandle } from '../../../test/mailbox/sandbox-mail-server-handle.ts';
 
 const RECORD_KEYS = [
   'has_app_password',
@@ -31,7 +31,10 @@ forEachDatabase((_name, open) => {
     let service: MailboxFixture;
     before(async () => {
       const config = mailConfig({ mailBackend: 'sandbox' });
-      service = await startMailboxFixture(await open(), { config, startSandboxMail: captureSandboxMail().start });
+      service = await startMailboxFixture(await open(), {
+        config,
+        startSandboxMail: makeSandboxMailServerHandle().start,
+      });
     });
     after(() => service.close());
 
@@ -253,7 +256,10 @@ forEachDatabase((_name, open) => {
   it('ends its message with the webmail address, and with no blank where there is none', async () => {
     for (const webmailUrl of ['https://webmail.test', '']) {
       const config = mailConfig({ mailBackend: 'sandbox', webmailUrl });
-      const service = await startMailboxFixture(await open(), { config, startSandboxMail: captureSandboxMail().start });
+      const service = await startMailboxFixture(await open(), {
+        config,
+        startSandboxMail: makeSandboxMailServerHandle().start,
+      });
       try {
         const person = await service.personWithPhone('lena');
         await person.ok('POST', APPLY, {});

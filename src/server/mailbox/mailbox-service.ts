@@ -5,7 +5,7 @@ import type { Actor } from '../platform/http/audit-actor.ts';
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
 import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
-import type { AppPasswordAcceptanceCheck } from './app-password-acceptance-check.ts';
+import type { AppPasswordStillAcceptedCheck } from './app-password-still-accepted-check.ts';
 import type { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
 import { generatePassword, generateRef, hashGeneratedPassword } from './generate-hash-and-match-passwords.ts';
 import type { MailProtocol } from './mail-backend.ts';
@@ -27,7 +27,7 @@ export interface MailAccounts {
 /** The parts that communicate with the mail server. */
 export interface MailServer {
   readonly provisioner: Provisioner;
-  readonly appPasswordCheck: AppPasswordAcceptanceCheck;
+  readonly appPasswordCheck: AppPasswordStillAcceptedCheck;
 }
 
 export interface MailboxServiceDependencies {

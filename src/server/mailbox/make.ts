@@ -1,14 +1,14 @@
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { AppPasswordAcceptanceCheck } from './app-password-acceptance-check.ts';
+import { AppPasswordStillAcceptedCheck } from './app-password-still-accepted-check.ts';
 import { CountedMailBackend } from './counted-mail-backend.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
 import { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
@@ -73,7 +73,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
   const onFaultPoint = dependencies.onFaultPoint ?? (() => {});
   const mailServer: MailServer | undefined = backend && {
     provisioner: new Provisioner({ store, backend, auditLog, clock, log, onFaultPoint }),
-    appPasswordCheck: new AppPasswordAcceptanceCheck(backend, clock),
+    appPasswordCheck: new AppPasswordStillAcceptedCheck(backend, clock),
   };
   const mailboxes = new MailboxService({
     ...dependencies,

@@ -4,8 +4,8 @@ import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
-import { serverDataFingerprint, toMailboxServerData } from './mailbox-data-for-mail-server.ts';
 import type { AppPasswordRow, MailboxRow, MailboxStore, MailboxWithApp } from './mailbox-store.ts';
+import { serverDataFingerprint, toMailboxServerData } from './to-mailbox-server-data.ts';
 
 /** Points between two steps where a test kills the process. */
 export type MailFaultPoint =

@@ -2,9 +2,9 @@ import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, type MailBackend } from './mail-backend.ts';
-import { serverDataFingerprint, toMailboxServerData } from './mailbox-data-for-mail-server.ts';
 import type { MailboxService } from './mailbox-service.ts';
 import type { MailboxStore } from './mailbox-store.ts';
+import { serverDataFingerprint, toMailboxServerData } from './to-mailbox-server-data.ts';
 
 export interface ReconcilerDependencies {
   readonly store: MailboxStore;

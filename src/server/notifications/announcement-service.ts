@@ -3,7 +3,7 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { ALL_ACCOUNTS, type AnnouncementStore, type AnnouncementUpdate } from './announcement-store.ts';

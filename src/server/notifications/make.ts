@@ -1,10 +1,10 @@
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
-import type { EventWriter } from '../events/event-log.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
@@ -12,7 +12,7 @@ import { AnnouncementService } from './announcement-service.ts';
 import { AnnouncementStore } from './announcement-store.ts';
 import { ChangeSignals } from './change-signals.ts';
 import { InboxService } from './inbox-service.ts';
-import { MailSettingsService } from './mail-settings-service.ts';
+import { MailDigestAndQuietHoursService } from './mail-digest-and-quiet-hours-service.ts';
 import { NotificationMailStore } from './notification-mail-store.ts';
 import { NotificationMails, type NotificationMailsDependencies } from './notification-mails.ts';
 import { NotificationStore } from './notification-store.ts';
@@ -41,7 +41,7 @@ export interface NotificationsDependencies {
 export interface Notifications {
   readonly notifier: Notifier & AdminNotifier;
   readonly inboxes: InboxService;
-  readonly mailSettings: MailSettingsService;
+  readonly mailSettings: MailDigestAndQuietHoursService;
   readonly announcements: AnnouncementService;
   readonly streams: NotificationStreams;
   /** Ends the open streams. */
@@ -85,7 +85,7 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   return {
     notifier: new NotificationWriter({ ...stores, mails, access, changeSignals, events, clock }),
     inboxes: inboxService,
-    mailSettings: new MailSettingsService({ ...mailing, store: mailStore }),
+    mailSettings: new MailDigestAndQuietHoursService({ ...mailing, store: mailStore }),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
     streams,
     close: () => streams.close(),

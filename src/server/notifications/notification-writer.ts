@@ -1,6 +1,6 @@
 import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
-import type { EventWriter } from '../events/event-log.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';

@@ -3,7 +3,7 @@ import type {
   Topic,
   UserNotificationType,
 } from '../../contract/notifications-preferences-and-announcements.ts';
-import type { NewEvent } from '../events/event-log.ts';
+import type { NewEvent } from '../event-log/event-writer.ts';
 import type { Trx } from '../tables.ts';
 
 /** A text in both languages; a reader is shown his own. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Allowances } from '../quota/ledger-types.ts';
+import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type WindowKind,
   windowsAt,
 } from './allowance-windows.ts';
+import { type CurrentPlan, findCurrentPlan } from './find-current-plan.ts';
 import {
   allowedModels,
   assertModelAllowed,
@@ -19,7 +20,6 @@ import {
   termsOf,
 } from './plan-models-price-factor-and-channels.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
-import { type CurrentPlan, toCurrentPlan } from './to-current-plan.ts';
 
 export interface PlanAllowancesDependencies {
   readonly subscriptions: SubscriptionStore;
@@ -46,13 +46,13 @@ export class PlanAllowances implements Allowances {
     { userId, model, amount }: Parameters<Allowances['take']>[1],
   ): Promise<{ taken: number; slot: string }> {
     const { subscriptions, usage, clock } = this.#dependencies;
-    const { plan } = toCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
+    const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
     assertModelAllowed(plan, model);
     // Nearly all accounts without a subscription return here, after one query and without a lock.
     if (amount === 0 || !grantsAllowance(plan)) return NOTHING_TAKEN;
     const now = clock.now();
     const rule = await this.#lockDayRule(trx, userId, now);
-    const current = toCurrentPlan(await subscriptions.findAccountPlans(userId, trx), now);
+    const current = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), now);
     assertModelAllowed(current.plan, model);
     const windows = await this.#addUsage(userId, current, windowsAt(now, current.plan, current.activatedAt, rule), trx);
     const taken = Math.min(amount, ...windows.map(({ limit, used }) => Math.max(0, limit - used)));
@@ -70,7 +70,7 @@ export class PlanAllowances implements Allowances {
     const { user, subscription, windows } = parseReservedWindows(slot);
     const now = clock.now();
     const rule = await this.#lockDayRule(trx, user, now);
-    const current = toCurrentPlan(await subscriptions.findAccountPlans(user, trx), now);
+    const current = findCurrentPlan(await subscriptions.findAccountPlans(user, trx), now);
     if (current.subscriptionId !== subscription) return 0;
     let returned = 0;
     for (const window of windowsAt(now, current.plan, current.activatedAt, rule)) {
@@ -85,7 +85,7 @@ export class PlanAllowances implements Allowances {
   /** @returns the models the current plan permits; undefined: all */
   async permittedModels(userId: number): Promise<ReadonlySet<string> | undefined> {
     const { subscriptions, clock } = this.#dependencies;
-    const { plan } = toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
+    const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     const models = allowedModels(plan);
     return models.length === 0 ? undefined : new Set(models);
   }
@@ -93,7 +93,7 @@ export class PlanAllowances implements Allowances {
   /** The terms of the current plan. */
   async currentTerms(userId: number): Promise<PlanTerms> {
     const { subscriptions, clock } = this.#dependencies;
-    return termsOf(toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now()).plan);
+    return termsOf(findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now()).plan);
   }
 
   /**
@@ -111,7 +111,7 @@ export class PlanAllowances implements Allowances {
       account === undefined
         ? { zone, extendedDayStart: 0 }
         : changeTimeZone({ zone: account.zone, extendedDayStart: account.extended_day_start }, zone, now);
-    const current = toCurrentPlan(plans, now);
+    const current = findCurrentPlan(plans, now);
     const windows = windowsAt(now, current.plan, current.activatedAt, rule);
     return { current, windows: await this.#addUsage(userId, current, windows), day: dayAt(now, rule) };
   }

@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';

@@ -5,15 +5,15 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';
-import { expiredNotice, expiringSoonNotice } from './expiry-notices.ts';
+import { buildExpiredNotice, buildExpiringSoonNotice } from './build-expiry-notices.ts';
+import { findCurrentPlan } from './find-current-plan.ts';
 import { PLAN_ENABLED, type PlanCatalogStore } from './plan-catalog-store.ts';
 import type { SubscribedPlan, SubscriptionStore } from './subscription-store.ts';
 import { placementOf, type SubscriptionTimeline, timelineAt, toExpiry } from './subscription-timeline.ts';
-import { toCurrentPlan } from './to-current-plan.ts';
 
 export interface GrantResult {
   readonly outcome: 'active' | 'extended' | 'waiting' | 'credited' | 'ended';
@@ -117,7 +117,7 @@ export class Subscriptions {
       await access.assertCanManage(trx, actor.actorId, userId);
       const plan = await plans.findByCode(code, trx);
       if (plan === undefined) throw notExistError('package card');
-      const before = toCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
+      const before = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
       const result =
         code === NO_PACKAGE
           ? await this.#endAll(trx, userId)
@@ -136,14 +136,14 @@ export class Subscriptions {
   /** Code of the plan an account is on, and when it ends, in Unix seconds (0: no end). */
   async currentPlan(userId: number): Promise<{ code: string; expiresAt: number }> {
     const { subscriptions, clock } = this.#dependencies;
-    const { plan, timeline } = toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
+    const { plan, timeline } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     return { code: plan.package_code, expiresAt: toSeconds(timeline.current?.expires_at ?? 0) };
   }
 
   /** What the plan of an account says of stored copies of its videos; null: what the settings say. */
   async storageOf(userId: number): Promise<{ days: number | null; gb: number | null }> {
     const { subscriptions, clock } = this.#dependencies;
-    const { plan } = toCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
+    const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     return { days: plan.storage_days, gb: plan.storage_gb };
   }
 
@@ -158,7 +158,7 @@ export class Subscriptions {
         if (!(await subscriptions.markExpiryNotified(trx, expiring.id, expiring.expires_at))) return;
         const account = await subscriptions.findAccountPlans(expiring.user_id, trx);
         const { waiting } = timelineAt(account.subscriptions, now);
-        await notifier.notify(trx, expiringSoonNotice(expiring, waiting[0]?.plan.name, now));
+        await notifier.notify(trx, buildExpiringSoonNotice(expiring, waiting[0]?.plan.name, now));
       });
     }
     await usage.deleteBefore(now - USAGE_RETENTION_MS);
@@ -174,7 +174,7 @@ export class Subscriptions {
     if (current?.state === 'waiting') await subscriptions.activate(trx, current);
     const last = ended.at(-1);
     if (last !== undefined)
-      await notifier.notify(trx, expiredNotice(userId, last.id, last.plan.name, current?.plan.name));
+      await notifier.notify(trx, buildExpiredNotice(userId, last.id, last.plan.name, current?.plan.name));
     return timeline;
   }
 

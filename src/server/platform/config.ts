@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { SETTINGS, type SettingName } from './setting-definitions.ts';
 import { ConfigError, type Setting } from './setting-readers.ts';
-import { SETTINGS, type SettingName } from './settings.ts';
 
 /** `BASE_URL` → `baseUrl`. */
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`

@@ -1,4 +1,4 @@
-import type { Database } from './db/database-types.ts';
+import type { Database } from './db/database-interface-and-options.ts';
 import type { MetaTables } from './db/tables.ts';
 import { ConfigError } from './setting-readers.ts';
 import { matchesKeyCheck, toKeyCheck } from './vault.ts';

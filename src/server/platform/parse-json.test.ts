@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
 import { parseJson } from './parse-json.ts';
-import { rejectionOf } from './reason-of-json-rejection.fixture.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -21,18 +21,18 @@ describe('parseJson', () => {
   it('accepts 64 levels and refuses 65', () => {
     assert.doesNotThrow(() => parseJson(nested(64)));
     assert.equal(
-      rejectionOf(() => parseJson(nested(65))),
+      catchJsonRejectionReason(() => parseJson(nested(65))),
       'depth',
     );
     assert.equal(
-      rejectionOf(() => parseJson(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)),
+      catchJsonRejectionReason(() => parseJson(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)),
       'depth',
     );
   });
 
   it('refuses a million levels without overflowing', () => {
     assert.equal(
-      rejectionOf(() => parseJson('['.repeat(1_000_000))),
+      catchJsonRejectionReason(() => parseJson('['.repeat(1_000_000))),
       'depth',
     );
   });
@@ -53,7 +53,7 @@ describe('parseJson', () => {
     const text = JSON.stringify({ a: 1, b: { c: ': : :', d: 2 } });
     assert.deepEqual(parseJson(text, { maxKeys: 4 }), JSON.parse(text));
     assert.equal(
-      rejectionOf(() => parseJson(text, { maxKeys: 3 })),
+      catchJsonRejectionReason(() => parseJson(text, { maxKeys: 3 })),
       'keys',
     );
   });
@@ -70,7 +70,7 @@ describe('parseJson', () => {
   ]) {
     it(`refuses ${text}`, () => {
       assert.equal(
-        rejectionOf(() => parseJson(text)),
+        catchJsonRejectionReason(() => parseJson(text)),
         'prototype',
       );
     });
@@ -86,7 +86,7 @@ describe('parseJson', () => {
   for (const text of ['', '{', '{"a":1,}', "{'a':1}", '<html>', 'NaN', '"\n"', ']'.repeat(100), '"'.repeat(101)]) {
     it(`calls ${JSON.stringify(text.slice(0, 12))} a syntax error`, () => {
       assert.equal(
-        rejectionOf(() => parseJson(text)),
+        catchJsonRejectionReason(() => parseJson(text)),
         'syntax',
       );
     });

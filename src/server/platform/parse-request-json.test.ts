@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
 import {
   parseRequestJson,
   parseScannedJson,
   positionsOfWrittenFractions,
   requestScanner,
 } from './parse-request-json.ts';
-import { rejectionOf } from './reason-of-json-rejection.fixture.ts';
 
-const rejectionOfText = (text: string) => rejectionOf(() => parseRequestJson(Buffer.from(text)));
+const rejectionOfText = (text: string) => catchJsonRejectionReason(() => parseRequestJson(Buffer.from(text)));
 
 /** Parses a body that arrives in pieces of `size` bytes. */
 function parseInPieces(bytes: Buffer, size: number): unknown {
@@ -33,12 +33,12 @@ describe('parseRequestJson', () => {
     for (const text of ['"\\u0000"', '{"a":["\\ud800"]}', '{"\\uDC00":1}', '"\\udc00\\ud800"'])
       for (const size of [1, 3, 100])
         assert.equal(
-          rejectionOf(() => parseInPieces(Buffer.from(text), size)),
+          catchJsonRejectionReason(() => parseInPieces(Buffer.from(text), size)),
           'text',
           text,
         );
     assert.equal(
-      rejectionOf(() => parseRequestJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))),
+      catchJsonRejectionReason(() => parseRequestJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))),
       'text',
     );
   });
@@ -62,7 +62,7 @@ describe('parseRequestJson', () => {
     ])
       for (const size of [1, 4, 100])
         assert.equal(
-          rejectionOf(() => parseInPieces(Buffer.from(text), size)),
+          catchJsonRejectionReason(() => parseInPieces(Buffer.from(text), size)),
           'prototype',
           text,
         );
@@ -99,7 +99,7 @@ describe('parseRequestJson', () => {
       const scanner = requestScanner();
       const chunk = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
       let pushed = 0;
-      const reject = rejectionOf(() => {
+      const reject = catchJsonRejectionReason(() => {
         scanner.push(Buffer.from(opening));
         for (; pushed < 30_000_000; pushed += chunk.length) scanner.push(chunk);
       });

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { JsonScanner } from './json-scanner.ts';
+import { JsonBoundsScanner } from './json-bounds-scanner.ts';
 import { assertNoPollutingKeys, JsonRejectedError } from './parse-json.ts';
 import { hasOnlyWellFormedText } from './well-formed-text-and-code-points.ts';
 
@@ -7,8 +7,8 @@ const MAX_DEPTH = 64;
 /** Far above the longest conversation; a million values would cost more to parse and to check than to send. */
 export const DEFAULT_MAX_VALUES = 50_000;
 
-export const requestScanner = (maxValues = DEFAULT_MAX_VALUES): JsonScanner =>
-  new JsonScanner({ maxDepth: MAX_DEPTH, maxValues });
+export const requestScanner = (maxValues = DEFAULT_MAX_VALUES): JsonBoundsScanner =>
+  new JsonBoundsScanner({ maxDepth: MAX_DEPTH, maxValues });
 
 /**
  * Parses the body of a caller's request: what `parseJson` refuses, then more values than a request needs, bytes that are no
@@ -28,7 +28,7 @@ export function parseRequestJson(bytes: Buffer): unknown {
  *
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
-export function parseScannedJson(bytes: Buffer, scanner: JsonScanner): unknown {
+export function parseScannedJson(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
   if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
   const value = scanner.hasSuspectEscape ? parseWhole(bytes, scanner) : parseAroundLongTexts(bytes, scanner);
   if (scanner.hasSuspectKey) assertNoPollutingKeys(value);
@@ -58,7 +58,7 @@ const WRITTEN_FRACTION = /[.eE]/;
 /** The reviver of ECMAScript 2026, whose third argument has the text of a number. */
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-function parseWhole(bytes: Buffer, scanner: JsonScanner): unknown {
+function parseWhole(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
   return parse(bytes.toString(encodingOf(scanner)), scanner);
 }
 
@@ -69,7 +69,7 @@ const PLACEHOLDER = 0;
  * Parses a small text with a placeholder for each long one, which is then taken from the bytes directly: a picture of 30 MB
  * is copied once instead of three times.
  */
-function parseAroundLongTexts(bytes: Buffer, scanner: JsonScanner): unknown {
+function parseAroundLongTexts(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
   const { longTexts } = scanner;
   if (longTexts.length === 0) return parseWhole(bytes, scanner);
   const encoding = encodingOf(scanner);
@@ -87,10 +87,10 @@ function parseAroundLongTexts(bytes: Buffer, scanner: JsonScanner): unknown {
   });
 }
 
-const encodingOf = ({ hasNonAscii }: JsonScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');
+const encodingOf = ({ hasNonAscii }: JsonBoundsScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');
 
 /** @param replace what takes the place of a parsed value */
-function parse(text: string, { hasFraction }: JsonScanner, replace?: (value: unknown) => unknown): unknown {
+function parse(text: string, { hasFraction }: JsonBoundsScanner, replace?: (value: unknown) => unknown): unknown {
   const positions: NumberPosition[] = [];
   const reviver: Reviver = function (key, inner, { source } = {}) {
     if (typeof inner === 'number' && Number.isInteger(inner) && source !== undefined && WRITTEN_FRACTION.test(source))

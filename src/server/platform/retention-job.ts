@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from './clock.ts';
-import type { Database } from './db/database-types.ts';
+import type { Database } from './db/database-interface-and-options.ts';
 import type { Log } from './log.ts';
 import type { ScheduledJob } from './scheduled-jobs.ts';
 

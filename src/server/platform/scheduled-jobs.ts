@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from './clock.ts';
-import type { Database } from './db/database-types.ts';
+import type { Database } from './db/database-interface-and-options.ts';
 import type { MetaTables } from './db/tables.ts';
 import { wasChanged } from './db/was-changed.ts';
 import type { Log } from './log.ts';

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../events/event-log.ts';
+import type { NewEvent } from '../event-log/event-writer.ts';
 import type { LedgerAuditFinding } from './ledger-audit-store.ts';
 
 /** An audit of the ledger found something; reported once a day. @param day days since 1970 */

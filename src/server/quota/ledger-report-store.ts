@@ -1,9 +1,9 @@
 import { type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import type { Tables } from '../tables.ts';
-import type { LedgerKind } from './ledger-types.ts';
+import type { LedgerKind } from './reservation-and-ledger-types.ts';
 
 export type LedgerEntry = Selectable<Tables['ledger']>;
 
@@ -47,7 +47,7 @@ const onlyKind = (kind: LedgerKind) =>
     : sql<boolean>`kind = ${sql.lit(kind)}`;
 const isRare = (kind: LedgerKind): boolean => kind !== 'reserve' && kind !== 'settle';
 
-/** Queries of the ledger for reports; everything that writes is in `ledger-store.ts`. */
+/** Queries of the ledger for reports; everything that writes is in `reservation-and-ledger-store.ts`. */
 export class LedgerReportStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {

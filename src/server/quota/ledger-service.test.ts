@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { auditLedger } from './ledger-audit-store.ts';
-import type { Allowances } from './ledger-types.ts';
+import type { Allowances } from './reservation-and-ledger-types.ts';
 
 /** A plan per account with one period; its state is undone by hand where a transaction was. */
 class Plans implements Allowances {

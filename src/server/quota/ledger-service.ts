@@ -2,7 +2,9 @@ import type { AmountUnit } from '../../contract/format-amounts.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
-import type { LedgerStore } from './ledger-store.ts';
+import { notEnoughError } from './not-enough-error.ts';
+import type { PostgresCallCharges } from './postgres-call-charges.ts';
+import type { LedgerStore } from './reservation-and-ledger-store.ts';
 import type {
   Allowances,
   CallDetail,
@@ -16,9 +18,7 @@ import type {
   SettlementListener,
   SpendListener,
   TokenUsage,
-} from './ledger-types.ts';
-import { notEnoughError } from './not-enough-error.ts';
-import type { PostgresCallCharges } from './postgres-call-charges.ts';
+} from './reservation-and-ledger-types.ts';
 import { Reserver } from './reserve-quota.ts';
 import { Settler } from './settle-reservations.ts';
 import { assertAmount } from './settlement-split.ts';

@@ -1,7 +1,7 @@
 import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { SpendListener } from './ledger-types.ts';
+import type { SpendListener } from './reservation-and-ledger-types.ts';
 import { dayOf } from './utc-days.ts';
 
 /** A listener that notifies an account, at most once a day, when its wallet falls below `lowQuota()`; 0: never. */

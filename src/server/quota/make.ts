@@ -1,8 +1,8 @@
 import type { AmountUnit } from '../../contract/format-amounts.ts';
-import type { EventWriter } from '../events/event-log.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
@@ -12,12 +12,12 @@ import { LedgerCompaction } from './ledger-compaction.ts';
 import { LedgerCompactionStore } from './ledger-compaction-store.ts';
 import { LedgerReportStore } from './ledger-report-store.ts';
 import { LedgerService } from './ledger-service.ts';
-import { LedgerStore } from './ledger-store.ts';
-import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger-types.ts';
 import { notifyLowBalance } from './low-balance-notice.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
 import { refundAbandonedReservations } from './refund-abandoned-reservations.ts';
+import { LedgerStore } from './reservation-and-ledger-store.ts';
+import type { Allowances, ClosedCall, CloseListener, Ledger } from './reservation-and-ledger-types.ts';
 
 export interface QuotaDependencies {
   readonly database: Database<Tables>;

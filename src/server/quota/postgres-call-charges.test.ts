@@ -3,17 +3,17 @@ import { before, it } from 'node:test';
 import fc from 'fast-check';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { openLog } from '../platform/log.ts';
+import { callToRequestRow } from '../request-log/call-to-request-row.ts';
 import { RequestLog } from '../request-log/request-log-writer.ts';
-import { toRequestRow } from '../request-log/request-row.ts';
 import { RequestStore } from '../request-log/request-store.ts';
 import type { Tables } from '../tables.ts';
 import { LedgerService } from './ledger-service.ts';
-import { LedgerStore } from './ledger-store.ts';
-import type { CallDetail, CallWork, ClosedCall } from './ledger-types.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';
 import { PostgresCallCharges } from './postgres-call-charges.ts';
+import { LedgerStore } from './reservation-and-ledger-store.ts';
+import type { CallDetail, CallWork, ClosedCall } from './reservation-and-ledger-types.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const clock = { now: () => NOW };
@@ -51,7 +51,7 @@ forEachDatabase((name, open) => {
     const onSettled = (kind: 'settle' | 'refund', count: number): void => {
       counts[kind] += count;
     };
-    const toLogRow = (closed: ClosedCall, now: number) => toRequestRow(closed, now);
+    const toLogRow = (closed: ClosedCall, now: number) => callToRequestRow(closed, now);
     const callCharges = new PostgresCallCharges({
       store: new CallChargeStore(database),
       clock,

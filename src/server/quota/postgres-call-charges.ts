@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import type { CallChargeStore } from './postgres-call-charge-store.ts';
 import type {
   CallDetail,
   CallWork,
@@ -6,8 +7,7 @@ import type {
   ClosedCall,
   Settlement,
   SettlementListener,
-} from './ledger-types.ts';
-import type { CallChargeStore } from './postgres-call-charge-store.ts';
+} from './reservation-and-ledger-types.ts';
 import { assertAmount } from './settlement-split.ts';
 
 export interface PostgresCallChargesDependencies {

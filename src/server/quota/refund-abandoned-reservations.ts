@@ -1,8 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Tables } from '../tables.ts';
-import type { LedgerStore } from './ledger-store.ts';
-import type { Ledger } from './ledger-types.ts';
+import type { LedgerStore } from './reservation-and-ledger-store.ts';
+import type { Ledger } from './reservation-and-ledger-types.ts';
 
 export interface AbandonedReservationDependencies {
   readonly database: Database<Tables>;

@@ -1,7 +1,7 @@
 import { groupBy, sumOf } from './group-by-and-sum.ts';
-import type { ReservationRow } from './ledger-store.ts';
-import type { Reservation, Trx } from './ledger-types.ts';
 import { notEnoughError } from './not-enough-error.ts';
+import type { ReservationRow } from './reservation-and-ledger-store.ts';
+import type { Reservation, Trx } from './reservation-and-ledger-types.ts';
 import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount } from './settlement-split.ts';
 

@@ -1,7 +1,7 @@
 import { isAppError } from '../platform/app-error.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import { groupBy, sumOf } from './group-by-and-sum.ts';
-import type { NewLedgerEntry, ReservationRow } from './ledger-store.ts';
+import type { NewLedgerEntry, ReservationRow } from './reservation-and-ledger-store.ts';
 import type {
   CallDetail,
   ClosedCall,
@@ -10,7 +10,7 @@ import type {
   SettlementListener,
   TokenUsage,
   Trx,
-} from './ledger-types.ts';
+} from './reservation-and-ledger-types.ts';
 import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount, type SettlementSplit, splitSettlement } from './settlement-split.ts';
 import { dayOf } from './utc-days.ts';

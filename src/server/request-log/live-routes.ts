@@ -4,15 +4,15 @@ import { streamAllRequests, streamRequests } from '../../contract/request-log.ts
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/begin-event-stream.ts';
 import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
-import type { RequestContext } from '../platform/http/request-context.ts';
+import type { RequestContext } from '../platform/http/handler-request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { LiveRequestViews } from './live-request-log-views.ts';
+import type { LiveRequestLogSubscribers } from './live-request-log-subscribers.ts';
 import { ownFilter, toFilter } from './parse-request-filter.ts';
 import type { Present } from './presenter.ts';
 import type { ListedRequest, RequestFilter } from './request-store.ts';
 
 export interface LiveRouteDependencies {
-  readonly liveViews: LiveRequestViews;
+  readonly liveViews: LiveRequestLogSubscribers;
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
   readonly own: Present<object>;
   readonly all: Present<object>;

@@ -1,8 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { LiveRequestViews } from './live-request-log-views.ts';
+import { LiveRequestLogSubscribers } from './live-request-log-subscribers.ts';
 import { type ReceiptDependencies, ReceiptService } from './receipt-service.ts';
 import { RequestLog } from './request-log-writer.ts';
 import { RequestStore } from './request-store.ts';
@@ -18,7 +18,7 @@ export interface Requests {
   readonly store: RequestStore;
   readonly statistics: StatisticsStore;
   readonly log: RequestLog;
-  readonly liveViews: LiveRequestViews;
+  readonly liveViews: LiveRequestLogSubscribers;
 }
 
 /** Assembles the request log. */
@@ -28,7 +28,7 @@ export function makeRequests({ database, clock, log }: RequestsDependencies): Re
     store,
     statistics: new StatisticsStore(database),
     log: new RequestLog({ database, store, clock, log }),
-    liveViews: new LiveRequestViews(store, log),
+    liveViews: new LiveRequestLogSubscribers(store, log),
   };
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Log } from '../platform/log.ts';
-import type { ClosedCall } from '../quota/ledger-types.ts';
+import type { ClosedCall } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { toRequestRow } from './request-row.ts';
+import { callToRequestRow } from './call-to-request-row.ts';
 import type { RequestStore } from './request-store.ts';
 
 export interface RequestLogDependencies {
@@ -38,7 +38,7 @@ export class RequestLog {
   readonly addClosed = (trx: Trx, closed: readonly ClosedCall[], now: number): Promise<void> =>
     this.#dependencies.store.insert(
       trx,
-      closed.map((each) => toRequestRow(each, now)),
+      closed.map((each) => callToRequestRow(each, now)),
     );
 
   /** Returns at once. */

@@ -1,14 +1,14 @@
 import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { defaultPartitionOf, MonthlyPartitions } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import type { KeyRange } from '../platform/db/time-to-key-range.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { keysOf, newestFirst, olderThan, REQUEST_ROWS, type RequestCursor } from './request-paging-store.ts';
-import type { NewRequestRow } from './request-row.ts';
+import type { NewRequestRow } from './call-to-request-row.ts';
+import { keysOf, newestFirst, olderThan, REQUEST_ROWS, type RequestCursor } from './request-order-and-cursor-store.ts';
 
 export type RequestRow = Selectable<Tables['requests']>;
 /** A row as it is listed, with the name of its token; null where that was deleted or there is none. */

@@ -1,6 +1,6 @@
 import { type Config, toCamelCase } from '../platform/config.ts';
-import { SETTINGS } from '../platform/settings.ts';
-import { SITE_SETTINGS, type SiteSettingName } from './shown-and-storable-settings.ts';
+import { SETTINGS } from '../platform/setting-definitions.ts';
+import { SITE_SETTINGS, type SiteSettingName } from './setting-groups-and-kinds.ts';
 
 /** The settings an administrator may store, as they are in effect: of the environment, else stored, else their default. */
 export class EffectiveConfig {

@@ -3,16 +3,16 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Config, toCamelCase } from '../platform/config.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Log } from '../platform/log.ts';
+import { SETTINGS } from '../platform/setting-definitions.ts';
 import { ConfigError, type Setting } from '../platform/setting-readers.ts';
-import { SETTINGS } from '../platform/settings.ts';
 import type { Tables } from '../tables.ts';
 import type { EffectiveConfig } from './effective-config.ts';
+import { isSiteSetting, SITE_SETTINGS, type SiteSettingName } from './setting-groups-and-kinds.ts';
 import type { SettingsStore } from './settings-store.ts';
-import { isSiteSetting, SITE_SETTINGS, type SiteSettingName } from './shown-and-storable-settings.ts';
 
 export interface SettingsServiceDependencies {
   readonly database: Database<Tables>;

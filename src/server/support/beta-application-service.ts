@@ -4,16 +4,16 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables } from '../tables.ts';
-import { decisionNotice, newApplicationNotice } from './beta-application-notices.ts';
 import type {
   BetaApplicationFilter,
   BetaApplicationRow,
   BetaApplicationSort,
   BetaApplicationStore,
 } from './beta-application-store.ts';
+import { decisionNotice, newApplicationNotice } from './build-beta-application-notices.ts';
 
 export interface BetaApplicationServiceDependencies {
   readonly database: Database<Tables>;

@@ -5,10 +5,10 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { newTicketNotice, ownerReplyNotice, staffReplyNotice, statusChangeNotice } from './ticket-notices.ts';
+import { newTicketNotice, ownerReplyNotice, staffReplyNotice, statusChangeNotice } from './build-ticket-notices.ts';
 import type { ReplyClaim, ReplyRow, TicketFilter, TicketRow, TicketSort, TicketStore } from './ticket-store.ts';
 
 export interface NewTicket {

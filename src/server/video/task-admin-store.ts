@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/time-to-key-range.ts';
 import type { ReceiptTask } from '../request-log/receipt-service.ts';

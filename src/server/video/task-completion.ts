@@ -3,22 +3,22 @@ import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures
 import { isTerminal } from '../../contract/task-states.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { Artifacts } from '../artifacts/make.ts';
-import type { EventWriter } from '../events/event-log.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Tracing } from '../platform/tracing/tracing-types.ts';
-import type { Ledger } from '../quota/ledger-types.ts';
+import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { OnFaultPoint } from './fault-points.ts';
 import { progressOf } from './states.ts';
 import { NO_TOKEN } from './tables.ts';
 import { type LoggedTask, toTaskCharge, toTaskDetail } from './task-charge-and-log-detail.ts';
-import type { Failure } from './task-failure.ts';
 import type { Task, TaskChange, TaskStore } from './task-store.ts';
+import type { Failure } from './vendor-error-to-task-failure.ts';
 import { toVideoEvent } from './video-event.ts';
-import { videoSpan } from './video-span.ts';
+import { videoSpanOptions } from './video-span-options.ts';
 
 export interface TaskCompletionDependencies {
   readonly database: Database<Tables>;
@@ -70,7 +70,9 @@ export class TaskCompletion {
   /** Applies the result of a poll, terminal or not. @returns whether it changed anything */
   async apply(task: EndingTask, change: TaskChange, options: FailOptions = {}): Promise<boolean> {
     const write = () => this.#write(task, change, options);
-    return isTerminal(change.status) ? this.#dependencies.tracing.trace(videoSpan('settle', task), write) : write();
+    return isTerminal(change.status)
+      ? this.#dependencies.tracing.trace(videoSpanOptions('settle', task), write)
+      : write();
   }
 
   #write(task: EndingTask, change: TaskChange, options: FailOptions): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { LongListPage, LongPage } from '../../contract/large-list-paginatio
 import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import { containsText } from '../platform/db/contains-text.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
@@ -17,7 +17,7 @@ import {
   findForTokenQuery,
   insertTask,
 } from './submit/submit-store.ts';
-import type { Failure } from './task-failure.ts';
+import type { Failure } from './vendor-error-to-task-failure.ts';
 
 export type Task = Selectable<Tables['tasks']>;
 /** What one poll of the vendor changed; undefined keeps the stored value. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Tables } from '../tables.ts';
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Tables } from '../tables.ts';
 

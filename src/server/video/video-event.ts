@@ -1,7 +1,7 @@
 import { isObject } from '../../contract/is-object.ts';
 import { OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { NewEvent } from '../events/event-log.ts';
+import type { NewEvent } from '../event-log/event-writer.ts';
 import type { Task, TaskChange } from './task-store.ts';
 
 /** Longer metadata is left out: a payload stays below 20 KB, which Standard Webhooks recommends. */

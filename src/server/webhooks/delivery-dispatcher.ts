@@ -1,9 +1,9 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Log } from '../platform/log.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import type { CallbackSecrets } from './callback-secrets.ts';
+import type { AccountCallbackSecrets } from './account-callback-secrets.ts';
 import type { DeliveryRow, DeliveryStore } from './delivery-store.ts';
 import { callbackSecretCell, type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
 import type { FailingEndpointDisabler } from './failing-endpoint-disabler.ts';
@@ -18,7 +18,7 @@ export interface DeliveryDispatcherDependencies {
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryStore;
   readonly failures: FailingEndpointDisabler;
-  readonly callbackSecrets: Pick<CallbackSecrets, 'ensure'>;
+  readonly callbackSecrets: Pick<AccountCallbackSecrets, 'ensure'>;
   readonly sender: WebhookSender;
   readonly vault: Vault;
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { EventType } from '../../contract/events.ts';
 import type { DeliveryStatus } from '../../contract/webhooks.ts';
-import type { EventRow } from '../events/event-store.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { EventRow } from '../event-log/event-store.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../tables.ts';

@@ -1,5 +1,5 @@
 import { EVENT_TYPES, type EventType } from '../../contract/events.ts';
-import type { EventRow } from '../events/event-store.ts';
+import type { EventRow } from '../event-log/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
 import { type DeliveryStore, type DeliveryTarget, endpointLane } from './delivery-store.ts';

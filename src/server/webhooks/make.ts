@@ -1,17 +1,17 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
-import type { EventConsumer } from '../events/exactly-once-event-consumer.ts';
-import type { Events } from '../events/make.ts';
+import type { EventConsumer } from '../event-log/exactly-once-event-consumer.ts';
+import type { Events } from '../event-log/make.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database-types.ts';
+import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { CallbackSecrets } from './callback-secrets.ts';
+import { AccountCallbackSecrets } from './account-callback-secrets.ts';
 import { DeliveryDispatcher } from './delivery-dispatcher.ts';
 import { type DeliveryFilter, DeliveryStore } from './delivery-store.ts';
 import { EndpointService, listPage } from './endpoint-service.ts';
@@ -42,7 +42,7 @@ export interface WebhooksDependencies {
 /** What webhooks offer their own routes, other capabilities and app.ts. */
 export interface Webhooks {
   readonly endpointService: EndpointService;
-  readonly callbackSecrets: CallbackSecrets;
+  readonly callbackSecrets: AccountCallbackSecrets;
   /** Refuses a callback_url that nothing would be delivered to. @throws invalid_request */
   readonly checkUrl: UrlCheck;
   /** Deliveries that wait, counted no further than 100 000. */
@@ -72,7 +72,7 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
   const { deliveries } = stores;
   const shared = { ...dependencies, ...stores, checkUrl: createUrlCheck(rules) };
   const sender = new WebhookSender({ ...shared, ...rules, userAgent: `reelgate/${dependencies.version}` });
-  const callbackSecrets = new CallbackSecrets(shared);
+  const callbackSecrets = new AccountCallbackSecrets(shared);
   const dispatcher = new DeliveryDispatcher({
     ...shared,
     callbackSecrets,

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/admin-accounts.ts';
 import { listQuery } from '../../data/admin-endpoint-queries.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
-import { usableModelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/usable-models-query.ts';
 import { useChannels, useUserNames } from '../../data/user-and-channel-names.ts';
 import { ChoiceFilter } from './filter-bar-and-fields.tsx';
 import type { ListFilters } from './use-list-filters.ts';

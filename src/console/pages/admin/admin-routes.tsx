@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import type { ListSearch } from '../../components/list/use-list-filters.ts';
-import { appRoute, lazyPage } from '../../root-routes.tsx';
+import { appRoute, lazyPage } from '../../root-and-signed-in-parent-routes.tsx';
 import { RequireAdmin } from './require-admin.tsx';
 
 const adminRoute = createRoute({ getParentRoute: () => appRoute, id: 'admin', component: RequireAdmin });

@@ -10,7 +10,7 @@ import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
-import { downloadCsv } from '../../data/download-csv.ts';
+import { downloadRowsAsCsv } from '../../data/download-rows-as-csv.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
 import { currentLanguage } from '../../strings/i18next-language.ts';
 import { CostTable } from './cost-table.tsx';
@@ -46,7 +46,7 @@ export function CostExplorer({ scope, filters }: { readonly scope: RequestScope;
     </Button>
   );
   const save = (): void =>
-    void downloadCsv(
+    void downloadRowsAsCsv(
       `costs-${formatDay(range.fromDay)}-${formatDay(range.toDay)}.csv`,
       CSV_COLUMNS,
       toCsvRows(costs.groups),

@@ -5,10 +5,10 @@ import { getMailbox } from '../../../contract/mailbox-and-app-password.ts';
 import { CopyField } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { SecretField } from '../../components/secret-field.tsx';
+import { RevealableSecretText } from '../../components/revealable-secret-text.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { AppPasswordSection } from './app-password-section.tsx';
+import { AppPasswordAndMailServerSettings } from './app-password-and-mail-server-settings.tsx';
 import { MailboxApplicationForm } from './mailbox-application-form.tsx';
 
 /** Secrets are fetched when the page is opened and discarded when the user leaves it. */
@@ -38,14 +38,14 @@ export function MailboxPage() {
                   {t('account')}
                 </Text>
               ) : (
-                <SecretField label={t('password')} text={mailbox.data.password} />
+                <RevealableSecretText label={t('password')} text={mailbox.data.password} />
               )}
               <Text size="sm" c="dimmed">
                 {mailbox.data.message}
               </Text>
             </Stack>
           </SettingsSection>
-          <AppPasswordSection />
+          <AppPasswordAndMailServerSettings />
         </Stack>
       ) : (
         <MailboxApplicationForm />

@@ -1,7 +1,7 @@
 import { JsonInput, NumberInput, Select, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { usableModelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/usable-models-query.ts';
 import type { ChatSettings as Settings } from './stored-conversations.ts';
 
 interface ChatSettingsProps {

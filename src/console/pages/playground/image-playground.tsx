@@ -25,7 +25,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useFormValues } from '../../components/use-form-values.ts';
 import { sendRequest } from '../../data/api-client.ts';
-import { usableModelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/usable-models-query.ts';
 import { type ImageRequest, imageSamples } from './image-code-samples.ts';
 
 interface GeneratedImage {

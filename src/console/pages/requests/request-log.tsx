@@ -7,8 +7,8 @@ import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-kinds
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
-import { DayFilter } from '../../components/list/day-filter.tsx';
 import { ChoiceFilter, FilterBar } from '../../components/list/filter-bar-and-fields.tsx';
+import { FromOrToDateFilter } from '../../components/list/from-or-to-date-filter.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
 import { ModelFilter } from '../../components/list/user-channel-key-and-model-filters.tsx';
 import { Page } from '../../components/page.tsx';
@@ -70,8 +70,8 @@ export function RequestLog({ scope, filters, lead, filterFields, columns, rows: 
           width={140}
           choices={REQUEST_KINDS.map((value) => ({ value, label: t(`kinds.${value}`) }))}
         />
-        <DayFilter filters={filters} name="from" label={t('list:from')} />
-        <DayFilter filters={filters} name="to" label={t('list:to')} end />
+        <FromOrToDateFilter filters={filters} name="from" label={t('list:from')} />
+        <FromOrToDateFilter filters={filters} name="to" label={t('list:to')} end />
       </FilterBar>
       <ErrorAlert error={log.error} retry={log.retry} />
       {log.isLive ? (

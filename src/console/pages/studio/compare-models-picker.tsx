@@ -2,9 +2,9 @@ import { ActionIcon, Button, Group, Pill } from '@mantine/core';
 import { IconColumns, IconPlus } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import { MAX_COMPARED, modelsOfDraft, toggleCompared } from './compared-models-and-request-bodies.ts';
-import type { Draft } from './draft-and-model-controls.ts';
+import type { Draft } from './draft-type-and-fit-to-model.ts';
 import { modelLabel } from './model-label.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));

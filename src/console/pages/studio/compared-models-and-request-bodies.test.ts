@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import { bodiesFor, MAX_COMPARED, modelsOfDraft, toggleCompared } from './compared-models-and-request-bodies.ts';
-import { EMPTY_DRAFT } from './draft-and-model-controls.ts';
+import { EMPTY_DRAFT } from './draft-type-and-fit-to-model.ts';
 
 const model = (id: string, seconds: readonly number[], permitted = true): UsableModel =>
   ({

@@ -1,7 +1,7 @@
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import type { VideoBody } from '../../data/video-queries.ts';
-import { type Draft, fitToModel } from './draft-and-model-controls.ts';
 import { toBody } from './draft-request-body-conversion.ts';
+import { type Draft, fitDraftToModel } from './draft-type-and-fit-to-model.ts';
 import { requestPathsFor } from './form-field-request-paths.ts';
 
 export const MAX_COMPARED = 4;
@@ -23,7 +23,7 @@ export function bodiesFor(draft: Draft, models: readonly UsableModel[]): readonl
 
 /** @throws SyntaxError where the further parameters are not a JSON object */
 export function toModelBody(draft: Draft, model: UsableModel): VideoBody {
-  const fitted = model.id === draft.model ? draft : fitToModel(draft, model).draft;
+  const fitted = model.id === draft.model ? draft : fitDraftToModel(draft, model).draft;
   return toBody(fitted, requestPathsFor(model)) as VideoBody;
 }
 

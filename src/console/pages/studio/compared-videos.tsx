@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress } from '../../components/task-progress.tsx';
-import { usePlaybackSource } from '../../components/use-playback-source.ts';
+import { useStablePlaybackSource } from '../../components/use-stable-playback-source.ts';
 import { VideoFailure } from '../../components/video-failure.tsx';
 import { type Video, videoQuery } from '../../data/video-queries.ts';
 import { firstFrameUpload, VideoFacts } from './current-video.tsx';
@@ -93,7 +93,7 @@ function MutedVideo({
   readonly play: SynchronousPlay;
 }) {
   const { onFrame } = firstFrameUpload(video);
-  const { path, src, renew } = usePlaybackSource(link);
+  const { path, src, renew } = useStablePlaybackSource(link);
   return (
     <video
       key={path}

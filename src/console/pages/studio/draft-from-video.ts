@@ -1,8 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
-import { usableModelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/usable-models-query.ts';
 import { videoQuery } from '../../data/video-queries.ts';
-import { type Draft, EMPTY_DRAFT, fitToModel } from './draft-and-model-controls.ts';
 import { fromBody } from './draft-request-body-conversion.ts';
+import { type Draft, EMPTY_DRAFT, fitDraftToModel } from './draft-type-and-fit-to-model.ts';
 import { requestPathsFor } from './form-field-request-paths.ts';
 
 /** The form as it was when this video was started, as far as that is kept; made to fit what the model can do today. */
@@ -17,5 +17,5 @@ export async function draftFromVideo(
   const model = models.find(({ id }) => id === video.model);
   const { draft, lostPictures } = fromBody(video.request, requestPathsFor(model), EMPTY_DRAFT);
   const named = { ...draft, model: video.model, prompt: draft.prompt || video.prompt };
-  return { draft: model === undefined ? named : fitToModel(named, model).draft, lostPictures };
+  return { draft: model === undefined ? named : fitDraftToModel(named, model).draft, lostPictures };
 }

@@ -1,5 +1,5 @@
 import { isObject } from '../../../contract/is-object.ts';
-import type { Draft } from './draft-and-model-controls.ts';
+import type { Draft } from './draft-type-and-fit-to-model.ts';
 import type { FormField, RequestPaths } from './form-field-request-paths.ts';
 
 type Json = Record<string, unknown>;

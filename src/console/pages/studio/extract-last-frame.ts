@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { videoQuery } from '../../data/video-queries.ts';
-import type { ImageInput } from './draft-and-model-controls.ts';
+import type { ImageInput } from './draft-type-and-fit-to-model.ts';
 
 const QUALITY = 0.92;
 /** Before the end, where every browser still shows a frame. */

@@ -1,4 +1,4 @@
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 
 /** Fields of the studio's form by the names the server gives their places in a request. */
 const FIELD_NAMES = {

@@ -3,7 +3,7 @@ import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
 import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import type { AvailableControls, ImageInput } from './draft-and-model-controls.ts';
+import type { AvailableControls, ImageInput } from './draft-type-and-fit-to-model.ts';
 import { ACCEPTED_TYPES, readImage } from './read-image-files.ts';
 import { usePictureDropAndPaste } from './use-picture-drop-and-paste.ts';
 

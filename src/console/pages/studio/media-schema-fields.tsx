@@ -1,9 +1,9 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
-import type { Property } from './media-schema-property-input.tsx';
+import type { Property } from './json-schema-property-input.tsx';
 
-const MediaSchemaPropertyInput = lazy(() => import('./media-schema-property-input.tsx'));
+const JsonSchemaPropertyInput = lazy(() => import('./json-schema-property-input.tsx'));
 
 interface MediaSchemaFieldsProps {
   /** The model's media schema (JSON Schema), or null. */
@@ -26,7 +26,7 @@ export function MediaSchemaFields({ schema, values, onChange }: MediaSchemaField
     .filter(([name]) => !STANDARD_FIELDS.has(name))
     .map(([name, property]) => (
       <Suspense key={name} fallback={<Skeleton h={60} />}>
-        <MediaSchemaPropertyInput
+        <JsonSchemaPropertyInput
           name={name}
           property={property}
           required={required.includes(name)}

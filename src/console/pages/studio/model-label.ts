@@ -1,4 +1,4 @@
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 
 /** The vendor's title of the model, with the id if it adds information, as for an alias. */
 export function modelLabel({ id, capability }: UsableModel): string {

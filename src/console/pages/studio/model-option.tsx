@@ -5,9 +5,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { formatSeconds } from '../../data/format-times-and-durations.ts';
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import { durationsQuery } from '../../data/video-queries.ts';
-import { controlsFor, type Draft, type DurationRange } from './draft-and-model-controls.ts';
+import { controlsFor, type Draft, type DurationRange } from './draft-type-and-fit-to-model.ts';
 import { modelLabel } from './model-label.ts';
 import { useModelPrice } from './use-prices.ts';
 

@@ -17,8 +17,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import type { UsableModel } from '../../data/model-queries.ts';
-import { controlsFor, type Draft, type DurationRange } from './draft-and-model-controls.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
+import { controlsFor, type Draft, type DurationRange } from './draft-type-and-fit-to-model.ts';
 import { MediaSchemaFields } from './media-schema-fields.tsx';
 
 interface ParametersProps {

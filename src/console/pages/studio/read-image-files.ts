@@ -1,5 +1,5 @@
 import { readFileAsDataUrl } from '../../data/read-file-as-data-url.ts';
-import type { ImageInput } from './draft-and-model-controls.ts';
+import type { ImageInput } from './draft-type-and-fit-to-model.ts';
 
 const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp'];
 export const ACCEPTED_TYPES = IMAGE_TYPES.join(',');

@@ -1,5 +1,5 @@
 import { DRAFT_KEY_PREFIX } from '../../data/clear-stored-drafts.ts';
-import { type Draft, EMPTY_DRAFT } from './draft-and-model-controls.ts';
+import { type Draft, EMPTY_DRAFT } from './draft-type-and-fit-to-model.ts';
 
 /** A form that was kept in this browser, by the name of a template or the beginning of its prompt. */
 export interface SavedDraft {

@@ -4,10 +4,16 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { GrowingTextarea } from '../../components/growing-textarea.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import { CompareModelsPicker } from './compare-models-picker.tsx';
 import { bodiesFor, modelsOfDraft } from './compared-models-and-request-bodies.ts';
-import { controlsFor, type Draft, type DraftField, EMPTY_DRAFT, fitToModel } from './draft-and-model-controls.ts';
+import {
+  controlsFor,
+  type Draft,
+  type DraftField,
+  EMPTY_DRAFT,
+  fitDraftToModel,
+} from './draft-type-and-fit-to-model.ts';
 import { GenerateBar } from './generate-bar.tsx';
 import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
@@ -41,7 +47,7 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
   };
   useStudioShortcuts({ submit, pickModel: () => setPicking(true) });
   const selectModel = (next: UsableModel): void => {
-    const fitted = fitToModel(draft, next);
+    const fitted = fitDraftToModel(draft, next);
     replace(fitted.draft);
     setDropped(fitted.dropped);
   };
@@ -83,7 +89,9 @@ export function StudioForm({ models, draft, change, replace, onShow }: StudioFor
           draft={draft}
           replace={replace}
           onClear={() =>
-            replace(model === undefined ? EMPTY_DRAFT : fitToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft)
+            replace(
+              model === undefined ? EMPTY_DRAFT : fitDraftToModel({ ...EMPTY_DRAFT, model: model.id }, model).draft,
+            )
           }
           onShowCode={model === undefined ? undefined : () => setCode(true)}
         />

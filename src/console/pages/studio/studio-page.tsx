@@ -10,11 +10,11 @@ import { isTerminal } from '../../../contract/task-states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { type UsableModel, usableModelsQuery } from '../../data/model-queries.ts';
 import { selfQuery } from '../../data/signed-in-user-and-site-queries.ts';
+import { type UsableModel, usableModelsQuery } from '../../data/usable-models-query.ts';
 import { type Video, videosQuery } from '../../data/video-queries.ts';
 import { CurrentVideo } from './current-video.tsx';
-import { controlsFor, fitToModel } from './draft-and-model-controls.ts';
+import { controlsFor, fitDraftToModel } from './draft-type-and-fit-to-model.ts';
 import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';
 import { NewestVideosStrip } from './newest-videos-strip.tsx';
 import type { RemixActions } from './remix-buttons.tsx';
@@ -38,7 +38,7 @@ export function StudioPage() {
   const named = useModelFromAddress(videoModels);
   useEffect(() => {
     const wanted = named ?? (draft.model === '' ? first : undefined);
-    if (wanted !== undefined && wanted.id !== draft.model) replace(fitToModel(draft, wanted).draft);
+    if (wanted !== undefined && wanted.id !== draft.model) replace(fitDraftToModel(draft, wanted).draft);
   }, [draft, first, named, replace]);
   return (
     <Page title={t('title')} size="xl">

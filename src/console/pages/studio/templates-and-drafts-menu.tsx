@@ -3,7 +3,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
-import type { Draft } from './draft-and-model-controls.ts';
+import type { Draft } from './draft-type-and-fit-to-model.ts';
 import {
   readSavedForms,
   removeSavedForm,

@@ -1,10 +1,10 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
-import type { UsableModel } from '../../data/model-queries.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import { fetchVideoQuote, type VideoBody } from '../../data/video-queries.ts';
 import { toModelBody } from './compared-models-and-request-bodies.ts';
-import { controlsFor, type Draft, fitToModel } from './draft-and-model-controls.ts';
+import { controlsFor, type Draft, fitDraftToModel } from './draft-type-and-fit-to-model.ts';
 
 const quoteQuery = (body: VideoBody | undefined) =>
   queryOptions({
@@ -49,7 +49,7 @@ export function useModelPrice(model: UsableModel, draft: Draft, isWanted: boolea
 function plainPrice(model: UsableModel, draft: Draft): number | undefined {
   const { price } = model;
   if (isChatPrice(price) || price.lines !== undefined || price.multipliers !== undefined) return undefined;
-  const seconds = fitToModel(draft, model).draft.seconds ?? controlsFor(model).seconds?.default;
+  const seconds = fitDraftToModel(draft, model).draft.seconds ?? controlsFor(model).seconds?.default;
   return seconds === undefined ? undefined : priceMedia(price, { seconds, factors: {} }).quota;
 }
 

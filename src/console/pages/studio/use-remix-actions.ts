@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useToasts } from '../../components/toasts.tsx';
-import type { UsableModel } from '../../data/model-queries.ts';
-import { controlsFor, type Draft, type ImageInput } from './draft-and-model-controls.ts';
+import type { UsableModel } from '../../data/usable-models-query.ts';
 import { draftFromVideo } from './draft-from-video.ts';
+import { controlsFor, type Draft, type ImageInput } from './draft-type-and-fit-to-model.ts';
 import { extractLastFrame } from './extract-last-frame.ts';
 import type { RemixActions } from './remix-buttons.tsx';
 import { saveDraft } from './saved-templates-and-drafts.ts';

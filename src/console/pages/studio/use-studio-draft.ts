@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import { DRAFT_KEY_PREFIX as KEY } from '../../data/clear-stored-drafts.ts';
-import { type Draft, EMPTY_DRAFT } from './draft-and-model-controls.ts';
+import { type Draft, EMPTY_DRAFT } from './draft-type-and-fit-to-model.ts';
 
 /** Browsers keep about five million characters for one site. */
 const MAX_CHARACTERS = 3_000_000;

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
-import { usableModelsQuery } from '../../data/model-queries.ts';
+import { usableModelsQuery } from '../../data/usable-models-query.ts';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
 const STATUS_CHOICES = [TASK_STATUS.SUCCESS, TASK_STATUS.IN_PROGRESS, TASK_STATUS.QUEUED, TASK_STATUS.FAILURE] as const;

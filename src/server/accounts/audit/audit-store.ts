@@ -1,6 +1,6 @@
 import type { LongPage } from '../../../contract/large-list-pagination.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
 import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
 import type { Tables, Trx } from '../../tables.ts';

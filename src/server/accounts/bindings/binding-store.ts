@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../../tables.ts';
 

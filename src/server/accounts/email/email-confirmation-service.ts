@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../contract/time-units.ts';
 import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';

@@ -6,7 +6,7 @@ import type { Mailer, MailText, RenderedMail } from '../../mail/mail-queue.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { Actor, RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../../tables.ts';

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../contract/time-units.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
-import type { LoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
+import type { LoginClient } from '../../platform/http/login-client-from-request.ts';
 import type { Trx } from '../../tables.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { GuessSource } from './guess-limit.ts';

@@ -2,8 +2,8 @@ import * as endpoints from '../../../contract/own-account-login-and-two-factor.t
 import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { notExistError } from '../../platform/app-error.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
+import { toLoginClient } from '../../platform/http/login-client-from-request.ts';
 import type { LoginCookies } from '../../platform/http/login-cookies.ts';
-import { toLoginClient } from '../../platform/http/login-ip-user-agent-and-cookies.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 import { toLoginResponse, toSessionRow } from '../presenter.ts';

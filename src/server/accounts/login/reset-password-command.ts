@@ -2,7 +2,7 @@ import { Check } from 'typebox/value';
 import { Password } from '../../../contract/account-fields.ts';
 import { invalidRequest, notExistError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { randomText } from '../../platform/generate-and-hash-tokens.ts';
 import type { Tables } from '../../tables.ts';
 import { AccountStore } from '../account-store.ts';

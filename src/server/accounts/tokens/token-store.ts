@@ -3,7 +3,7 @@ import type { TOKEN_SORTS } from '../../../contract/api-tokens.ts';
 import type { Sort } from '../../../contract/list-sorting.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { nullsLast } from '../../platform/db/nulls-last.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import { hasConcurrentWriters, jsonTexts } from '../../platform/db/sql-dialect.ts';

@@ -5,12 +5,12 @@ import { canManage, type Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import { AppError, invalidRequest, notExistError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
 import { randomText } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import type { Ledger } from '../../quota/ledger-types.ts';
+import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';
 import type { Account, AccountColumns, AccountStore } from '../account-store.ts';
@@ -22,7 +22,11 @@ import type { SessionService } from '../login/session-service.ts';
 import type { SessionStore } from '../login/session-store.ts';
 import type { SecurityNotices } from '../security-notices.ts';
 import type { TokenStore } from '../tokens/token-store.ts';
-import { type NewUser, normalizeEmail, type UserService } from './user-service.ts';
+import {
+  type NewUser,
+  normalizeEmail,
+  type RegistrationAndProfileService,
+} from './registration-and-profile-service.ts';
 
 /** What an administrator may change; absent keys stay. */
 export interface UserUpdate {
@@ -45,7 +49,7 @@ export interface UserAdminServiceDependencies {
   readonly database: Database<Tables>;
   readonly accounts: AccountStore;
   readonly access: AccountAccess;
-  readonly users: UserService;
+  readonly users: RegistrationAndProfileService;
   readonly sessions: SessionService;
   readonly sessionStore: SessionStore;
   readonly tokens: TokenStore;

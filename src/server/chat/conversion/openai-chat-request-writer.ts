@@ -11,8 +11,8 @@ import type {
   ToolChoice,
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
-import { toOpenAiEffort } from './openai-reasoning-effort.ts';
 import { toDataUrl } from './read-request-fields.ts';
+import { toOpenAiReasoningEffort } from './to-openai-reasoning-effort.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 const MAX_STOPS = 4;
@@ -50,7 +50,7 @@ export function writeOpenAiChatRequest(
     tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
     response_format: writeFormat(format),
-    reasoning_effort: toOpenAiEffort(conversation.reasoning, target, notes),
+    reasoning_effort: toOpenAiReasoningEffort(conversation.reasoning, target, notes),
     temperature: settings.temperature?.value,
     top_p: settings.topP?.value,
     seed: settings.seed?.value,

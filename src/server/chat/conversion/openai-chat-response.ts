@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { CHAT_DIALECT } from '../openai-dialects.ts';
+import { CHAT_DIALECT } from '../openai-endpoint-dialects.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import type { ResponseEvent, Signature, StopReason } from './neutral-form.ts';
 import { collectResponse } from './response-collector.ts';

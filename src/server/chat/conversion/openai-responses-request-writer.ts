@@ -12,8 +12,8 @@ import type {
   ToolChoice,
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
-import { toOpenAiEffort } from './openai-reasoning-effort.ts';
 import { toDataUrl } from './read-request-fields.ts';
+import { toOpenAiReasoningEffort } from './to-openai-reasoning-effort.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** Writes a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
@@ -29,7 +29,7 @@ export function writeResponsesRequest(
     if (unknown !== undefined) notes.drop(unknown.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
   const [first] = system;
-  const effort = toOpenAiEffort(reasoning, target, notes);
+  const effort = toOpenAiReasoningEffort(reasoning, target, notes);
   return {
     model: target.model,
     instructions: system.length === 1 ? first?.text : undefined,

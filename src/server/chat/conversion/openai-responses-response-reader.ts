@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
-import { RESPONSES_DIALECT } from '../openai-dialects.ts';
+import { RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
 import { parseUsage, type Usage } from '../parse-usage.ts';
 import type { ResponseEvent, StopReason } from './neutral-form.ts';
 import { toFreeformArguments } from './openai-responses-tools.ts';

@@ -1,4 +1,3 @@
-import type { ResponseEvent, Signature } from './neutral-form.ts';
 import {
   type Item,
   toBase,
@@ -8,7 +7,8 @@ import {
   toReasoningItem,
   toSummaryPart,
   toTextPart,
-} from './openai-responses-items.ts';
+} from './build-openai-responses-output-items.ts';
+import type { ResponseEvent, Signature } from './neutral-form.ts';
 import { collectResponse } from './response-collector.ts';
 import type { ResponseContext, StreamWriter } from './response-reader-and-writer.ts';
 

@@ -5,7 +5,7 @@ import { asObject } from '../../../contract/is-object.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import { GEMINI_DIALECT } from '../gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-dialects.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
 import { extractData, splitEvents } from '../sse-events.ts';
 import { type Codec, findCodec } from './dialect-codecs.ts';
 import { DroppedFields } from './dropped-fields.ts';

@@ -3,7 +3,7 @@ import type { SourceRow } from '../source/source-database.ts';
 import { channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
 import { textOf, timeOf, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { readTask, type SourceTask } from './source-task.ts';
+import { readSourceTask, type SourceTask } from './read-source-task.ts';
 import { credentialOf, isFromText, type TaskMapping } from './unfinished-tasks.ts';
 
 /** A video that ended there: history, with what it cost. */
@@ -36,7 +36,7 @@ const OWN_CONTENT = /^\/v1\/videos\/[^/]+\/content$/;
 /** One row of `tasks` with the state SUCCESS or FAILURE. */
 export function mapEndedTask(row: SourceRow, mapping: TaskMapping): Outcome<ImportedEndedTask> {
   const { channels, users, repeatedIds, isVideoVendor, taskHandle } = mapping;
-  const task = readTask(row, repeatedIds);
+  const task = readSourceTask(row, repeatedIds);
   if (task.sourceId >= MAX_SOURCE_ID) return skipped('its number is too large');
   if (!users.has(task.userId)) return skipped('its account does not come over');
   const made = channels.get(task.channelId) ?? [];

@@ -3,7 +3,7 @@ import type { SourceRow } from '../source/source-database.ts';
 import type { ImportedChannel } from './channels.ts';
 import { integerOf, textOf } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
-import { type RepeatedIds, readTask, type SourceTask } from './source-task.ts';
+import { type RepeatedIds, readSourceTask, type SourceTask } from './read-source-task.ts';
 
 /** A video that was begun there and is polled on here. */
 export interface ImportedTask extends SourceTask {
@@ -36,7 +36,7 @@ export function mapUnfinishedTask(
     skipped(
       `account ${textOf(row, 'user_id')} paid ${integerOf(row, 'quota')} for ${textOf(row, 'task_id')}, which is not finished: ${why}; let it finish there first`,
     );
-  const task = readTask(row, repeatedIds);
+  const task = readSourceTask(row, repeatedIds);
   if (!users.has(task.userId)) return left('its account does not come over');
   if (textOf(row, 'progress') === '100%') return left('it is not polled there any more');
   const made = channels.get(task.channelId) ?? [];

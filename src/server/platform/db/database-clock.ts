@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Database } from './database-types.ts';
+import type { Database } from './database-interface-and-options.ts';
 
 const RESYNC_INTERVAL_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { DatabaseUnavailableError, DiskFullError, TransactionStalledError } from './database-error-classes.ts';
+import { DatabaseUnavailableError, DiskFullError, TransactionStalledError } from './database-errors.ts';
 import { isBusy, isDiskFull } from './sqlite-errors.ts';
 
 /** A batch is committed when it has had this many jobs or has lasted `batchMs`, even if more jobs wait. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { DatabaseUnavailableError } from './database-error-classes.ts';
-import type { Database } from './database-types.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
+import type { Database } from './database-interface-and-options.ts';
 import { type Dialect, dialectFor } from './sql-dialect.ts';
 
 /** The schema a migration works on: no types, since it must go on naming tables and columns that later code dropped. */

@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { migrations } from '../../migrations.ts';
 import type { Tables } from '../../tables.ts';
-import { SchemaMismatchError } from './database-error-classes.ts';
-import type { Database } from './database-types.ts';
+import { SchemaMismatchError } from './database-errors.ts';
+import type { Database } from './database-interface-and-options.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { assertSchemaFits, raiseSchemaFloor } from './newer-schema-compatibility.ts';
 

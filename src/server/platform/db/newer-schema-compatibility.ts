@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { SchemaMismatchError } from './database-error-classes.ts';
-import type { Database } from './database-types.ts';
+import { SchemaMismatchError } from './database-errors.ts';
+import type { Database } from './database-interface-and-options.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import type { MetaTables } from './tables.ts';

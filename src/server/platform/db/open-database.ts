@@ -1,4 +1,4 @@
-import type { Database, DatabaseOptions } from './database-types.ts';
+import type { Database, DatabaseOptions } from './database-interface-and-options.ts';
 import { openPostgres } from './postgres-database.ts';
 import { openSqlite } from './sqlite-database.ts';
 

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { sql, type Transaction } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import type { Tables } from '../../tables.ts';
-import { DatabaseUnavailableError } from './database-error-classes.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
 import { openDatabase } from './open-database.ts';
 import { prepareQuery } from './prepared-query.ts';
 

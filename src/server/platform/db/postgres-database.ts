@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql, type Transaction } from 'kysely';
 import type { PoolConfig } from 'pg';
 import { runAfterCommitActions } from './after-commit.ts';
-import type { Database, DatabaseOptions } from './database-types.ts';
+import type { Database, DatabaseOptions } from './database-interface-and-options.ts';
 import { withDirectExecutor } from './direct-executor.ts';
 import { DiskFullState } from './disk-full-state.ts';
 import { asPostgres, PostgresDriver } from './postgres-driver.ts';

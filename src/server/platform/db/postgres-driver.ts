@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import type { QueryResult as PgResult, PoolClient, QueryConfig } from 'pg';
-import { DiskFullError } from './database-error-classes.ts';
+import { DiskFullError } from './database-errors.ts';
 import {
   isConflict,
   isConnectionLost,

@@ -1,4 +1,4 @@
-import { DatabaseUnavailableError, DiskFullError } from './database-error-classes.ts';
+import { DatabaseUnavailableError, DiskFullError } from './database-errors.ts';
 
 /** Node's codes for a server that cannot be reached or went away. */
 const NETWORK = new Set(

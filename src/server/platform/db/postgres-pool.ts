@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, PoolConfig } from 'pg';
-import type { DatabaseLog, PoolConnections } from './database-types.ts';
+import type { DatabaseLog, PoolConnections } from './database-interface-and-options.ts';
 import { loadPg } from './load-pg.ts';
 import { isPoolExhausted, isReadOnly, isSilent, toConnectError, toDatabaseError } from './postgres-errors.ts';
 import type { PostgresHosts } from './postgres-hosts.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { DatabaseLog } from './database-types.ts';
+import type { DatabaseLog } from './database-interface-and-options.ts';
 import { loadPg } from './load-pg.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 

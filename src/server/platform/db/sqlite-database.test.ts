@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { DatabaseUnavailableError, TransactionStalledError } from './database-error-classes.ts';
+import { DatabaseUnavailableError, TransactionStalledError } from './database-errors.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import { type MetaTables, metaMigrations } from './tables.ts';

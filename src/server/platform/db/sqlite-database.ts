@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from 'kysely';
 import { runAfterCommitActions } from './after-commit.ts';
-import type { Database, DatabaseOptions } from './database-types.ts';
+import type { Database, DatabaseOptions } from './database-interface-and-options.ts';
 import { setDirectExecutor, withDirectExecutor } from './direct-executor.ts';
 import { DiskFullState } from './disk-full-state.ts';
 import { LocklessSqliteCompiler } from './sql-dialect.ts';

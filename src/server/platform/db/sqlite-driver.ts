@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
-import { SqliteReader } from './sqlite-reader.ts';
+import { SqliteReadConnection } from './sqlite-read-connection.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
 import { TableChangeCounter } from './sqlite-table-change-counter.ts';
 
@@ -22,7 +22,7 @@ const KEPT_FREE_SHARE = 0.1;
 /** One connection that writes, in batches, and one that reads, at once. */
 export class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
-  readonly #reader: SqliteReader;
+  readonly #reader: SqliteReadConnection;
   readonly #commits: GroupCommit;
   readonly #changes = new TableChangeCounter();
   readonly #dataVersion: StatementSync;
@@ -52,7 +52,7 @@ export class SqliteDriver implements Driver {
       pragma busy_timeout = 0;
     `);
     this.#dataVersion = this.#writer.database.prepare('pragma data_version');
-    this.#reader = new SqliteReader(file, () => this.#noticeOthers());
+    this.#reader = new SqliteReadConnection(file, () => this.#noticeOthers());
     this.#commits = new GroupCommit(this.#writer.database, {
       ...options,
       beforeCommit: this.#reader.renew,
@@ -146,7 +146,7 @@ function asSqlite(connection: DatabaseConnection): SqliteConnection {
 
 /** What Kysely holds during one query or one transaction. */
 class SqliteConnection implements DatabaseConnection {
-  readonly #reader: SqliteReader;
+  readonly #reader: SqliteReadConnection;
   readonly #writer: SqliteStatements;
   readonly #commits: GroupCommit;
   readonly #onQuery: SqliteDriverOptions['onQuery'];
@@ -154,7 +154,7 @@ class SqliteConnection implements DatabaseConnection {
   #failed = false;
 
   constructor(
-    reader: SqliteReader,
+    reader: SqliteReadConnection,
     writer: SqliteStatements,
     commits: GroupCommit,
     onQuery: SqliteDriverOptions['onQuery'],

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AlreadyServedError } from './database-error-classes.ts';
+import { AlreadyServedError } from './database-errors.ts';
 import { isBusy } from './sqlite-errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { VendorErrorFacts, VendorFormatError } from './native-api-error-formats.ts';
+import type { VendorErrorFacts, VendorFormatError } from './vendor-compatible-video-api-error-formats.ts';
 
 /** Error types by HTTP status (docs.claude.com/en/api/errors). */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {

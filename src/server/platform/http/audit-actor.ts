@@ -1,5 +1,5 @@
 import type { AccountCaller } from './caller-and-authenticator-types.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext } from './handler-request-context.ts';
 
 /** Where a request came from, as the audit log keeps it. */
 export interface RequestOrigin {

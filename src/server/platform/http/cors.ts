@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestHandler } from './requests-during-start.ts';
+import type { RequestHandler } from './hold-requests-during-start.ts';
 
 /** Paths that programs of other origins may call with their own key. */
 const SHARED_PATH = /^\/v1(?:beta)?(?:\/|$|\?)/;

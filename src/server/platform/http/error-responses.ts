@@ -3,12 +3,12 @@ import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/
 import { formatMessage, type Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../app-error.ts';
-import { DatabaseUnavailableError } from '../db/database-error-classes.ts';
+import { DatabaseUnavailableError } from '../db/database-errors.ts';
 import { html } from '../html-template.ts';
 import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
 import { STANDALONE_PAGE_HEADERS } from '../standalone-page-headers.ts';
 import { toAnthropicError, toGeminiError } from './anthropic-and-gemini-error-formats.ts';
-import { toJimengError, toKlingError, type VendorErrorFacts } from './native-api-error-formats.ts';
+import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-compatible-video-api-error-formats.ts';
 
 export interface ErrorResponse {
   readonly status: number;

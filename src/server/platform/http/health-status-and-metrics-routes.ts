@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { isSameSecret } from '../generate-and-hash-tokens.ts';
 import type { Metrics } from '../metrics.ts';
 import { createServer } from './load-node-http.ts';
-import { readPublicStatus } from './public-status.ts';
+import { readPublicServiceSettings } from './public-service-settings.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
 export interface HealthRouteDependencies {
@@ -25,7 +25,7 @@ export function addHealthStatusAndMetricsRoutes(
 ): void {
   routes.add(healthEndpoints.getStatus, async () =>
     ok({
-      ...readPublicStatus(config, version),
+      ...readPublicServiceSettings(config, version),
       ready: (await notReadyReason()) === undefined,
     }),
   );

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
-import type { JsonScanner } from '../json-scanner.ts';
+import type { JsonBoundsScanner } from '../json-bounds-scanner.ts';
 import { JsonRejectedError } from '../parse-json.ts';
 import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
@@ -85,7 +85,7 @@ class ReadBody implements JsonBody {
   }
 }
 
-function parse(bytes: Buffer, scanner: JsonScanner): unknown {
+function parse(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
   try {
     return parseScannedJson(bytes, scanner);
   } catch (error) {
@@ -126,7 +126,7 @@ const SHARED_BYTES = 2_048;
 const upTo = (buffer: Buffer, size: number): Buffer => (size === buffer.length ? buffer : buffer.subarray(0, size));
 
 /** The whole body in one buffer, scanned chunk by chunk. */
-function collect(source: Readable, scanner: JsonScanner, limit: number, announced?: number): Promise<Buffer> {
+function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, announced?: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let whole = announced === undefined || announced > limit ? undefined : allocate(announced);
     const chunks: Buffer[] = [];

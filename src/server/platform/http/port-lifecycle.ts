@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse as Response, Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { type RequestHandler, RequestsDuringStart } from './hold-requests-during-start.ts';
 import { createServer, ServerResponse } from './load-node-http.ts';
-import { type RequestHandler, RequestsDuringStart } from './requests-during-start.ts';
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 

@@ -4,8 +4,8 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../app-error.ts';
 import type { Authenticator, CallerOf } from './caller-and-authenticator-types.ts';
 import { compressResponse } from './compress-response.ts';
+import type { RequestContext } from './handler-request-context.ts';
 import { lazySerializer } from './lazy-serializer.ts';
-import type { RequestContext } from './request-context.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
 declare module 'fastify' {

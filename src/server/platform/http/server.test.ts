@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { type Endpoint, endpoint } from '../../../contract/endpoint.ts';
 import { AppError } from '../app-error.ts';
 import { OutboundError } from '../outbound/outbound-types.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext } from './handler-request-context.ts';
 import type { Handler } from './route-registry.ts';
 import { parseAnswer, plain, startHttp } from './start-http-server.fixture.ts';
 

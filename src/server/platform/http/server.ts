@@ -21,11 +21,12 @@ import { BODY_GRACE_MS, ConnectionGuard } from './connection-guard.ts';
 import { CorsPolicy } from './cors.ts';
 import { ErrorSender } from './error-sender.ts';
 import type { FastPath, FastPathTools } from './fast-path-types.ts';
+import { RequestContext } from './handler-request-context.ts';
+import type { RequestHandler } from './hold-requests-during-start.ts';
 import { sendParserError } from './http-parser-error-response.ts';
 import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
 import { registerMultipart, type UploadedFile } from './multipart.ts';
 import { PortLifecycle } from './port-lifecycle.ts';
-import { RequestContext } from './request-context.ts';
 import { toRequestId } from './request-id.ts';
 import { traceRequest } from './request-span.ts';
 import {
@@ -34,7 +35,6 @@ import {
   isCrossSite,
   isKnownHost,
 } from './request-target-host-and-origin-checks.ts';
-import type { RequestHandler } from './requests-during-start.ts';
 import { RouteRegistry } from './route-registry.ts';
 
 declare module 'fastify' {

@@ -8,7 +8,7 @@ import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { routeOf, veo } from './adapter.ts';
-import { vertexBase } from './authorized-requests-and-files.ts';
+import { vertexBase } from './vertex-requests-and-storage-files.ts';
 
 const replies = recordedReplies('veo');
 const GEMINI = { route: 'gemini', name: 'models/veo-3.1-generate-preview/operations/7tq2m1x0c9pk' };

@@ -3,7 +3,6 @@ import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas-and-forms.ts';
-import { VERTEX_HOST } from './authorized-requests-and-files.ts';
 import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';
 import { interactions, interactionsBy } from './interactions-api.ts';
 import { interactionBillingFactors } from './interactions-request.ts';
@@ -12,6 +11,7 @@ import { parseHandle } from './long-running-operation.ts';
 import { isOmni, VEO_MODELS } from './models.ts';
 import { VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
 import { vertex } from './vertex-ai.ts';
+import { VERTEX_HOST } from './vertex-requests-and-storage-files.ts';
 
 /** A location or a project's id as used in URLs; the location is part of a host name. */
 const Location = Type.String({ pattern: '^[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}$' });

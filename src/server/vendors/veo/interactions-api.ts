@@ -7,16 +7,6 @@ import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll } from '../error-mapping.ts';
 import { refusedSubmit } from '../json-http-calls-and-outcomes.ts';
 import { asText, asUrl, toRawResponse } from '../untrusted-json.ts';
-import {
-  credentialsOf,
-  inlineFile,
-  isStorageUri,
-  MAX_RESPONSE_BYTES,
-  recoverTokenFailure,
-  sendWithToken,
-  storedFile,
-  throwPollFailed,
-} from './authorized-requests-and-files.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini-api.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { TokenRequestFailed } from './google-token.ts';
@@ -30,6 +20,16 @@ import {
   toInteractionHandle,
 } from './interactions-response.ts';
 import { loadImages, type VeoRoute } from './request.ts';
+import {
+  credentialsOf,
+  inlineFile,
+  isStorageUri,
+  MAX_RESPONSE_BYTES,
+  recoverTokenFailure,
+  sendWithToken,
+  storedFile,
+  throwPollFailed,
+} from './vertex-requests-and-storage-files.ts';
 
 /**
  * Videos by Google's Interactions (ai.google.dev/gemini-api/docs/omni): the one API of the Omni models, for a key of the Gemini

@@ -7,10 +7,10 @@ import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from
 import { type BilledFacts, billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { omitUndefined } from '../request-body.ts';
 import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { isStorageUri } from './authorized-requests-and-files.ts';
 import { isPolicyText, parseGoogleError, refusalCause, toCode, toFailedOperation } from './google-errors.ts';
 import { countNotFound, type NotFoundCount, parseMissing } from './long-running-operation.ts';
 import type { VeoRoute } from './request.ts';
+import { isStorageUri } from './vertex-requests-and-storage-files.ts';
 
 /** What is stored of an interaction. `missing` counts consecutive 404s. */
 export interface InteractionHandle {

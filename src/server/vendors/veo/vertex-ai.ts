@@ -5,6 +5,10 @@ import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit, rejectedPoll } from '../error-mapping.ts';
 import { asArray, asText, toRawResponse } from '../untrusted-json.ts';
+import { parseGoogleError } from './google-errors.ts';
+import { TokenRequestFailed } from './google-token.ts';
+import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './long-running-operation.ts';
+import { loadImages, toVeoBody } from './request.ts';
 import {
   credentialsOf,
   inlineFile,
@@ -13,11 +17,7 @@ import {
   sendWithToken,
   storedFile,
   throwPollFailed,
-} from './authorized-requests-and-files.ts';
-import { parseGoogleError } from './google-errors.ts';
-import { TokenRequestFailed } from './google-token.ts';
-import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './long-running-operation.ts';
-import { loadImages, toVeoBody } from './request.ts';
+} from './vertex-requests-and-storage-files.ts';
 
 /** Veo by Vertex AI (cloud.google.com/vertex-ai, veo-video-generation): a service account, an operation polled with POST. */
 

@@ -9,7 +9,7 @@ import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Reconciliation } from './reconciliation-service.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';
-import type { VendorAccountState } from './vendor-account-state.ts';
+import type { VendorAccountState } from './vendor-account-state-types.ts';
 
 export interface ReconciliationRouteDependencies {
   readonly reconciliation: Reconciliation;

@@ -1,9 +1,9 @@
 import { DAY_MS, toSeconds } from '../../../contract/time-units.ts';
 import type { AdminNotifier } from '../../notifications/notifier-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import type { Tables } from '../../tables.ts';
-import type { VendorAccountState } from './vendor-account-state.ts';
+import type { VendorAccountState } from './vendor-account-state-types.ts';
 
 export interface DifferenceNoticeDependencies {
   readonly database: Database<Tables>;

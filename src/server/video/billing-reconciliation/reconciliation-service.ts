@@ -12,7 +12,7 @@ import type { VendorRegistry } from '../../vendors/registry.ts';
 import { compareWithBilled } from './compare-with-billed.ts';
 import type { DifferenceNotices } from './difference-notices.ts';
 import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
-import type { VendorAccountState } from './vendor-account-state.ts';
+import type { VendorAccountState } from './vendor-account-state-types.ts';
 
 export interface ReconciliationDependencies {
   readonly store: ReconciliationStore;

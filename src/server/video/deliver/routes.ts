@@ -6,7 +6,7 @@ import type { CredentialRevocationWatch } from '../../accounts/credential-revoca
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller-and-authenticator-types.ts';
-import type { RequestContext } from '../../platform/http/request-context.ts';
+import type { RequestContext } from '../../platform/http/handler-request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
 import type { Task, TaskStore } from '../task-store.ts';

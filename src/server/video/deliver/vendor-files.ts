@@ -14,7 +14,7 @@ import type { ContentSource } from '../../vendors/adapter-types.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { Task } from '../task-store.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
-import type { InlineFileCache } from './inline-file-cache.ts';
+import type { Base64VideoCache } from './base64-video-cache.ts';
 import type { UrlRefresher } from './url-refresher.ts';
 
 export interface VendorFileRequest {
@@ -40,7 +40,7 @@ export interface VendorFilesDependencies {
   readonly outbound: OutboundClient;
   readonly upstreams: VideoUpstreams;
   readonly urlRefresher: UrlRefresher;
-  readonly inlineFileCache: InlineFileCache;
+  readonly inlineFileCache: Base64VideoCache;
   readonly log: Log;
 }
 

@@ -6,7 +6,7 @@ import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapte
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { SubmitResult } from '../submit/submit-result.ts';
 import type { Task } from '../task-store.ts';
-import { isOpaque } from './unified-task.ts';
+import { isOpaque } from './unified-task-response.ts';
 
 type Fields = { [key: string]: Json };
 

@@ -3,7 +3,7 @@ import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { SubmitResult } from '../submit/submit-result.ts';
 import type { Task } from '../task-store.ts';
 import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video-responses.ts';
-import { toUnifiedTask } from './unified-task.ts';
+import { toUnifiedTask } from './unified-task-response.ts';
 
 /** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
 export class TaskRenderer {

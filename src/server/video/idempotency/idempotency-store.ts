@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { Tables, Trx } from '../../tables.ts';
-import type { IdempotencyClaim } from './idempotency-claim.ts';
+import type { IdempotencyClaim } from './idempotency-key-and-request-hash.ts';
 
 /** A key as one submit claimed it; a row of the same key claimed by another submit is never touched. */
 export interface ClaimedKey extends IdempotencyClaim {

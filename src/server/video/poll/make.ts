@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import type { PubSub } from '../../platform/db/pub-sub.ts';
 import { hasConcurrentWriters } from '../../platform/db/sql-dialect.ts';
 import type { Tables } from '../../tables.ts';

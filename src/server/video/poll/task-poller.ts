@@ -1,21 +1,21 @@
 import { isTerminal } from '../../../contract/task-states.ts';
 import type { CallOutcome, ChannelDirectory } from '../../channels/channel-directory-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { DatabaseUnavailableError } from '../../platform/db/database-error-classes.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import { DatabaseUnavailableError } from '../../platform/db/database-errors.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
-import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential-ids.ts';
+import { pickChannelAndCredentialIds } from '../../upstreams/pick-channel-and-credential-ids.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import { progressOf } from '../states.ts';
 import type { TaskCompletion } from '../task-completion.ts';
-import { toFailure } from '../task-failure.ts';
 import type { Task, TaskChange, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
-import { videoSpan } from '../video-span.ts';
+import { toFailure } from '../vendor-error-to-task-failure.ts';
+import { videoSpanOptions } from '../video-span-options.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 
 export interface TaskPollerDependencies {
@@ -85,7 +85,7 @@ export class TaskPoller {
     const startedAt = performance.now();
     const durationMs = (): number => performance.now() - startedAt;
     try {
-      outcome = await tracing.trace(videoSpan('poll', task), () =>
+      outcome = await tracing.trace(videoSpanOptions('poll', task), () =>
         upstream.call(signal, (adapter, handle, context) => adapter.query(handle, context)),
       );
     } catch (error) {
@@ -93,14 +93,14 @@ export class TaskPoller {
         log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
       else if (!signal.aborted)
         channels.report({
-          ...calledChannelAndCredential(upstream.account),
+          ...pickChannelAndCredentialIds(upstream.account),
           ...toOutcome(task.model, error),
           durationMs: durationMs(),
         });
       return 'failed';
     }
     channels.report({
-      ...calledChannelAndCredential(upstream.account),
+      ...pickChannelAndCredentialIds(upstream.account),
       model: task.model,
       outcome: 'ok',
       operation: 'poll',

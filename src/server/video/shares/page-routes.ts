@@ -4,7 +4,7 @@ import * as endpoints from '../../../contract/video-shares.ts';
 import type { Artifacts } from '../../artifacts/make.ts';
 import { AppError } from '../../platform/app-error.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
-import type { RequestContext } from '../../platform/http/request-context.ts';
+import type { RequestContext } from '../../platform/http/handler-request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { showErrorsAsHtmlPage } from '../../platform/http/show-errors-as-html-page.ts';
 import { PLAYER_PAGE_HEADERS } from '../../platform/standalone-page-headers.ts';

@@ -5,7 +5,7 @@ import type { AuditLog } from '../../accounts/audit/audit-log-types.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { hashToken, randomText } from '../../platform/generate-and-hash-tokens.ts';
 import type { Actor } from '../../platform/http/audit-actor.ts';
 import type { Vault } from '../../platform/vault.ts';

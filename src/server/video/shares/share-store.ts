@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
 import type { SealedColumn } from '../../platform/reencrypt-columns.ts';
 import type { SealContext } from '../../platform/vault.ts';

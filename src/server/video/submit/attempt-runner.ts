@@ -2,29 +2,29 @@ import { TASK_STATUS } from '../../../contract/task-states.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory-types.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
 import type { UpstreamCalls } from '../../upstreams/adapter-context.ts';
-import { calledChannelAndCredential } from '../../upstreams/called-channel-and-credential-ids.ts';
+import { pickChannelAndCredentialIds } from '../../upstreams/pick-channel-and-credential-ids.ts';
 import { toUpstreamModelName } from '../../upstreams/to-upstream-model-name.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import type { NewTask } from '../new-task-row.ts';
 import type { TaskCompletion } from '../task-completion.ts';
-import { type Failure, toFailure } from '../task-failure.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
-import { videoSpan } from '../video-span.ts';
-import { type AttemptOutcome, describeOutcome } from './attempt-outcome.ts';
+import { type Failure, toFailure } from '../vendor-error-to-task-failure.ts';
+import { videoSpanOptions } from '../video-span-options.ts';
+import { AttemptByVendorHandleCache } from './attempt-by-vendor-handle-cache.ts';
+import { type AttemptOutcome, describeOutcome } from './attempt-outcome-type-and-description.ts';
 import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import type { FailedAttemptRecorder } from './failed-attempt-recorder.ts';
 import { type SubmitResult, toSubmitResult } from './submit-result.ts';
 import { toUpstreamFailure } from './vendor-error-to-caller-error.ts';
-import { VendorHandleOwners } from './vendor-handle-owners.ts';
 
 export interface AttemptRunnerDependencies {
   readonly database: Database<Tables>;
@@ -74,7 +74,7 @@ const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could
 /** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
 export class AttemptRunner {
   readonly #dependencies: AttemptRunnerDependencies;
-  readonly #handleOwners = new VendorHandleOwners();
+  readonly #handleOwners = new AttemptByVendorHandleCache();
   constructor(dependencies: AttemptRunnerDependencies) {
     this.#dependencies = dependencies;
   }
@@ -115,7 +115,12 @@ export class AttemptRunner {
         const { reason, message, code, retryAfterMs } = outcome.error;
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
-        channels.report({ ...calledChannelAndCredential(channel), model: job.model.id, userId: task.user_id, ...news });
+        channels.report({
+          ...pickChannelAndCredentialIds(channel),
+          model: job.model.id,
+          userId: task.user_id,
+          ...news,
+        });
         if (!outcome.error.retryable) break;
       }
     }
@@ -145,7 +150,7 @@ export class AttemptRunner {
     if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
     const startedAt = performance.now();
     try {
-      const outcome = await tracing.trace(videoSpan('submit', task), () =>
+      const outcome = await tracing.trace(videoSpanOptions('submit', task), () =>
         remixOf?.handle == null || adapter.remix === undefined
           ? adapter.submit(sent, context)
           : adapter.remix(JSON.parse(remixOf.handle), sent, context),
@@ -157,7 +162,7 @@ export class AttemptRunner {
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
         channels.report({
-          ...calledChannelAndCredential(channel),
+          ...pickChannelAndCredentialIds(channel),
           model: model.id,
           userId: task.user_id,
           outcome: 'unreachable',
@@ -183,7 +188,7 @@ export class AttemptRunner {
     }
     const { channel, durationMs } = attempt;
     channels.report({
-      ...calledChannelAndCredential(channel),
+      ...pickChannelAndCredentialIds(channel),
       model: model.id,
       userId: task.user_id,
       outcome: 'ok',

@@ -4,11 +4,11 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/ch
 import type { FindPlanTerms } from '../../plans/plan-models-price-factor-and-channels.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-types.ts';
+import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import { type ApiKeyLimiter, tooManyTasksError } from '../../platform/limits/api-key-limiter.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
-import type { Allowances, Ledger } from '../../quota/ledger-types.ts';
+import type { Allowances, Ledger } from '../../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
@@ -16,7 +16,7 @@ import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { UrlCheck } from '../../webhooks/url-check.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import type { ClaimKeyInTransaction } from '../idempotency/claim-key-in-transaction-type.ts';
-import type { IdempotencyClaim } from '../idempotency/idempotency-claim.ts';
+import type { IdempotencyClaim } from '../idempotency/idempotency-key-and-request-hash.ts';
 import type { Idempotency } from '../idempotency/run-submit-once.ts';
 import { type NewTask, newTaskRow } from '../new-task-row.ts';
 import { NO_TOKEN } from '../tables.ts';
@@ -26,7 +26,7 @@ import { truncateBase64 } from '../truncate-base64.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
-import { pickSchemaArguments } from './media-schema-arguments.ts';
+import { pickRequestArguments } from './pick-request-arguments-by-media-schema.ts';
 import { toPriceFacts } from './price-facts.ts';
 import type { SubmitResult } from './submit-result.ts';
 
@@ -179,7 +179,7 @@ export class SubmitService {
     // An alias may point to another vendor by now, which does not have the original.
     if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
     const adapter = this.#dependencies.vendors.get(model.vendor);
-    const extraFields = pickSchemaArguments(model.inputSchema, generation);
+    const extraFields = pickRequestArguments(model.inputSchema, generation);
     const request = toVideoRequest(generation, { taskId, model: model.target, extraFields });
     const plan = await this.#dependencies.findPlanTerms(caller.userId);
     return { model, adapter, request, permitted: plan?.channels, ...priceOf(model, adapter, request, plan?.factor) };

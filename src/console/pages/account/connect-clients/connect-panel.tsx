@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-sample-formatting.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button-and-field.tsx';
-import { usableModelsQuery } from '../../../data/model-queries.ts';
+import { usableModelsQuery } from '../../../data/usable-models-query.ts';
 import { CLIENTS, type Client, type ClientId } from './client-setup-instructions.ts';
 import type { SampleValues } from './code-sample-values-type.ts';
 import { WaitForFirstCall } from './wait-for-first-call.tsx';

@@ -19,7 +19,7 @@ import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-target-path-and-changed-keys.ts';
 import { BeforeAndAfterDialog } from './before-and-after-dialog.tsx';
-import { ChangedFields } from './changed-fields.tsx';
+import { ChangedFieldNames } from './changed-field-names.tsx';
 import { describeAction, describeTarget, listActions } from './describe-audit-action-and-target.ts';
 
 /** Who changed what. */
@@ -54,7 +54,7 @@ export function AuditLogPage() {
         columns={[
           { label: t('action'), cell: ({ action }) => <AuditAction action={action} /> },
           { label: t('target'), cell: ({ target }) => <AuditTarget target={target} /> },
-          { label: t('change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
+          { label: t('change'), cell: (entry) => <ChangedFieldNames entry={entry} onOpen={() => setShown(entry)} /> },
           {
             label: t('actor'),
             cell: ({ actor_id: id }) =>

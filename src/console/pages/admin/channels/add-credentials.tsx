@@ -6,7 +6,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
-import { CredentialInput } from './credential-input.tsx';
+import { CredentialFieldInput } from './credential-field-input.tsx';
 import {
   type CredentialListItems,
   schemeOfKeys,
@@ -57,7 +57,7 @@ export function AddCredentials({ channel, vendor, change }: AddCredentialsProps)
         />
       ) : (
         scheme.fields.map((field) => (
-          <CredentialInput
+          <CredentialFieldInput
             key={field.name}
             {...field}
             required={!isEmpty}

@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { toErrorReason } from './upstream-error-reasons.ts';
+import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 interface ConnectionTestProps {
   readonly id: number;

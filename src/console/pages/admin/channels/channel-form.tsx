@@ -9,9 +9,9 @@ import type { ChannelFormValues } from './channel-form-values.ts';
 import { CredentialFields } from './credential-fields.tsx';
 import { isPrivateAddress } from './is-private-address.ts';
 import { UpstreamRequestFields } from './model-mapping-header-and-proxy-fields.tsx';
-import { ModelsField } from './models-field.tsx';
 import { CredentialLineError } from './parse-credential-lines.ts';
 import { PriorityWeightAndTaskLimitFields } from './priority-weight-and-task-limit-fields.tsx';
+import { ServedModelsField } from './served-models-field.tsx';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;
@@ -53,7 +53,7 @@ export function ChannelForm({
         {...text('name')}
       />
       {hasSeveralCredentials ? null : <CredentialFields vendor={vendor} draft={draft} isNew={isNew} onChange={set} />}
-      <ModelsField vendor={vendor.name} {...value('models')} isNew={isNew} />
+      <ServedModelsField vendor={vendor.name} {...value('models')} isNew={isNew} />
       <div>
         <Button
           variant="subtle"

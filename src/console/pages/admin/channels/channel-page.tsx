@@ -29,7 +29,7 @@ import { ChannelStatusBadge } from './channel-status-badge.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 import { DeleteChannel } from './delete-channel.tsx';
 import { HealthTable } from './health-table.tsx';
-import { toErrorReason } from './upstream-error-reasons.ts';
+import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 export function ChannelPage() {
   const { t } = useTranslation('admin-channels');

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
-import { CredentialInput } from './credential-input.tsx';
+import { CredentialFieldInput } from './credential-field-input.tsx';
 import { fitsOnLines } from './parse-credential-lines.ts';
 
 interface CredentialFieldsProps {
@@ -34,7 +34,7 @@ export function CredentialFields({ vendor, draft, isNew, onChange }: CredentialF
           />
         ) : null}
         {scheme.fields.map(({ name, kind }) => (
-          <CredentialInput
+          <CredentialFieldInput
             key={name}
             name={name}
             kind={kind}

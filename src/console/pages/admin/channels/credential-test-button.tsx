@@ -6,7 +6,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { type Credential, credentialLabel } from './credential-labels-schemes-and-form-values.ts';
-import { toErrorReason } from './upstream-error-reasons.ts';
+import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 interface TestCredentialProps {
   readonly channelId: number;

@@ -20,7 +20,7 @@ import {
 } from './credential-labels-schemes-and-form-values.ts';
 import { CredentialTestButton } from './credential-test-button.tsx';
 import { EditCredential } from './edit-credential.tsx';
-import { toErrorReason } from './upstream-error-reasons.ts';
+import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 interface CredentialsPanelProps {
   readonly channel: ChannelDetail;

@@ -5,7 +5,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
-import { CredentialInput } from './credential-input.tsx';
+import { CredentialFieldInput } from './credential-field-input.tsx';
 import {
   type Credential,
   type CredentialListItems,
@@ -80,7 +80,7 @@ function ReplaceDialog({
         data-autofocus
       />
       {scheme.fields.map((field) => (
-        <CredentialInput
+        <CredentialFieldInput
           key={field.name}
           {...field}
           required={isTyped}

@@ -4,7 +4,7 @@ import type { ChannelCondition } from '../../../../contract/channels.ts';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
-import { toErrorReason } from './upstream-error-reasons.ts';
+import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 type Health = ChannelDetail['health'][number];
 const FAILING_RATE = 0.5;

@@ -7,7 +7,7 @@ import { listLedger } from '../../../../contract/ledger-and-usage.ts';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { downloadCsv } from '../../../data/download-csv.ts';
+import { downloadRowsAsCsv } from '../../../data/download-rows-as-csv.ts';
 
 interface ExportLedgerProps {
   readonly filter: Readonly<Record<string, string | undefined>>;
@@ -41,7 +41,7 @@ export function ExportLedger({ filter, total }: ExportLedgerProps) {
         setCount(rows.size);
         after = next;
       }
-      await downloadCsv('ledger.csv', COLUMNS, [...rows.values()]);
+      await downloadRowsAsCsv('ledger.csv', COLUMNS, [...rows.values()]);
       return { count: rows.size, isPart: after !== null };
     },
     onSuccess: ({ count: saved, isPart }) =>

@@ -7,8 +7,8 @@ import type { listChannels } from '../../../../contract/channels.ts';
 import { canManage } from '../../../../contract/roles.ts';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
-import { usableModelsQuery } from '../../../data/model-queries.ts';
 import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
+import { usableModelsQuery } from '../../../data/usable-models-query.ts';
 
 interface GettingStartedProps {
   /** Undefined while they are being fetched. */

@@ -16,10 +16,10 @@ import { useFormatCredits } from '../../../components/use-format-credits.ts';
 import { dataQuery, type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { needsAttention } from '../channels/channel-status-badge.tsx';
 import { GettingStarted, useIsGettingStartedDecided } from './getting-started.tsx';
+import { ModelOrUserUsageRanking } from './model-or-user-usage-ranking.tsx';
 import { ServiceStatus } from './service-status.tsx';
 import { StatCard } from './stat-card.tsx';
 import { UsagePanel } from './usage-panel.tsx';
-import { Ranking } from './usage-ranking.tsx';
 import { UsersWithRefusedCalls } from './users-with-refused-calls.tsx';
 
 const PERIODS = ['7', '30', '90'] as const;
@@ -63,8 +63,8 @@ export function OverviewPage() {
         <OverviewStats days={days} nowMs={nowMs} usage={usage.data?.total} channels={channels.data?.data} />
         <UsagePanel rows={usage.data?.rows} days={days} nowMs={nowMs} />
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
-          <Ranking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
-          <Ranking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
+          <ModelOrUserUsageRanking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
+          <ModelOrUserUsageRanking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
           <UsersWithRefusedCalls blocked={operations.data?.blocked} />
         </SimpleGrid>
       </Stack>

@@ -9,7 +9,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
 import type { ResponseData } from '../../../data/admin-endpoint-queries.ts';
 import { useChannelNames } from '../../../data/user-and-channel-names.ts';
-import type operationStrings from '../../../strings/en/service-status.ts';
+import type operationStrings from '../../../strings/en/admin-service-status.ts';
 
 export type OperationState = ResponseData<typeof getServiceStatus>;
 type Incident = OperationState['incidents'][number];
@@ -30,7 +30,7 @@ const PAGES: Readonly<Partial<Record<IncidentId, string>>> = {
 
 /** Whether everything works, and what to do where it does not. */
 export function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationState> }) {
-  const { t } = useTranslation('service-status');
+  const { t } = useTranslation('admin-service-status');
   const open = state.data?.incidents.filter(({ is_open: isOpen }) => isOpen) ?? [];
   const alive = state.data?.instances.filter(({ is_alive: isAlive }) => isAlive).length ?? 0;
   return (
@@ -72,7 +72,7 @@ export function ServiceStatus({ state }: { readonly state: UseQueryResult<Operat
 }
 
 function OpenIncident({ incident }: { readonly incident: Incident }) {
-  const { t } = useTranslation('service-status');
+  const { t } = useTranslation('admin-service-status');
   const channels = useChannelNames();
   const id = incident.id as IncidentId;
   const page = PAGES[id];

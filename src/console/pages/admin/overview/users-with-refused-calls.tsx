@@ -3,14 +3,14 @@ import { useTranslation } from 'react-i18next';
 import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import type operationStrings from '../../../strings/en/service-status.ts';
+import type operationStrings from '../../../strings/en/admin-service-status.ts';
 import type { OperationState } from './service-status.tsx';
 
 type BlockReason = keyof typeof operationStrings.reasons;
 
 /** Whose calls were refused in the last day, and why. */
 export function UsersWithRefusedCalls({ blocked }: { readonly blocked: OperationState['blocked'] | undefined }) {
-  const { t } = useTranslation('service-status');
+  const { t } = useTranslation('admin-service-status');
   return (
     <Panel title={t('blocked')}>
       {blocked?.length === 0 ? (

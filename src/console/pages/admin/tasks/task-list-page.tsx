@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-video-tasks.ts';
 import { TASK_STATUS } from '../../../../contract/task-states.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
-import { DayFilter } from '../../../components/list/day-filter.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
+import { FromOrToDateFilter } from '../../../components/list/from-or-to-date-filter.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
@@ -50,8 +50,8 @@ export function TaskListPage() {
         <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
         <TextFilter filters={filters} name="user_id" label={t('tasks.userId')} width={160} pattern={ID_PATTERN} />
         <TextFilter filters={filters} name="channel_id" label={t('tasks.channelId')} width={180} pattern={ID_PATTERN} />
-        <DayFilter filters={filters} name="from" label={t('tasks.from')} />
-        <DayFilter filters={filters} name="to" label={t('tasks.to')} end />
+        <FromOrToDateFilter filters={filters} name="from" label={t('tasks.from')} />
+        <FromOrToDateFilter filters={filters} name="to" label={t('tasks.to')} end />
       </FilterBar>
       <PagedTable
         label={t('app:pages.allVideos')}

@@ -5,7 +5,7 @@ import { isTerminal } from '../../../../contract/task-states.ts';
 import { RouteLink } from '../../../components/route-link.tsx';
 import type { Task } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-times-and-durations.ts';
-import { ERROR_REASONS, type ErrorReason } from '../channels/upstream-error-reasons.ts';
+import { ERROR_REASONS, type ErrorReason } from '../channels/upstream-error-reason-codes.ts';
 
 const EVENT_STYLE = {
   created: { icon: IconCircle, color: 'gray' },

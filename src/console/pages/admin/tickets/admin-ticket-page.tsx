@@ -23,7 +23,7 @@ import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
 import { AdminReplyForm } from './admin-reply-form.tsx';
 import { WaitingFor } from './admin-ticket-list-page.tsx';
 import { DeleteTicket } from './delete-ticket.tsx';
-import { Conversation } from './ticket-conversation.tsx';
+import { Conversation } from './ticket-message-list.tsx';
 
 const REFRESH_MS = 10_000;
 

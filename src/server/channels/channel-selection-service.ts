@@ -1,0 +1,292 @@
+import type { ChannelCondition } from '../../contract/channels.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { FreshReadSingleFlight } from '../platform/fresh-read-single-flight.ts';
+import { type Log, maskSecrets } from '../platform/log.ts';
+import { SingleFlight } from '../platform/single-flight.ts';
+import type { Vault } from '../platform/vault.ts';
+import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
+import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
+import type { ChannelAndModelStore, ChannelErrorRow } from './channel-and-model-store.ts';
+import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory-types.ts';
+import type { CircuitState, HealthView } from './circuit-breaker.ts';
+import {
+  bestHealth,
+  type CircuitOwner,
+  type CredentialHealth,
+  circuitOwner,
+  credentialHealth,
+} from './credential-health-from-circuit-breakers.ts';
+import { DecryptedChannelCache } from './decrypted-channel-cache.ts';
+import {
+  type EndingModel,
+  endingModels,
+  isNotDearer,
+  type ModelLifecycles,
+  retirementOf,
+  retirementOnHost,
+} from './model-retirement.ts';
+import { ChannelLoad } from './order-overloaded-channels-last.ts';
+import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
+import { putAnotherChannelThird, weightedOrder } from './weighted-and-stable-channel-order.ts';
+
+export interface ChannelSelectionServiceDependencies {
+  readonly store: ChannelAndModelStore;
+  readonly circuits: ReplicatedCircuitBreakers;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called when a circuit opens. Must not throw. */
+  readonly onCircuitOpen?: ((call: CallOutcome, channel: CircuitOwner) => Promise<void>) | undefined;
+  /** Called with every finished call, for the metrics. */
+  readonly onCall?: ((call: CallOutcome, vendor: Channel['vendor']) => void) | undefined;
+  /** The same when a circuit that was open closes. */
+  readonly onCircuitClose?: ((call: CallOutcome, channel: CircuitOwner) => Promise<void>) | undefined;
+  /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
+  readonly sandbox?: boolean | undefined;
+  /** What is known of the vendors' models; default: nothing. */
+  readonly lifecycles?: ModelLifecycles | undefined;
+  /** In [0, 1); default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Errors are written at most this often, off the path of any request. */
+const ERROR_FLUSH_DELAY_MS = 1_000;
+/** More than is kept for one channel; further errors of a burst are dropped. */
+const MAX_PENDING_ERRORS = 200;
+const MAX_MESSAGE = 500;
+
+/** Channels and models in memory, checked against the version in the database at every use. */
+export class ChannelSelectionService implements ChannelDirectory {
+  readonly load: ChannelLoad = new ChannelLoad();
+  readonly #dependencies: ChannelSelectionServiceDependencies;
+  readonly #random: () => number;
+  readonly #circuits: ReplicatedCircuitBreakers;
+  readonly #versions: FreshReadSingleFlight<number>;
+  readonly #rows: DecryptedChannelCache;
+  #catalog: Catalog = EMPTY_CATALOG;
+  /** The state of the database in which the catalogue was last found to be new enough. */
+  #checkedIn: object | undefined;
+  readonly #loads = new SingleFlight<Catalog>();
+  #pendingErrors: Omit<ChannelErrorRow, 'id'>[] = [];
+  #errorTimer: NodeJS.Timeout | undefined;
+  #pendingNotices: Promise<unknown> = Promise.resolve();
+
+  constructor(dependencies: ChannelSelectionServiceDependencies) {
+    this.#dependencies = dependencies;
+    this.#circuits = dependencies.circuits;
+    this.#random = dependencies.random ?? Math.random;
+    this.#versions = new FreshReadSingleFlight(() => dependencies.store.version());
+    const { vault, log, sandbox = false, circuits } = dependencies;
+    this.#rows = new DecryptedChannelCache({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });
+  }
+
+  async model(id: string): Promise<ResolvedModel | undefined> {
+    const catalog = await this.#currentCatalog();
+    const model = catalog.models.get(id);
+    const end = model && this.#retirementIn(catalog, model);
+    if (model === undefined || end === undefined) return model;
+    if (end.at > this.#dependencies.clock.now()) return { ...model, retirement: end };
+    const substitute = this.#substituteFor(catalog, model);
+    if (substitute !== undefined) return substitute;
+    const { successor } = end;
+    throw new AppError('model_not_found', {
+      messageKey: successor === undefined ? 'model_retired' : 'model_retired_for',
+      params: { model: id, successor: successor ?? '' },
+      param: 'model',
+    });
+  }
+
+  async retirement(id: string): Promise<Retirement | undefined> {
+    const catalog = await this.#currentCatalog();
+    const model = catalog.models.get(id);
+    return model && this.#retirementIn(catalog, model);
+  }
+
+  /** Models of a channel that are known to end, or have ended, on its host; also those whose end nobody has confirmed. */
+  endingModels(channel: Channel): readonly EndingModel[] {
+    const { lifecycles } = this.#dependencies;
+    return lifecycles === undefined ? [] : endingModels(channel, lifecycles);
+  }
+
+  async listModels(permitted?: ReadonlySet<number>): Promise<readonly ListedModel[]> {
+    const catalog = await this.#currentCatalog();
+    return catalog.listed.filter(({ id }) => {
+      const model = catalog.models.get(id);
+      if (model === undefined) return true;
+      const served = this.#hasRetired(catalog, model) ? this.#substituteFor(catalog, model) : model;
+      if (served === undefined || permitted === undefined) return served !== undefined;
+      return servingOf(catalog, served).some((channel) => permitted.has(channel.id));
+    });
+  }
+
+  #retirementIn(catalog: Catalog, model: ResolvedModel): Retirement | undefined {
+    const { lifecycles } = this.#dependencies;
+    return lifecycles && retirementOf(model, catalog.serving(model), lifecycles);
+  }
+
+  #hasRetired(catalog: Catalog, model: ResolvedModel): boolean {
+    const end = this.#retirementIn(catalog, model);
+    return end !== undefined && end.at <= this.#dependencies.clock.now();
+  }
+
+  /** The successor under the name of the model, where an administrator permits it and it costs no more. */
+  #substituteFor(catalog: Catalog, model: ResolvedModel): ResolvedModel | undefined {
+    if (model.onRetirement !== 'substitute') return undefined;
+    const successor = catalog.models.get(this.#retirementIn(catalog, model)?.successor ?? '');
+    if (successor === undefined || successor.kind !== model.kind || this.#hasRetired(catalog, successor))
+      return undefined;
+    return isNotDearer(successor.price, model.price) ? { ...successor, id: model.id, isSubstitute: true } : undefined;
+  }
+
+  async hasPlanTerms(): Promise<boolean> {
+    return (await this.#currentCatalog()).hasPlanTerms;
+  }
+
+  async candidates(
+    model: ResolvedModel,
+    permitted?: ReadonlySet<number>,
+    affinity?: () => string | undefined,
+  ): Promise<readonly Channel[]> {
+    const loading = this.#circuits.load();
+    if (loading !== undefined) await loading;
+    // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
+    const isPresent = this.#catalog.models.get(model.id) === model;
+    const now = this.#dependencies.clock.now();
+    const all = servingOf(isPresent ? this.#catalog : await this.#currentCatalog(), model);
+    const serving = all.filter(
+      (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
+    );
+    const available = serving.filter(
+      (each) => this.#circuits.breakers.availability(each, model.target, now) !== 'open',
+    );
+    const askable = available.length === 0 ? serving : available;
+    const key = askable.length < 2 ? undefined : affinity?.();
+    const order = key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable);
+    const ordered = putAnotherChannelThird(order);
+    // The first one is called for certain: if its circuit is half open, this is its one trial call.
+    const first = ordered[0];
+    const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);
+    // Where another process tries it at this moment, it counts as open now.
+    return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
+  }
+
+  #hasEndedOn(model: ResolvedModel, channel: Channel, now: number): boolean {
+    const { lifecycles } = this.#dependencies;
+    const end = lifecycles && retirementOnHost(model, channel, lifecycles);
+    return end !== undefined && end.at <= now;
+  }
+
+  async byId(id: number, credentialId?: number | null): Promise<Channel | undefined> {
+    const found = (await this.#currentCatalog()).channels.get(id);
+    return found?.credentials.get(credentialId ?? 0)?.channel ?? found?.channel;
+  }
+
+  report(call: CallOutcome): void {
+    const { clock, onCall } = this.#dependencies;
+    const now = clock.now();
+    const vendor = this.#catalog.channels.get(call.channelId)?.channel.vendor;
+    if (vendor !== undefined) onCall?.(call, vendor);
+    const model = call.model === undefined ? undefined : (this.#catalog.models.get(call.model)?.target ?? call.model);
+    const resolved = model === undefined || model === call.model ? call : { ...call, model };
+    if (this.#circuits.record(resolved, now)) this.#announce(call);
+    if (call.outcome === 'ok' || call.outcome === 'user' || call.outcome === 'policy') return;
+    if (this.#pendingErrors.length >= MAX_PENDING_ERRORS) return;
+    this.#pendingErrors.push({
+      channel_id: call.channelId,
+      credential_id: call.credentialId,
+      model: call.model ?? '',
+      reason: call.outcome,
+      code: toWellFormedText(call.code ?? '').slice(0, 100),
+      message: maskSecrets(toWellFormedText(call.message ?? '')).slice(0, MAX_MESSAGE),
+      created_at: now,
+    });
+    this.#errorTimer ??= setTimeout(() => void this.flush(), ERROR_FLUSH_DELAY_MS).unref();
+  }
+
+  /** Of the best of its credentials: the worst that is known of it as a whole or of any model on it. */
+  stateOf(id: number): CircuitState {
+    return this.#bestOf(id)?.state ?? 'closed';
+  }
+
+  conditionOf(id: number): ChannelCondition {
+    return this.#bestOf(id)?.condition ?? 'untested';
+  }
+
+  /** What is known of each credential of a channel. */
+  credentialHealth(id: number): readonly CredentialHealth[] {
+    const found = this.#catalog.channels.get(id);
+    const { breakers } = this.#circuits;
+    return found === undefined ? [] : credentialHealth(found, breakers, this.#dependencies.clock.now());
+  }
+
+  #bestOf(id: number): CredentialHealth | undefined {
+    const found = this.#catalog.channels.get(id);
+    return found && bestHealth(found, this.credentialHealth(id));
+  }
+
+  /** Everything at once, as it stands now. */
+  catalog(): Promise<Catalog> {
+    return this.#currentCatalog();
+  }
+
+  /**
+   * What is known of the best credential of a channel (whether its circuits are open by all processes, its failure rate by this one), and the
+   * newest errors of all processes, newest first.
+   */
+  async condition(id: number): Promise<{ readonly health: readonly HealthView[]; readonly errors: ChannelErrorRow[] }> {
+    await this.flush();
+    return { health: this.#bestOf(id)?.views ?? [], errors: await this.#dependencies.store.errors(id) };
+  }
+
+  /** Writes the errors and finishes the notices that wait; never throws. Call it once more before the database is closed. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#errorTimer);
+    this.#errorTimer = undefined;
+    const errors = this.#pendingErrors;
+    this.#pendingErrors = [];
+    await this.#pendingNotices;
+    await this.#circuits.flush();
+    try {
+      await this.#dependencies.store.addErrors(errors);
+    } catch (error) {
+      this.#dependencies.log.warn({ err: error }, 'the errors of channels could not be written');
+    }
+  }
+
+  #announce(call: CallOutcome): void {
+    const { log, onCircuitOpen, onCircuitClose } = this.#dependencies;
+    const { channelId, credentialId, outcome, model, message } = call;
+    const about = { channelId, credentialId, model };
+    if (outcome === 'ok') log.info(about, 'circuit of a channel closed');
+    else log.warn({ ...about, reason: outcome, upstream: message }, 'circuit of a channel opened');
+    const found = this.#catalog.channels.get(channelId);
+    const owner =
+      found === undefined
+        ? { name: String(channelId) }
+        : circuitOwner(found, credentialId, this.credentialHealth(channelId));
+    const report = outcome === 'ok' ? onCircuitClose : onCircuitOpen;
+    // One after another: a channel that recovers at once must not be reported before its failure.
+    if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
+  }
+
+  async #currentCatalog(): Promise<Catalog> {
+    const { snapshot } = this.#dependencies.store;
+    if (snapshot !== undefined && snapshot === this.#checkedIn) return this.#catalog;
+    const version = await this.#versions.read();
+    // Whoever read a version waits for rows at least as new.
+    while (this.#catalog.version < version) await this.#loads.run('', () => this.#load());
+    this.#checkedIn = snapshot;
+    return this.#catalog;
+  }
+
+  async #load(): Promise<Catalog> {
+    const { version, channels, models, hasPlanTerms } = await this.#dependencies.store.all();
+    this.#catalog = { ...buildCatalog(version, this.#rows.toChannels(channels), models), hasPlanTerms };
+    return this.#catalog;
+  }
+}
+
+/** A substitute is served by the channels of the model that stands in. */
+const servingOf = (catalog: Catalog, model: ResolvedModel): readonly Channel[] =>
+  catalog.serving(model.isSubstitute === true ? { ...model, id: model.target } : model);

@@ -1,0 +1,259 @@
+import { scaleQuota } from '../../contract/price-calls-and-videos.ts';
+import {
+  type ChatPrice,
+  hasAudioRate,
+  maxTokenQuota,
+  type TokenFacts,
+} from '../../contract/token-prices-and-cost-calculation.ts';
+import { type AppError, isAppError } from '../platform/app-error.ts';
+import type { Admission } from '../platform/limits/api-key-limiter.ts';
+import type { Payer } from '../quota/reservation-and-ledger-types.ts';
+import type { ChargeBatcher } from './charge-batcher.ts';
+import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
+import { countTokens, TOKENS_PER_MESSAGE } from './count-text-tokens.ts';
+import { extractPrompt } from './extract-prompt-for-token-count.ts';
+import type { Usage } from './parse-usage.ts';
+import { isPerImagePrice, type PerImagePrice, perImageQuota } from './per-image-price.ts';
+import { quotaWithPlanFactor } from './quota-with-plan-factor.ts';
+import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './request-log-call-detail.ts';
+import type { CallMeta } from './settlement-journal.ts';
+
+/** What came of a call: the upstream's own figures, or the text to count them from. */
+export interface CallResult {
+  readonly usage: Usage | undefined;
+  /** The generated text, read only where the figures are missing or implausible. */
+  text(): string;
+  /** Whether the response is complete; the usage an upstream reports for a partial response is checked against its text. */
+  readonly complete: boolean;
+  /** Pictures that were made, where those are paid by the piece; default 1. */
+  readonly imageCount?: number;
+}
+
+/** Longest prompt that is tokenized to make a reservation smaller; some milliseconds for every 4 KB. */
+const MAX_COUNTED_BYTES = 256 * 1024;
+/** Other vendors' tokenizers differ from ours by some per cent. */
+const TOKENIZER_MARGIN = 1.15;
+/** Ordinary text has more bytes than this to a token, so a caller who cannot afford this rate cannot afford the call. */
+const MOST_BYTES_PER_TOKEN = 8;
+export const USUAL_BYTES_PER_TOKEN = 4;
+/** Longest time a caller waits for a refund before the failure is sent. */
+const REFUND_WAIT_MS = 2_000;
+const NO_TOKENS: TokenFacts = { promptTokens: 0, completionTokens: 0 };
+
+export interface CallChargeContext extends CallOrigin {
+  readonly batcher: ChargeBatcher;
+  readonly request: ChatRequest;
+  readonly ref: string;
+  /** By tokens, or by the piece. */
+  readonly price: ChatPrice | PerImagePrice;
+  /** Whole quota on top of the price, for options that are billed apart. */
+  readonly surcharge: number;
+  /** What the plan of the account multiplies prices by. */
+  readonly planFactor: number;
+  /** Told what the call used, once it is over; undefined: the key has no limits. */
+  readonly admission: Pick<Admission, 'end'> | undefined;
+}
+
+/** The money of one call: reserved once, closed once. */
+export class CallCharge {
+  readonly #context: CallChargeContext;
+  readonly #batcher: ChargeBatcher;
+  readonly #request: ChatRequest;
+  readonly #ref: string;
+  readonly #price: ChatPrice | PerImagePrice;
+  #payer: Payer = { userId: 0, tokenId: undefined };
+  #maxOutputTokens = 0;
+  #closed = false;
+
+  constructor(context: CallChargeContext) {
+    this.#context = context;
+    this.#batcher = context.batcher;
+    this.#request = context.request;
+    this.#ref = context.ref;
+    this.#price = context.price;
+  }
+
+  /** Account that pays; 0 before something was reserved. */
+  get userId(): number {
+    return this.#payer.userId;
+  }
+
+  /**
+   * Reserves what the call can cost at most.
+   *
+   * @param maxOutputTokens the limit that is sent to the upstream, all choices together
+   * @throws AppError `quota_not_enough`
+   */
+  async reserve(
+    caller: { readonly userId: number; readonly tokenId: number },
+    model: string,
+    maxOutputTokens: number,
+  ): Promise<void> {
+    this.#payer = { userId: caller.userId, tokenId: caller.tokenId };
+    this.#maxOutputTokens = maxOutputTokens;
+    const amount = this.#maxCost({
+      promptTokens: this.#request.estimatedPromptTokens,
+      completionTokens: maxOutputTokens,
+    });
+    try {
+      await this.#batcher.reserve({ ref: this.#ref, ...this.#payer, model, amount });
+    } catch (error) {
+      if (!isAppError(error, 'quota_not_enough')) throw error;
+      const counted = await this.#countedAmount(error);
+      if (counted === undefined || counted >= amount) throw error;
+      await this.#batcher.reserve({ ref: this.#ref, ...this.#payer, model, amount: counted });
+    }
+  }
+
+  /** What the journal needs to charge the call when this process dies. @param end as far as it is known */
+  journalMeta(end: CallEnd): CallMeta {
+    const { dialect, choiceCount, rawBody, estimatedPromptTokens } = this.#request;
+    const { surcharge, planFactor } = this.#context;
+    const isKept = rawBody.length <= MAX_COUNTED_BYTES;
+    const price = this.#price;
+    return {
+      ref: this.#ref,
+      path: dialect.path,
+      price: isPerImagePrice(price) ? perImageQuota(price, price.count) : price,
+      surcharge,
+      planFactor,
+      choiceCount,
+      promptTokens: isKept ? 0 : Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN),
+      detail: {
+        ...toCallDetail(this.#request, this.#context, end),
+        ...toStoredTerms(price, NO_TOKENS, isPerImagePrice(price) ? price.count : 0, surcharge, planFactor),
+      },
+    };
+  }
+
+  /** The body for the journal; empty where it is too long. */
+  get journalBody(): Buffer {
+    return this.#request.rawBody.length <= MAX_COUNTED_BYTES ? this.#request.rawBody : Buffer.alloc(0);
+  }
+
+  /**
+   * Returns the whole reservation: nothing was generated, or nothing reached the caller. Resolves when that is durable,
+   * or after two seconds without a database; retries then continue in the background.
+   */
+  refund(end: CallEnd): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    this.#context.admission?.end(0);
+    return withinTime(this.#refund(end), REFUND_WAIT_MS);
+  }
+
+  #refund(end: CallEnd): Promise<void> {
+    return this.#batcher.refund(this.#payer, this.#ref, toCallDetail(this.#request, this.#context, end));
+  }
+
+  /**
+   * Charges what was generated. A complete response is charged by the usage the upstream reports. Where that
+   * is missing, invalid, or zero although text arrived, and for streams that were cut off, tokens are counted.
+   *
+   * @param generatedAtLeast tokens the upstream is known to have generated, shown or not; 0: nothing is known
+   */
+  settle(result: CallResult, end: CallEnd, generatedAtLeast = 0): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const { usage } = result;
+    const hasNoTextOutput = isPerImagePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
+    if (usage !== undefined && result.complete && (usage.completionTokens > 0 || hasNoTextOutput)) {
+      this.#settle(usage, end, result.imageCount);
+      return;
+    }
+    // If counting fails as well, the amount is unknown, so the reservation is returned.
+    this.#batcher.track(
+      this.#countAndSettle(result, end, generatedAtLeast).catch(() => {
+        this.#context.admission?.end(0);
+        return this.#refund(end);
+      }),
+    );
+  }
+
+  async #countAndSettle(result: CallResult, end: CallEnd, generatedAtLeast: number): Promise<void> {
+    this.#settle(await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens)), end);
+  }
+
+  #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
+    const { surcharge, planFactor, admission } = this.#context;
+    admission?.end(usage.promptTokens + usage.completionTokens);
+    const price = this.#price;
+    const images = isPerImagePrice(price) ? price.count * imageCount : 0;
+    this.#batcher.settle(
+      this.#payer,
+      this.#ref,
+      this.#withSurcharge(
+        isPerImagePrice(price) ? perImageQuota(price, images) : quotaWithPlanFactor(price, usage, planFactor),
+      ),
+      usage,
+      {
+        ...toCallDetail(this.#request, this.#context, end),
+        cachedTokens: usage.parts?.cached_input ?? 0,
+        ...toStoredTerms(price, usage, images, surcharge, planFactor),
+      },
+    );
+  }
+
+  /** What so many tokens can cost at most, as nobody knows yet which of them are cached or audio. */
+  #maxCost(tokens: TokenFacts): number {
+    const price = this.#price;
+    return this.#withSurcharge(
+      isPerImagePrice(price)
+        ? perImageQuota(price, price.count)
+        : scaleQuota(
+            maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
+            this.#context.planFactor,
+          ),
+    );
+  }
+
+  #withSurcharge(cost: number): number {
+    return Math.min(cost + this.#context.surcharge, Number.MAX_SAFE_INTEGER);
+  }
+
+  /**
+   * The first reservation takes every byte of the prompt for a token, which is certain but several times too much for
+   * ordinary text. For a balance that does not bear it, the tokens are counted.
+   */
+  async #countedAmount({ options }: AppError): Promise<number | undefined> {
+    const { rawBody, body } = this.#request;
+    if (isPerImagePrice(this.#price) || rawBody.length > MAX_COUNTED_BYTES) return undefined;
+    const available = Number(options.params?.available ?? 0);
+    const completionTokens = this.#maxOutputTokens;
+    const least = this.#maxCost({ promptTokens: Math.floor(rawBody.length / MOST_BYTES_PER_TOKEN), completionTokens });
+    if (available < least) return undefined;
+    const prompt = extractPrompt(body);
+    const messages = Array.isArray(body.messages) ? body.messages.length : 1;
+    const text = Math.ceil((await countTokens(prompt.text)) * TOKENIZER_MARGIN) + messages * TOKENS_PER_MESSAGE;
+    return this.#maxCost({
+      promptTokens: text + estimateImageTokens(prompt.imageCount) + prompt.tokenIdCount,
+      completionTokens,
+    });
+  }
+}
+
+/** The usage of a response that is incomplete or does not report its usage. */
+export async function countUsage(
+  { body }: Pick<ChatRequest, 'body'>,
+  result: CallResult,
+  generatedAtLeast: number,
+): Promise<Usage> {
+  const { usage, complete } = result;
+  const counted = Math.max(await countTokens(result.text()), generatedAtLeast);
+  const prompt = usage === undefined ? extractPrompt(body) : undefined;
+  const promptTokens =
+    prompt === undefined
+      ? (usage?.promptTokens ?? 0)
+      : (await countTokens(prompt.text)) + estimateImageTokens(prompt.imageCount) + prompt.tokenIdCount;
+  const completionTokens = complete
+    ? usage?.completionTokens || counted
+    : Math.max(counted, usage?.completionTokens ?? 0);
+  return { promptTokens, completionTokens, reasoningTokens: usage?.reasoningTokens ?? 0, parts: usage?.parts };
+}
+
+async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  await Promise.race([work, late.promise]);
+  clearTimeout(timer);
+}

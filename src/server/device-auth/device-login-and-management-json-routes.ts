@@ -1,0 +1,187 @@
+import * as endpoints from '../../contract/device-auth.ts';
+import { formatMessage } from '../../contract/localized-messages/format-message.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { done, list, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import type { Accounts } from '../accounts/make.ts';
+import { AppError } from '../platform/app-error.ts';
+import { toRequestOrigin } from '../platform/http/audit-actor.ts';
+import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import { toLoginClient } from '../platform/http/login-client-from-request.ts';
+import type { LoginCookies } from '../platform/http/login-cookies.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import type { OnPendingPoll } from './device-token-service.ts';
+import { logInForDeviceCode } from './login-for-device-code.ts';
+import type { DeviceAuth } from './make.ts';
+import { PollRateTracker } from './poll-rate-tracker.ts';
+import type { SignedInDevicesService } from './signed-in-devices-service.ts';
+import { toVerificationLinks } from './verification-links.ts';
+
+const FLOOD_RETRY_MS = 10_000;
+const BEARER_TOKEN = /^bearer +(\S{1,200})\s*$/i;
+
+export interface JsonRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'deviceTokens' | 'rateLimits'>;
+  readonly accounts: Pick<Accounts, 'logins' | 'credentials'>;
+  readonly cookies: LoginCookies;
+  /** Every link starts with it. */
+  readonly baseUrl: string;
+}
+
+/** The JSON endpoints of device authorization. */
+export function addJsonRoutes(routes: RouteRegistry, dependencies: JsonRouteDependencies): void {
+  addCodeRoutes(routes, dependencies);
+  addDecisionRoutes(routes, dependencies);
+  addTokenRoutes(routes, dependencies);
+  addDeviceRoutes(routes, dependencies.deviceAuth.devices);
+}
+
+/** The first steps of a device and of the approval page: a code, its state, and a login for it. */
+function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, baseUrl }: JsonRouteDependencies): void {
+  const { codes, rateLimits } = deviceAuth;
+
+  routes.add(endpoints.createDeviceCode, async ({ body, request }) => {
+    const issued = await codes.issue({
+      clientId: body.client_id,
+      clientName: body.client_name ?? '',
+      deviceId: body.device_id ?? '',
+      userAgent: request.headers['user-agent'] ?? '',
+      address: request.clientIp,
+    });
+    const data = {
+      device_code: issued.deviceCode,
+      user_code: issued.userCode,
+      ...toVerificationLinks(baseUrl, issued.userCode),
+      expires_in: issued.expiresInSeconds,
+      interval: issued.intervalSeconds,
+    };
+    return { success: true as const, data };
+  });
+
+  routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+    const outcome = await logInForDeviceCode({ codes, rateLimits, logins: accounts.logins }, body, client);
+    if (outcome.step === 'second') {
+      cookies.setPending(reply, outcome.pending);
+      return { success: true as const, data: { require_2fa: true as const } };
+    }
+    cookies.setLogin(reply, outcome);
+    const { id, username } = outcome.account;
+    return {
+      success: true as const,
+      message: formatMessage('device_logged_in', request.locale),
+      data: { id, username },
+    };
+  });
+
+  routes.add(endpoints.verifyUserCode, async ({ query, request }) => {
+    const { status } = await codes.lookUp(query.user_code, request.clientIp);
+    return { success: status === 'pending', status, message: formatMessage(`device_status_${status}`, request.locale) };
+  });
+}
+
+function addDecisionRoutes(routes: RouteRegistry, { deviceAuth, accounts }: JsonRouteDependencies): void {
+  const { codes } = deviceAuth;
+  const findLoginTime = async (caller: AccountCaller): Promise<number> => {
+    if (caller.kind === 'device') throw new AppError('forbidden');
+    const createdAt = await accounts.credentials.findCreatedAt(caller);
+    if (createdAt === undefined) throw new AppError('unauthorized');
+    return createdAt;
+  };
+
+  routes.add(endpoints.approveDevice, async ({ body, caller, request }) => {
+    const approver = { caller, loggedInAt: await findLoginTime(caller) };
+    await codes.approve(body.user_code, approver, toRequestOrigin(request), body.code);
+    return done(formatMessage('device_approved', request.locale));
+  });
+
+  routes.add(endpoints.denyDevice, async ({ body, caller, request }) => {
+    await codes.deny(body.user_code, caller.userId, toRequestOrigin(request));
+    return done(formatMessage('device_denied', request.locale));
+  });
+}
+
+/** What clients send with their credentials or their tokens. */
+function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependencies): void {
+  const { deviceTokens } = deviceAuth;
+  const pollRates = new PollRateTracker();
+  /** These endpoints only recommend an interval; excessive polling is rejected with a code that their clients know. */
+  const onPending: OnPendingPoll = async (code, now) => {
+    const { retryAfterSeconds, isFlooding } = pollRates.record(code.device_code_hash, now);
+    if (isFlooding) assertWithinLimit({ allowed: false, retryAfterMs: FLOOD_RETRY_MS }, 'authorization_pending');
+    return new AppError('authorization_pending', defined({ retryAfterSeconds }));
+  };
+
+  routes.add(endpoints.pollDeviceToken, async ({ body, request }) => {
+    const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
+    const origin = toRequestOrigin(request);
+    const tokens = await deviceTokens.exchangeCode(body.device_code, credentials, origin, onPending);
+    const data = {
+      access_token: tokens.accessToken,
+      refresh_token: tokens.refreshToken,
+      llm_token: tokens.llmToken,
+      token_type: 'Bearer' as const,
+      expires_in: tokens.expiresInSeconds,
+      user_id: tokens.userId,
+      username: tokens.username,
+      display_name: tokens.displayName,
+    };
+    return { success: true as const, data };
+  });
+
+  routes.add(endpoints.refreshDevice, async ({ body, request }) => {
+    const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
+    const pair = await deviceTokens.refresh(body.refresh_token, credentials, toRequestOrigin(request));
+    const data = {
+      access_token: pair.accessToken,
+      refresh_token: pair.refreshToken,
+      token_type: 'Bearer' as const,
+      expires_in: pair.expiresInSeconds,
+    };
+    return { success: true as const, data };
+  });
+
+  routes.add(endpoints.logoutDevice, async ({ request }) => {
+    const token = BEARER_TOKEN.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) throw new AppError('device_token_missing');
+    await deviceTokens.logOut(token, toRequestOrigin(request));
+    return done(formatMessage('device_logged_out', request.locale));
+  });
+}
+
+function addDeviceRoutes(routes: RouteRegistry, devices: SignedInDevicesService): void {
+  routes.add(endpoints.listDevices, async ({ caller, query }) => {
+    const { rows, total } = await devices.list(caller.userId, toPage(query));
+    return list(
+      rows.map((row) => toDeviceRow(row, caller)),
+      total,
+    );
+  });
+
+  routes.add(endpoints.renameDevice, async ({ caller, params, body, request }) => {
+    await devices.rename(caller.userId, Number(params.id), body.name, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(endpoints.endDevice, async ({ caller, params, request }) => {
+    await devices.revoke(caller.userId, Number(params.id), toRequestOrigin(request));
+    return done();
+  });
+}
+
+type DeviceListItem = Awaited<ReturnType<SignedInDevicesService['list']>>['rows'][number];
+
+const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
+  id: row.id,
+  client: row.registered_name ?? row.client_id,
+  name: row.client_name,
+  device_id: row.device_id,
+  address: row.address,
+  user_agent: row.user_agent,
+  created_time: toSeconds(row.created_at),
+  last_used_time: toSeconds(row.last_used_at),
+  last_used_address: row.last_address,
+  expires_time: toSeconds(row.refresh_expires_at),
+  current: caller.kind === 'device' && caller.authorizationId === row.id,
+});

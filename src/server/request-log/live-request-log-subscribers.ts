@@ -1,0 +1,114 @@
+import type { Log } from '../platform/log.ts';
+import type { ListedRequest, RequestFilter, RequestStore } from './request-store.ts';
+
+/** An open stream. */
+export interface LiveRequestLogSubscriber {
+  readonly filter: RequestFilter;
+  /** Called with the rows that fit, oldest first. */
+  send(rows: readonly ListedRequest[]): void;
+  /** Keeps proxies from closing a stream on which nothing happens. */
+  keepAlive(): void;
+  end(): void;
+}
+
+const POLL_MS = 1_000;
+const KEEP_ALIVE_POLLS = 15;
+const PAGE_SIZE = 500;
+/** On PostgreSQL a row with a lower number may be committed later; so many rows are read again to find those. */
+const OVERLAP = 200;
+
+/**
+ * The open live views of the request log of this process. One query a second serves all of them, whichever process wrote
+ * the rows; without a view there is none. A view misses nothing of a second with fewer rows than a page, and skips the rest.
+ */
+export class LiveRequestLogSubscribers {
+  readonly #store: RequestStore;
+  readonly #log: Log;
+  readonly #pollMs: number;
+  readonly #listeners = new Set<LiveRequestLogSubscriber>();
+  #timer: NodeJS.Timeout | undefined;
+  /** Undefined: unknown, as while no view is open. */
+  #position: number | undefined;
+  #sent = new Set<number>();
+  #polls = 0;
+  #isReading = false;
+
+  constructor(store: RequestStore, log: Log, pollMs = POLL_MS) {
+    this.#store = store;
+    this.#log = log;
+    this.#pollMs = pollMs;
+  }
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /** Begins with what is written from now on. @returns ends it */
+  async open(listener: LiveRequestLogSubscriber): Promise<() => void> {
+    if (this.#position === undefined) {
+      const newest = await this.#store.newestSeq();
+      // Rows of the overlap were there before the view was.
+      this.#position ??= newest;
+      for (const row of await this.#read()) this.#sent.add(row.seq);
+    }
+    this.#listeners.add(listener);
+    this.#timer ??= setInterval(() => void this.#poll(), this.#pollMs).unref();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#stop();
+    };
+  }
+
+  close(): void {
+    for (const listener of [...this.#listeners]) listener.end();
+    this.#listeners.clear();
+    this.#stop();
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#position = undefined;
+    this.#sent = new Set();
+  }
+
+  #read(): Promise<ListedRequest[]> {
+    return this.#store.listWrittenAfter(Math.max(0, (this.#position ?? 0) - OVERLAP), PAGE_SIZE);
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#isReading || this.#position === undefined) return;
+    this.#isReading = true;
+    try {
+      const rows = await this.#read();
+      if (this.#listeners.size === 0) return;
+      const added = rows.filter(({ seq }) => !this.#sent.has(seq));
+      this.#sent = new Set(rows.map(({ seq }) => seq));
+      this.#position = Math.max(this.#position, rows.at(-1)?.seq ?? 0);
+      // A full page: there is more than can be followed by eye; it is skipped.
+      if (rows.length === PAGE_SIZE) this.#position = await this.#store.newestSeq();
+      this.#send(added);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the live view of the request log could not be read');
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #send(rows: readonly ListedRequest[]): void {
+    const isKeptAlive = ++this.#polls % KEEP_ALIVE_POLLS === 0;
+    for (const listener of this.#listeners) {
+      const fitting = rows.filter((row) => fits(row, listener.filter));
+      if (fitting.length > 0) listener.send(fitting);
+      else if (isKeptAlive) listener.keepAlive();
+    }
+  }
+}
+
+const fits = (row: ListedRequest, { userId, channelId, tokenId, model, status, kind }: RequestFilter): boolean =>
+  (userId ?? row.user_id) === row.user_id &&
+  (channelId ?? row.channel_id) === row.channel_id &&
+  (tokenId ?? row.token_id) === row.token_id &&
+  (model ?? row.model) === row.model &&
+  (status ?? row.status) === row.status &&
+  (kind ?? row.kind) === row.kind;

@@ -1,0 +1,33 @@
+import type { TSchema } from 'typebox';
+import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
+import { validatorFor } from '../../platform/http/schema-validation.ts';
+import type { Json, VideoRequest } from '../../vendors/adapter-types.ts';
+import type { GenerationRequest } from './generation-request.ts';
+
+interface Property {
+  readonly 'x-upstream'?: string;
+}
+
+/**
+ * Checks the body of a request against the media schema of its model and picks the arguments the schema declares, each with
+ * the dotted path it takes in the vendor's body (`x-upstream`, default: its own name at the top). Without a schema nothing is
+ * picked, and the prompt is required unless the format makes it optional.
+ * @throws AppError `invalid_request`
+ */
+export function pickRequestArguments(
+  schema: TSchema | undefined,
+  { body, isPromptOptional }: Pick<GenerationRequest, 'body' | 'isPromptOptional'>,
+): VideoRequest['extraFields'] {
+  if (schema === undefined) {
+    const isMissing = typeof body.prompt !== 'string' || body.prompt.trim() === '';
+    if (isMissing && isPromptOptional !== true) throw invalidRequest('prompt is required.', 'prompt');
+    return [];
+  }
+  const checked = validatorFor(schema)(body);
+  if ('error' in checked) throw checked.error;
+  const properties = (schema as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
+  return Object.entries(properties)
+    .filter(([name]) => Object.hasOwn(body, name) && !STANDARD_FIELDS.has(name))
+    .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: body[name] as Json }));
+}

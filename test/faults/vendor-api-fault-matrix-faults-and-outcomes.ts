@@ -1,0 +1,114 @@
+import type { FaultKind } from '../../src/sandbox/faults.ts';
+import { TEST_NAMES } from './outbound-client-with-short-timeouts.ts';
+
+/** Where the base URL of a misconfigured channel leads, instead of to its simulator. */
+export type ChannelMisconfiguration = 'refused' | 'name' | 'tls' | 'connect-hang';
+
+/** Every way an upstream can fail that the sandbox can play, under the name it has in reports. */
+export type FaultName = ChannelMisconfiguration | '429-date' | '429-absurd' | (typeof SANDBOX_FAULTS)[number];
+
+const SANDBOX_FAULTS = [
+  'hang',
+  'hang-after',
+  'reset',
+  'drop',
+  'truncated',
+  'slow',
+  'malformed',
+  'html',
+  'empty',
+  '500',
+  '502',
+  '503',
+  '504',
+  '429',
+  '401',
+  '403',
+  'huge',
+  'bomb',
+  'deep',
+  'wrong-types',
+  'duplicate',
+  'reordered',
+] as const satisfies readonly FaultKind[];
+
+export const MISCONFIGURATIONS: readonly ChannelMisconfiguration[] = ['refused', 'name', 'tls', 'connect-hang'];
+export const FAULTS: readonly FaultName[] = [...MISCONFIGURATIONS, ...SANDBOX_FAULTS, '429-date', '429-absurd'];
+
+export const isMisconfiguration = (fault: FaultName): fault is ChannelMisconfiguration =>
+  (MISCONFIGURATIONS as readonly string[]).includes(fault);
+
+/** The sandbox's word for a fault, and what it sends as Retry-After. */
+export function toSandboxFault(fault: Exclude<FaultName, ChannelMisconfiguration>): {
+  kind: FaultKind;
+  retryAfter?: string;
+} {
+  if (fault === '429') return { kind: '429', retryAfter: '1' };
+  if (fault === '429-date') return { kind: '429', retryAfter: new Date(Date.now() + 2_000).toUTCString() };
+  if (fault === '429-absurd') return { kind: '429', retryAfter: '99999999999999999999 years' };
+  return { kind: fault };
+}
+
+/** The URL `address`, changed so that it no longer leads to the simulator. */
+export function toMisconfiguredUrl(address: string, wrong: ChannelMisconfiguration): string {
+  const url = new URL(address);
+  if (wrong === 'refused') url.port = '1';
+  if (wrong === 'name') url.hostname = TEST_NAMES.absent;
+  if (wrong === 'connect-hang') url.hostname = TEST_NAMES.silent;
+  // The simulator speaks plain HTTP there.
+  return wrong === 'tls' ? url.href.replace(/^http:/, 'https:') : url.href;
+}
+
+const NEXT_CHANNEL: readonly FaultName[] = [
+  ...MISCONFIGURATIONS,
+  '500',
+  '502',
+  '503',
+  '504',
+  '429',
+  '429-date',
+  '429-absurd',
+  '401',
+  '403',
+];
+
+/** What must come of a submit whose first try meets the fault, with a second channel standing by. */
+export function expectedSubmitOutcome(fault: FaultName): 'next-channel' | 'untouched' | 'lost' {
+  if (NEXT_CHANNEL.includes(fault)) return 'next-channel';
+  return fault === 'reordered' ? 'untouched' : 'lost';
+}
+
+/** Faults in the part after the headers, which do not matter for a redirect: its headers name the file's URL. */
+const AFTER_THE_HEAD: readonly FaultName[] = ['truncated', 'slow', 'malformed', 'huge', 'bomb', 'deep', 'wrong-types'];
+
+/** The expected outcome of a file request whose first exchange fails this way; `redirects`: another host serves the file. */
+export function expectedContentOutcome(
+  fault: FaultName,
+  redirects: boolean,
+): 'file' | 'refused' | 'cut' | 'broken' | 'strange' {
+  if (redirects && AFTER_THE_HEAD.includes(fault)) return 'file';
+  switch (fault) {
+    // A refused URL may have expired, so the service requests another one from the vendor.
+    case '401':
+    case '403':
+    case 'reordered':
+    // A file is no JSON whose values could change.
+    case 'wrong-types':
+      return 'file';
+    case 'slow':
+    // A short file is seen to be cut before its first byte is sent.
+    case 'truncated':
+      return 'cut';
+    case 'huge':
+      return 'broken';
+    case 'malformed':
+    case 'html':
+    case 'empty':
+    case 'deep':
+    // The duplicated previous response may have had any content.
+    case 'duplicate':
+      return 'strange';
+    default:
+      return 'refused';
+  }
+}

@@ -1,0 +1,20 @@
+import { type SandboxMail, startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
+import type { StartSandboxMail } from '../../src/server/mailbox/start-sandbox-mail-server.ts';
+
+/** Starts the sandbox's mail server on free ports and keeps hold of it for the test. */
+export function makeSandboxMailServerHandle(): {
+  readonly start: StartSandboxMail;
+  readonly server: () => SandboxMail;
+} {
+  let mail: SandboxMail | undefined;
+  return {
+    start: async ({ preferredPorts: _, ...options }) => {
+      mail = await startSandboxMail(options);
+      return mail;
+    },
+    server: () => {
+      if (mail === undefined) throw new Error('the mail server was not started');
+      return mail;
+    },
+  };
+}
