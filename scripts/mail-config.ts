@@ -8,10 +8,10 @@ import { chownSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
+  type MailServerConfigOptions,
   type MailServerDatabase,
-  type MailServerLayout,
   socketPaths,
-} from '../src/server/mailbox/backends/mail-server-layout.ts';
+} from '../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
 import { grantStatements, writeMailServerConfig } from '../src/server/mailbox/backends/write-mail-server-config.ts';
 import { loadConfig } from '../src/server/platform/config.ts';
 import { ConfigError } from '../src/server/platform/setting-readers.ts';
@@ -87,7 +87,7 @@ const { config } = (() => {
   }
 })();
 const password = randomBytes(18).toString('base64url');
-const layout: MailServerLayout = {
+const layout: MailServerConfigOptions = {
   root: resolve(root),
   domain: config.mailDomain,
   hostname: config.mailHost,

@@ -10,7 +10,7 @@ import * as accountAdmin from '../src/contract/admin-accounts.ts';
 import * as tokens from '../src/contract/api-tokens.ts';
 import { getStatus } from '../src/contract/health-and-status.ts';
 import { listModels } from '../src/contract/model-lists.ts';
-import * as accounts from '../src/contract/own-account-login-and-two-factor.ts';
+import * as accounts from '../src/contract/registration-login-and-own-account.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 
 /**

@@ -22,10 +22,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeCertificate } from '../src/sandbox/mail/self-signed-certificate.ts';
 import { isDovecotUp } from '../src/server/mailbox/backends/dovecot-auth-client.ts';
 import {
+  type MailServerConfigOptions,
   type MailServerDatabase,
-  type MailServerLayout,
   socketPaths,
-} from '../src/server/mailbox/backends/mail-server-layout.ts';
+} from '../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
 import { writeMailServerConfig } from '../src/server/mailbox/backends/write-mail-server-config.ts';
 
 export interface RealMailServer {
@@ -65,7 +65,7 @@ export async function startRealMail(options: RealMailOptions): Promise<RealMailS
   mkdirSync(join(root, 'tls'), { mode: 0o700 });
   writeFileSync(tls.certFile, certificate.cert);
   writeFileSync(tls.keyFile, certificate.key, { mode: 0o600 });
-  const layout: MailServerLayout = {
+  const layout: MailServerConfigOptions = {
     root,
     domain: options.domain,
     hostname: 'localhost',

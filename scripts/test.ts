@@ -11,7 +11,7 @@ import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/kill-orphan-proc
 import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-test-files-and-runs.ts';
 import { printFile, printSummary } from './testing/report.ts';
 import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-test-file.ts';
-import { startSharedServices } from './testing/shared-services.ts';
+import { startSharedDatabases } from './testing/start-shared-databases.ts';
 
 /** More failed files than this are a broken build: they are not run again. `npm run hammer` sets 0. */
 const MAX_RERUN_FILES = Number(process.env['TEST_RERUN_FILES'] ?? '3');
@@ -33,7 +33,7 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 
 await bundlePrograms(root);
-const services = await startSharedServices();
+const services = await startSharedDatabases();
 Object.assign(process.env, services.environment);
 // Every file loads much of the same code: stripped of types and compiled once, it is read from here afterwards.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'out', 'compile-cache');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import { sumOfReceipt, toReceiptLines } from '../src/contract/compute-receipt-lines.ts';
 import { type CallFacts, priceCall, toTokenCallFacts } from '../src/contract/price-calls-and-videos.ts';
 import type { Price } from '../src/contract/pricing.ts';
-import { sumOfReceipt, toReceiptLines } from '../src/contract/receipt-lines.ts';
 import { parsePrice } from '../src/server/channels/price-parser.ts';
 import { parseUsage } from '../src/server/chat/parse-usage.ts';
 

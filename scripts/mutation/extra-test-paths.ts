@@ -10,7 +10,7 @@ export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
     'src/server/device-auth/oauth.test',
     'src/server/device-auth/page-logins.test',
   ],
-  'src/server/device-auth': ['test/mailbox/signed-out-device-password-notices'],
+  'src/server/device-auth': ['test/mailbox/signed-out-device-saw-password-notices'],
   'src/server/platform/http': ['test/http-guards-limits-and-headers', 'test/route-authentication'],
   'src/server/platform/outbound': [
     'test/vendors/adapter-contract',

@@ -7,7 +7,7 @@ import './activate-mutant-and-record-reached.ts';
 /** Path of each source to the file with its instrumented text. */
 const instrumented = JSON.parse(process.env['MUTATION_SOURCES'] ?? '{}') as Record<string, string>;
 const byUrl = new Map(Object.entries(instrumented).map(([path, file]) => [pathToFileURL(path).href, file]));
-const runner = new URL('./rerunning-test-runner.ts', import.meta.url).href;
+const runner = new URL('./in-process-node-test-replacement.ts', import.meta.url).href;
 
 /** Keeps queries for the life of the process, whatever mutant was on when they were built. Here each is built anew. */
 const preparedQuery = new URL('../../src/server/platform/db/prepared-query.ts', import.meta.url);

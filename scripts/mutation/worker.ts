@@ -1,7 +1,7 @@
 /** The process that runs tests against mutants: loads a test file once and runs it whenever the parent asks. */
 import { pathToFileURL } from 'node:url';
 import { activate, reachedAtLoad } from './activate-mutant-and-record-reached.ts';
-import { loadFile, type RunResult, runFile } from './rerunning-test-runner.ts';
+import { loadFile, type RunResult, runFile } from './in-process-node-test-replacement.ts';
 
 export interface WorkerRequest {
   readonly testFile: string;

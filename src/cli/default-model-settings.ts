@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isObject } from '../contract/is-object.ts';
 import type { CommandContext } from './command-context.ts';
 import { configFolder } from './config-folder.ts';
+import type { SettingName } from './default-model-setting-names.ts';
 import { UsageError } from './errors.ts';
-import type { SettingName } from './setting-names.ts';
 
 /** What a default model is for. */
 export type DefaultModelKind = 'video' | 'chat';

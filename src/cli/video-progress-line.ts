@@ -1,9 +1,9 @@
-import { estimateGenerationTimeLeft } from '../sdk/generation-time-left.ts';
+import { estimateGenerationTimeLeft } from '../sdk/estimate-generation-time-left.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
+import { formatProgressBar } from './format-progress-bar.ts';
 import { formatDuration } from './format-times-and-sizes.ts';
 import { formatVideoStatus, measuredPercent } from './format-video-status.ts';
 import type { Output } from './output.ts';
-import { formatBar } from './progress-bar.ts';
 import { joinTexts, type Rendering, styled } from './render-output-text.ts';
 
 const REDRAW_MS = 1_000;
@@ -51,7 +51,7 @@ export function formatProgressLine(video: Video, elapsed: number, typical: Video
   const share = percent === undefined ? estimate?.share : percent / 100;
   const parts = [
     styled('active', formatVideoStatus(video)),
-    ...(share === undefined ? [] : [formatBar(share)]),
+    ...(share === undefined ? [] : [formatProgressBar(share)]),
     formatElapsed(elapsed),
     ...(estimate === undefined ? [] : [styled('secondary', describeEstimate(estimate))]),
   ];

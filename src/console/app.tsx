@@ -7,8 +7,8 @@ import { PageLoadingIndicator } from './components/page-loading-indicator.tsx';
 import { ToastProvider } from './components/toasts.tsx';
 import { styleNonce } from './csp-nonce.ts';
 import { queryClient } from './data/query-client.ts';
+import { resolveCssVariables, theme } from './mantine-theme.ts';
 import { router } from './router.tsx';
-import { resolveCssVariables, theme } from './theme.ts';
 
 export function App() {
   return (

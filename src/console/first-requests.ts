@@ -1,6 +1,6 @@
 import { embeddedStatus } from './data/embedded-public-settings.ts';
 import { readUserId } from './data/stored-user-id.ts';
-import { beginsAtStudio, isPlayedAtOnce } from './is-studio-first-and-newest-played.ts';
+import { beginsAtStudio, isPlayedAtOnce } from './is-studio-url-and-autoplays-newest.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
 

@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { preloadStudio } from './preload-studio.ts';
 import { router } from './router.tsx';
-import { initLanguage } from './strings/i18next-language.ts';
+import { initLanguage } from './strings/init-and-change-language.ts';
 import { translateBrowserValidationMessages } from './strings/translate-browser-validation-messages.ts';
 
 /** How long the page may take before the frame is shown without it. */

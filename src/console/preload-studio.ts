@@ -3,7 +3,7 @@ import { selfQuery } from './data/signed-in-user-and-site-queries.ts';
 import { readUserId } from './data/stored-user-id.ts';
 import { usableModelsQuery } from './data/usable-models-query.ts';
 import { videoQuery, videosQuery } from './data/video-queries.ts';
-import { beginsAtStudio, isPlayedAtOnce } from './is-studio-first-and-newest-played.ts';
+import { beginsAtStudio, isPlayedAtOnce } from './is-studio-url-and-autoplays-newest.ts';
 import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
 import type { Namespace } from './strings/translation-namespace-types.ts';
 

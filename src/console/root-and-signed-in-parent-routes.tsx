@@ -2,8 +2,8 @@ import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } fr
 import type { ComponentType } from 'react';
 import { AppLayout } from './components/app-layout.tsx';
 import { NotFound } from './components/not-found.tsx';
-import { loadPage } from './data/load-page.ts';
 import { readUserId } from './data/stored-user-id.ts';
+import { loadPage } from './data/wrap-page-load-errors.ts';
 
 /** An unknown URL keeps the menu for users who are signed in. */
 const UnknownAddress = () =>

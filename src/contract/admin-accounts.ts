@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time, Username } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
-import { Session } from './own-account-login-and-two-factor.ts';
+import { Session } from './registration-login-and-own-account.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 const UserRow = Type.Object({

@@ -13,7 +13,7 @@ import { type Credentials, Transport, type TransportOptions } from './transport.
 import { Reconciliations } from './vendor-billing-reconciliations.ts';
 import { Shares } from './video-shares.ts';
 import { Videos } from './videos.ts';
-import { Webhooks } from './webhooks.ts';
+import { Webhooks } from './webhook-endpoints-and-events.ts';
 
 export { formatWebhookSecret, signWebhook } from '../contract/webhook-signing-and-secrets.ts';
 export type {
@@ -61,7 +61,13 @@ export { sleep, Transport } from './transport.ts';
 export type { ReconciledAccountInfo, ReconciliationInfo } from './vendor-billing-reconciliations.ts';
 export type { CreatedShare, NewShare, ShareInfo } from './video-shares.ts';
 export type { CreateVideoRequest, Video, VideoQuote, WaitOptions } from './videos.ts';
-export type { CreateWebhookRequest, DeliveryInfo, EventInfo, UpdateWebhookRequest, WebhookInfo } from './webhooks.ts';
+export type {
+  CreateWebhookRequest,
+  DeliveryInfo,
+  EventInfo,
+  UpdateWebhookRequest,
+  WebhookInfo,
+} from './webhook-endpoints-and-events.ts';
 
 /** Client of the service: one object for each part of the API. */
 export class Reelgate {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { migrations } from './migrations.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import { findMasterKey, masterKeyFileOf, storeMasterKey } from './platform/master-key.ts';
+import { findMasterKey, masterKeyFileOf, storeMasterKey } from './platform/load-or-create-master-key.ts';
 import { openWithPassphrase, sealWithPassphrase } from './platform/transfer/passphrase-seal.ts';
 import {
   type BackupFile,

@@ -3,7 +3,7 @@ import { encryptedColumns } from './encrypted-columns.ts';
 import { findBrokenRows } from './find-broken-rows-store.ts';
 import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { findMasterKey } from './platform/master-key.ts';
+import { findMasterKey } from './platform/load-or-create-master-key.ts';
 import { openSealed } from './platform/reencrypt-columns.ts';
 import { findDamage } from './platform/transfer/sqlite-backup-and-restore.ts';
 import { sqlitePathOf } from './platform/transfer/sqlite-source.ts';

@@ -9,7 +9,7 @@ import { type Config, loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database-interface-and-options.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { type ExistingMasterKey, findMasterKey } from './platform/master-key.ts';
+import { type ExistingMasterKey, findMasterKey } from './platform/load-or-create-master-key.ts';
 import { MASTER_KEY_META_NAME } from './platform/master-key-check.ts';
 import { openSealed } from './platform/reencrypt-columns.ts';
 import {

@@ -4,7 +4,7 @@ import { SmtpSender } from './mail/smtp-sender.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database-interface-and-options.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { findMasterKey } from './platform/master-key.ts';
+import { findMasterKey } from './platform/load-or-create-master-key.ts';
 import { assertMasterKey } from './platform/master-key-check.ts';
 import { openOutbound } from './platform/outbound/client.ts';
 import type { OutboundClient } from './platform/outbound/outbound-types.ts';

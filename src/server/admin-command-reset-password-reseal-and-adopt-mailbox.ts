@@ -10,14 +10,14 @@ import { DeviceRevocation } from './device-auth/device-revocation.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import { makeEventLog } from './event-log/make.ts';
 import { adoptLegacyMailbox } from './mailbox/adopt-legacy-mailbox.ts';
-import { makeEndedDevicePasswordNotices } from './mailbox/make.ts';
+import { makeSignedOutDeviceSawPasswordNotices } from './mailbox/make.ts';
 import { makeNotifier } from './notifications/make.ts';
 import { AppError } from './platform/app-error.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, loadConfig } from './platform/config.ts';
 import type { Database } from './platform/db/database-interface-and-options.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { openMasterKeys } from './platform/master-key.ts';
+import { openMasterKeys } from './platform/load-or-create-master-key.ts';
 import { assertMasterKey, recordMasterKey } from './platform/master-key-check.ts';
 import { reencryptColumns } from './platform/reencrypt-columns.ts';
 import { createVault } from './platform/vault.ts';
@@ -55,7 +55,7 @@ export function resetPassword(
 ): Promise<{ readonly username: string; readonly password: string }> {
   return withDatabase((database) => {
     const access = new AccountAccess(new AccountStore(database));
-    const notices = makeEndedDevicePasswordNotices(
+    const notices = makeSignedOutDeviceSawPasswordNotices(
       database,
       makeNotifier(database, access, systemClock, makeEventLog(database, systemClock)),
     );

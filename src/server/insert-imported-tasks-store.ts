@@ -2,8 +2,8 @@ import type { VendorId } from '../contract/vendor-ids.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/service-functions-for-import-types.ts';
 import { toWellFormedText } from './platform/well-formed-text-and-code-points.ts';
 import type { Trx } from './tables.ts';
-import { importedEndedTaskSeq } from './video/imported-ended-task-numbers.ts';
 import { newTaskRow } from './video/new-task-row.ts';
+import { importedEndedTaskSeq } from './video/seq-of-imported-ended-tasks.ts';
 import { NO_TOKEN } from './video/tables.ts';
 
 /** Writes a task of another program, submitted there and polled on here, at once. Its time limit begins now. */

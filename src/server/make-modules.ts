@@ -8,14 +8,14 @@ import { TokenStore } from './accounts/tokens/token-store.ts';
 import { makeServiceStatus } from './admin-service-status/make.ts';
 import { makeArtifacts } from './artifacts/make.ts';
 import { makeBudgets } from './budgets/make.ts';
+import type { ModelLifecycles } from './channels/find-announced-model-retirement.ts';
 import { makeChannels, makeRetirementNotices } from './channels/make.ts';
-import type { ModelLifecycles } from './channels/model-retirement.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
 import { makeEvents } from './event-log/make.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/make.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
-import { makeEndedDevicePasswordNotices, makeMailbox } from './mailbox/make.ts';
+import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
 import { makeQuota } from './quota/make.ts';
@@ -92,7 +92,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     findTimeZoneIn,
     findTimeZone,
   });
-  const devicePasswordNotices = makeEndedDevicePasswordNotices(database, notifier);
+  const devicePasswordNotices = makeSignedOutDeviceSawPasswordNotices(database, notifier);
   const deviceAccess = makeDeviceAccess({
     database,
     clock,

@@ -7,8 +7,8 @@ import { openDatabase } from './platform/db/open-database.ts';
 import { acquireSingleSandboxLock } from './platform/db/single-sandbox-process-lock.ts';
 import { lockSqliteFile } from './platform/db/sqlite-lock.ts';
 import { metaMigrations } from './platform/db/tables.ts';
+import { openMasterKeys } from './platform/load-or-create-master-key.ts';
 import type { Log } from './platform/log.ts';
-import { openMasterKeys } from './platform/master-key.ts';
 import { assertMasterKey, hasMasterKey } from './platform/master-key-check.ts';
 import type { Tables } from './tables.ts';
 

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { priceCall, toTokenCallFacts } from '../../src/contract/price-calls-and-videos.ts';
 import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
 import { priceTokens } from '../../src/contract/token-prices-and-cost-calculation.ts';
-import { planGroups } from '../../src/server/importer/mapping/groups.ts';
-import { resolveModelMapping } from '../../src/server/importer/mapping/model-name-mapping.ts';
+import { mapGroupsToPlans } from '../../src/server/importer/mapping/groups-to-plans.ts';
 import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
+import { resolveModelMappingChains } from '../../src/server/importer/mapping/resolve-model-mapping-chains.ts';
 
 /** Numbers in [0, 1) that are the same in every run (mulberry32). */
 function seededRandom(seed: number): () => number {
@@ -35,7 +35,7 @@ const priceOf = (options: Record<string, unknown>, vendor: 'openai' | 'sora' | '
 const GROUP_FACTORS = [0, 0.5, 0.75, 0.8, 1, 1.1, 1.5, 2.25];
 const factorOf = (group: number): number => {
   const options = new Map([['GroupRatio', JSON.stringify({ g: group })]]);
-  const [row] = planGroups(['g'], options, []);
+  const [row] = mapGroupsToPlans(['g'], options, []);
   return row?.[1].kind === 'mapped' ? row[1].value.factor : 1;
 };
 
@@ -118,7 +118,7 @@ it('a chain of model names ends at its last, and a circle is found', () => {
     ['{"a":"b","b":"a"}', {}, ['a', 'b']],
     ['{"a":"b","b":"c","c":"b","d":"e"}', { d: 'e' }, ['a', 'b', 'c']],
   ] as const)
-    assert.deepEqual(resolveModelMapping(text), { mapping, circular }, text);
+    assert.deepEqual(resolveModelMappingChains(text), { mapping, circular }, text);
 });
 
 it('a group becomes a plan where its prices or channels differ, with the factor of its own group first', () => {
@@ -130,7 +130,7 @@ it('a group becomes a plan where its prices or channels differ, with the factor 
     { sourceId: 1, groups: ['default', 'vip', 'odd'] },
     { sourceId: 2, groups: ['default', 'odd'] },
   ];
-  const rows = new Map(planGroups(['default', 'vip', 'dear', 'odd', 'Größe 1'], options, channels));
+  const rows = new Map(mapGroupsToPlans(['default', 'vip', 'dear', 'odd', 'Größe 1'], options, channels));
   assert.deepEqual([...rows.keys()], ['vip', 'dear', 'odd']);
   assert.deepEqual(rows.get('vip'), {
     kind: 'mapped',
@@ -143,6 +143,6 @@ it('a group becomes a plan where its prices or channels differ, with the factor 
     value: { group: 'odd', code: 'group-odd', name: 'odd', factor: 1.123456789, channels: [] },
     remarks: ['its factor 1.12345678912 was rounded to 1.123456789'],
   });
-  const [[, foreign] = []] = planGroups(['Größe 1'], new Map([['GroupRatio', '{"Größe 1":2}']]), []);
+  const [[, foreign] = []] = mapGroupsToPlans(['Größe 1'], new Map([['GroupRatio', '{"Größe 1":2}']]), []);
   assert.match(foreign?.kind === 'mapped' ? foreign.value.code : '', /^group-[0-9a-f]{12}$/);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import { sumOfReceipt } from '../../src/contract/receipt-lines.ts';
+import { sumOfReceipt } from '../../src/contract/compute-receipt-lines.ts';
 import type { Receipt } from '../../src/contract/receipts.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';

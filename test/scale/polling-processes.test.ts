@@ -9,11 +9,11 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { PollBackoffs } from '../../src/server/video/poll/poll-backoffs.ts';
+import { PollBackoffPerCredential } from '../../src/server/video/poll/poll-backoff-per-credential.ts';
 import { PollScheduler } from '../../src/server/video/poll/poll-scheduler.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';
+import { PollingConcurrencyShare } from '../../src/server/video/poll/polling-concurrency-share.ts';
 import { PollingProcessStore } from '../../src/server/video/poll/polling-process-store.ts';
-import { PollingProcesses } from '../../src/server/video/poll/polling-processes.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 const SECOND = 1_000;
@@ -45,10 +45,10 @@ function simulateQueues(url: string) {
     const processes =
       database.dialect === 'sqlite'
         ? undefined
-        : new PollingProcesses({ store: new PollingProcessStore(database), pubSub, clock, log });
+        : new PollingConcurrencyShare({ store: new PollingProcessStore(database), pubSub, clock, log });
     const scheduler = new PollScheduler({
       store: new PollStore(database),
-      backoffs: new PollBackoffs({ pubSub, clock, periodMs: PERIOD }),
+      backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs: PERIOD }),
       processes,
       poller: {
         deadlineOf: () => Number.POSITIVE_INFINITY,

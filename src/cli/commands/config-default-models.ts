@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
+import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../default-model-setting-names.ts';
 import { formatKeyValues } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
-import { SETTING_NAMES, type SettingName } from '../setting-names.ts';
 
 /** Loaded when a command runs: printing help does not need it. */
 const importSettings = () => import('../default-model-settings.ts');
@@ -15,7 +15,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       'after',
       '\nExamples:\n  $ reelgate config set video-model kling-v3\n  $ reelgate video create "a kite"\n  $ reelgate config unset video-model',
     );
-  const name = () => new Argument('<name>', 'the setting').choices(SETTING_NAMES);
+  const name = () => new Argument('<name>', 'the setting').choices(DEFAULT_MODEL_SETTING_NAMES);
 
   config
     .command('list', { isDefault: true })
@@ -24,7 +24,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       run(command, async ({ output, baseUrl }) => {
         const { readSettings } = await importSettings();
         const settings = await readSettings(baseUrl);
-        const shown = SETTING_NAMES.map((each) => [each, settings[each] ?? 'not set'] as const);
+        const shown = DEFAULT_MODEL_SETTING_NAMES.map((each) => [each, settings[each] ?? 'not set'] as const);
         output.result({ url: baseUrl, ...settings }, formatKeyValues({ url: baseUrl, ...Object.fromEntries(shown) }));
       }),
     );

@@ -3,8 +3,8 @@ import { Argument, type Command } from 'commander';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import { EXIT } from '../exit-codes.ts';
+import { formatProgressBar } from '../format-progress-bar.ts';
 import type { Output } from '../output.ts';
-import { formatBar } from '../progress-bar.ts';
 import { formatTable, joinTexts, type Rendering } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -78,7 +78,7 @@ export function addImportCommand(program: Command, run: RunCommand): void {
 function formatProgress({ phase, table, rows, total }: ImportProgress): Rendering {
   const share = total === 0 ? 1 : Math.min(1, rows / total);
   const [done, all] = [rows, total].map((count) => count.toLocaleString('en-US'));
-  const parts = [`${phase} ${table}`, formatBar(share), `${Math.floor(share * 100)} %`, `${done} of ${all}`];
+  const parts = [`${phase} ${table}`, formatProgressBar(share), `${Math.floor(share * 100)} %`, `${done} of ${all}`];
   return joinTexts(parts, '  ');
 }
 

@@ -5,7 +5,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
-import { withReauthentication } from '../lazy-reauthentication.ts';
+import { withReauthentication } from '../import-reauthentication-on-demand.ts';
 import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 

@@ -1,7 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useInvalidateQueries } from '../data/admin-endpoint-queries.ts';
+import { useInvalidateQueries } from '../data/query-any-admin-endpoint.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { Panel } from './panel.tsx';
 import { useToasts } from './toasts.tsx';

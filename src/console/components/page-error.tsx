@@ -4,7 +4,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fetchStatus } from '../data/api-client.ts';
-import { isPageLoadError } from '../data/load-page.ts';
+import { isPageLoadError } from '../data/wrap-page-load-errors.ts';
 import { ErrorAlert } from './error-alert.tsx';
 
 /** Shown in place of a page that failed: one whose code could not be loaded waits for the service, others can be retried. */

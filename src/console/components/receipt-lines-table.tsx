@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { TOKEN_PARTS } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { Receipt } from '../data/request-log-queries.ts';
 import type requestStrings from '../strings/en/requests.ts';
-import { currentLanguage } from '../strings/i18next-language.ts';
+import { currentLanguage } from '../strings/init-and-change-language.ts';
 import { useFormatPrice } from './use-format-credits.ts';
 
 type LineLabel = keyof typeof requestStrings.lines;

@@ -3,7 +3,7 @@ import { BarChart } from '@mantine/charts';
 import { Group, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { currentLanguage } from '../strings/i18next-language.ts';
+import { currentLanguage } from '../strings/init-and-change-language.ts';
 import { evenlySpacedTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-chart-data.ts';
 import { useFormatAmountNumber } from './use-format-credits.ts';
 

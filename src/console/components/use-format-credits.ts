@@ -1,6 +1,6 @@
 import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/format-amounts.ts';
 import { useStatus } from '../data/signed-in-user-and-site-queries.ts';
-import { currentLanguage } from '../strings/i18next-language.ts';
+import { currentLanguage } from '../strings/init-and-change-language.ts';
 
 /** What the site writes amounts in. */
 export function useAmountUnit(): AmountUnit {

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { useInvalidateQueries } from '../data/admin-endpoint-queries.ts';
+import { useInvalidateQueries } from '../data/query-any-admin-endpoint.ts';
 import { useToasts } from './toasts.tsx';
 
 interface SaveAndCloseOptions {

@@ -6,7 +6,7 @@ import type { getChannel } from '../../contract/channels.ts';
 import type { adminListAnnouncements } from '../../contract/notifications-preferences-and-announcements.ts';
 import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans-and-redemption-codes.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
-import type { ListItem, ResponseData } from './admin-endpoint-queries.ts';
+import type { ListItem, ResponseData } from './query-any-admin-endpoint.ts';
 
 /** What several files of one administration page show, as the contract types it. */
 export type AdminTicket = ResponseData<typeof adminGetTicket>;

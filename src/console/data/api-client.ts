@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
 import { getStatus } from '../../contract/health-and-status.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
-import { currentLanguage } from '../strings/i18next-language.ts';
+import { currentLanguage } from '../strings/init-and-change-language.ts';
 import { LOCALES } from '../strings/preferred-language.ts';
 import { embeddedStatus, type PublicStatus } from './embedded-public-settings.ts';
 import { readUserId } from './stored-user-id.ts';

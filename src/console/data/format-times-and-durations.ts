@@ -1,4 +1,4 @@
-import { currentLanguage } from '../strings/i18next-language.ts';
+import { currentLanguage } from '../strings/init-and-change-language.ts';
 import { formatRecentPast } from './format-recent-past.ts';
 
 /** A moment, short: date and minute. @param seconds Unix seconds. */

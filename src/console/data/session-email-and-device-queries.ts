@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { listDevices } from '../../contract/device-auth.ts';
 import { getEmail } from '../../contract/email-confirmation.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { listSessions } from '../../contract/own-account-login-and-two-factor.ts';
+import { listSessions } from '../../contract/registration-login-and-own-account.ts';
 import { callApi } from './api-client.ts';
 
 export const PAGE_SIZE = 20;

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { adminListUsers } from '../../contract/admin-accounts.ts';
 import { listChannels } from '../../contract/channels.ts';
-import { type ListItem, listQuery } from './admin-endpoint-queries.ts';
+import { type ListItem, listQuery } from './query-any-admin-endpoint.ts';
 
 const STALE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { listVendors } from '../../contract/admin-vendors.ts';
-import { dataQuery, type ResponseData } from './admin-endpoint-queries.ts';
+import { dataQuery, type ResponseData } from './query-any-admin-endpoint.ts';
 
 export type Vendor = ResponseData<typeof listVendors>[number];
 /** One set of keys that a vendor accepts. */

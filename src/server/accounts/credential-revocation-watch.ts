@@ -4,7 +4,7 @@ import type { AccountCaller, Caller } from '../platform/http/caller-and-authenti
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
 import type { Tables } from '../tables.ts';
-import { type ValidCredential, ValidCredentialStore } from './valid-credential-store.ts';
+import { CredentialRevalidationStore, type ValidCredential } from './credential-revalidation-store.ts';
 
 export interface CredentialRevocationWatchDependencies {
   readonly database: Database<Tables>;
@@ -17,12 +17,12 @@ export interface CredentialRevocationWatchDependencies {
  * revocation, expiry, a change of role, a ban or the deletion of the account.
  */
 export class CredentialRevocationWatch {
-  readonly #store: ValidCredentialStore;
+  readonly #store: CredentialRevalidationStore;
   readonly #clock: Clock;
   readonly #watch: RevocationWatch<Caller>;
 
   constructor({ database, clock, log }: CredentialRevocationWatchDependencies) {
-    this.#store = new ValidCredentialStore(database);
+    this.#store = new CredentialRevalidationStore(database);
     this.#clock = clock;
     this.#watch = new RevocationWatch({ keyOf, findLive: (callers) => this.#findLive(callers), log });
   }

@@ -18,11 +18,11 @@ import { type AuditFilter, AuditStore } from './audit/audit-store.ts';
 import { BindingStore } from './bindings/binding-store.ts';
 import { PhoneAndMessagingBindingService } from './bindings/phone-and-messaging-binding-service.ts';
 import {
-  HttpMessagingVerifier,
+  HttpMessagingAccountLookup,
   HttpPhoneSender,
   LogPhoneSender,
   type PhoneCodeSender,
-} from './bindings/phone-code-senders-and-messaging-verifier.ts';
+} from './bindings/phone-senders-and-messaging-account-lookup.ts';
 import { CredentialRevocationWatch } from './credential-revocation-watch.ts';
 import { EmailConfirmationService } from './email/email-confirmation-service.ts';
 import { EmailLinkIssuer } from './email/email-link-issuer.ts';
@@ -210,7 +210,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       // As they are set when they are used: an administrator may change them at any time.
       phoneSender: { send: (phone, code) => phoneSender().send(phone, code) },
       messaging: {
-        verify: (code) => new HttpMessagingVerifier(outbound, config.messagingVerifyUrl).verify(code),
+        verify: (code) => new HttpMessagingAccountLookup(outbound, config.messagingVerifyUrl).verify(code),
       },
     }),
     credentials,

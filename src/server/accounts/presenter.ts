@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { Session } from '../../contract/own-account-login-and-two-factor.ts';
+import type { Session } from '../../contract/registration-login-and-own-account.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { Account } from './account-store.ts';

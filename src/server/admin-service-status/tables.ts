@@ -1,5 +1,5 @@
 import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-columns.ts';
+import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
 
 export interface ServiceStatusTables {
   /** Running processes. A process renews its row every half minute and deletes it when it stops. */

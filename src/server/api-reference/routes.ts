@@ -1,4 +1,4 @@
-import * as apiReferenceEndpoints from '../../contract/api-reference-endpoints.ts';
+import * as apiReferenceEndpoints from '../../contract/openapi-file-and-reference-pages.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/standalone-page-headers.ts';
 import { toReferencePage } from './html-page.ts';

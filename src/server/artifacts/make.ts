@@ -23,8 +23,8 @@ import { IncomingFileDirectory } from './incoming-file-directory.ts';
 import { type PosterOutcome, type PosterOwner, Posters } from './poster-creation-and-upload.ts';
 import { RemovalStore } from './removal-store.ts';
 import { StorageSpace } from './storage-space-reservation-and-eviction.ts';
-import { StorageUsageAudit } from './storage-usage-audit.ts';
 import { StorageUsageStore, type Usage } from './storage-usage-store.ts';
+import { StorageUsageSumCheck } from './storage-usage-sum-check.ts';
 
 export interface ArtifactsDependencies {
   readonly config: Config;
@@ -101,7 +101,7 @@ export function makeArtifacts({
   if (opened === undefined) return { ...common, ...SWITCHED_OFF };
 
   const { files } = opened;
-  const audit = new StorageUsageAudit(usage, log);
+  const audit = new StorageUsageSumCheck(usage, log);
   const incoming = new IncomingFileDirectory(opened.incomingDirectory);
   const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming });
   const space = new StorageSpace({

@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-columns.ts';
+import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
 
 export interface ArtifactTables {
   /** One copy of a finished video's file, or its poster, each. Every stored file has a row that names it. */

@@ -32,7 +32,7 @@ import {
   removedIds,
   replacesValues,
   toAuditList,
-} from './credential-list.ts';
+} from './credential-list-type-and-changes.ts';
 import { assertMaxConcurrentTasks } from './max-concurrent-tasks-option.ts';
 import { changeConnection } from './validate-extra-headers-and-proxy.ts';
 

@@ -3,7 +3,7 @@ import { defined } from '../../contract/omit-undefined.ts';
 import type { ChannelRow, ModelRow } from './channel-and-model-store.ts';
 import type { Channel, ResolvedModel } from './channel-directory-types.ts';
 import type { ChannelConnection } from './credential-and-connection-encryption.ts';
-import { type CredentialList, labelOf } from './credential-list.ts';
+import { type CredentialList, labelOf } from './credential-list-type-and-changes.ts';
 import { maxConcurrentTasks } from './max-concurrent-tasks-option.ts';
 
 /** A channel in memory; a disabled one still serves the tasks pinned to it. */

@@ -6,7 +6,7 @@ import type { CredentialCheck } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './channel-directory-types.ts';
 import type { ChannelSelectionService } from './channel-selection-service.ts';
-import type { EndingModel } from './model-retirement.ts';
+import type { EndingModel } from './find-announced-model-retirement.ts';
 
 export interface ProbeDependencies {
   readonly channels: Pick<ChannelSelectionService, 'byId' | 'report' | 'endingModels'>;

@@ -6,7 +6,7 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import type { ChannelVendor } from './channel-directory-types.ts';
 import { ChannelSelectionService } from './channel-selection-service.ts';
@@ -173,9 +173,9 @@ describe('channels and models', () => {
       assert.ok(model);
       const [a, b] = [...(await service.candidates(model))].sort((x, y) => x.id - y.id);
       assert.ok(a && b);
-      service.report({ ...pickChannelAndCredentialIds(a), model: 'film', outcome: 'auth', message: 'no such key' });
+      service.report({ ...toChannelAndCredentialIds(a), model: 'film', outcome: 'auth', message: 'no such key' });
       assert.deepEqual(await find(service), [b.name]);
-      service.report({ ...pickChannelAndCredentialIds(b), model: 'film', outcome: 'billing' });
+      service.report({ ...toChannelAndCredentialIds(b), model: 'film', outcome: 'billing' });
       assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'better one with an open circuit than none');
       clock.advance(60_000);
       const trials = await find(service);
@@ -183,9 +183,9 @@ describe('channels and models', () => {
       const [tried, untried] = trials[0] === a.name ? [a, b] : [b, a];
       assert.deepEqual(await find(service), [untried.name], 'one call tries the first, the next one the other');
       assert.deepEqual((await find(service)).sort(), [a.name, b.name], 'with both on trial, better those than none');
-      service.report({ ...pickChannelAndCredentialIds(untried), model: 'film', outcome: 'ok' });
+      service.report({ ...toChannelAndCredentialIds(untried), model: 'film', outcome: 'ok' });
       assert.deepEqual(await find(service), [untried.name], 'the trial of the other is still under way');
-      service.report({ ...pickChannelAndCredentialIds(tried), model: 'film', outcome: 'ok' });
+      service.report({ ...toChannelAndCredentialIds(tried), model: 'film', outcome: 'ok' });
       assert.equal((await find(service)).length, 2);
     });
 
@@ -199,7 +199,7 @@ describe('channels and models', () => {
       assert.ok(a);
       await find(other);
       for (let failures = 0; failures < 5; failures++)
-        one.report({ ...pickChannelAndCredentialIds(a), model: 'film', outcome: 'unreachable' });
+        one.report({ ...toChannelAndCredentialIds(a), model: 'film', outcome: 'unreachable' });
       await one.flush();
       await until(() => other.stateOf(a.id) === 'open');
       const started = replica();
@@ -212,11 +212,11 @@ describe('channels and models', () => {
         }),
       );
       assert.deepEqual(held.toSorted(), ['leaves it out', 'leaves it out', 'tries it']);
-      other.report({ ...pickChannelAndCredentialIds(a), model: 'film', outcome: 'ok' });
+      other.report({ ...toChannelAndCredentialIds(a), model: 'film', outcome: 'ok' });
       await other.flush();
       await until(() => [one, started].every((each) => each.stateOf(a.id) === 'closed'));
       for (const each of [one, other, started]) assert.equal((await find(each)).length, 2);
-      one.report({ ...pickChannelAndCredentialIds(a), outcome: 'auth' });
+      one.report({ ...toChannelAndCredentialIds(a), outcome: 'auth' });
       await one.flush();
       await until(() => other.stateOf(a.id) === 'open');
       await store.change((trx) => store.setChannel(trx, a.id, { updated_at: clock.now() }));

@@ -25,7 +25,7 @@ import {
   type ModelLifecycles,
   retirementOf,
   retirementOnHost,
-} from './model-retirement.ts';
+} from './find-announced-model-retirement.ts';
 import { ChannelLoad } from './order-overloaded-channels-last.ts';
 import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { putAnotherChannelThird, weightedOrder } from './weighted-and-stable-channel-order.ts';

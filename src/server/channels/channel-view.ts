@@ -2,7 +2,7 @@ import { toSettings } from './channel-and-model-catalog.ts';
 import type { ChannelRow } from './channel-and-model-store.ts';
 import type { Channel } from './channel-directory-types.ts';
 import type { ChannelConnection } from './credential-and-connection-encryption.ts';
-import { type ChannelCredential, type CredentialList, hintOf } from './credential-list.ts';
+import { type ChannelCredential, type CredentialList, hintOf } from './credential-list-type-and-changes.ts';
 import { shownProxy } from './validate-extra-headers-and-proxy.ts';
 
 /** A channel as administrators see it: the names of its keys, never their values. */

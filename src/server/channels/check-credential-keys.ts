@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { CredentialValues } from './credential-list.ts';
+import type { CredentialValues } from './credential-list-type-and-changes.ts';
 
 const MAX_LENGTH = 16_384;
 

@@ -1,6 +1,6 @@
 import { UnsealError, type Vault } from '../platform/vault.ts';
 import type { Channel } from './channel-directory-types.ts';
-import type { CredentialList } from './credential-list.ts';
+import type { CredentialList } from './credential-list-type-and-changes.ts';
 
 /** How a channel's upstream is reached, beside its base URL. Sealed, since headers and the proxy may hold credentials. */
 export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;

@@ -7,7 +7,7 @@ import {
   decryptConnection,
   decryptCredentials,
 } from './credential-and-connection-encryption.ts';
-import { type CredentialList, NO_CREDENTIALS } from './credential-list.ts';
+import { type CredentialList, NO_CREDENTIALS } from './credential-list-type-and-changes.ts';
 
 interface DecryptedRow {
   readonly sealed: string;

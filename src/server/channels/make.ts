@@ -11,7 +11,7 @@ import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import { ChannelFailureNotices } from './channel-failure-and-recovery-notices.ts';
 import { ChannelSelectionService } from './channel-selection-service.ts';
 import { CircuitStore } from './circuit-store.ts';
-import type { ModelLifecycles } from './model-retirement.ts';
+import type { ModelLifecycles } from './find-announced-model-retirement.ts';
 import { type RetirementNoticesDependencies, UserRetirementNotices } from './model-retirement-notices-to-users.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 

@@ -5,7 +5,7 @@ import type { Vault } from '../platform/vault.ts';
 import type { ChannelAndModelStore } from './channel-and-model-store.ts';
 import type { Channel, ChannelVendor } from './channel-directory-types.ts';
 import { encryptCredentials } from './credential-and-connection-encryption.ts';
-import { toCredentialList } from './credential-list.ts';
+import { toCredentialList } from './credential-list-type-and-changes.ts';
 
 export interface SeedModel {
   readonly id: string;

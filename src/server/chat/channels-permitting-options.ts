@@ -1,6 +1,6 @@
 import type { Channel } from '../channels/channel-directory-types.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { applyOptionRules, NO_VERDICT, refusedOption } from './option-rules.ts';
+import { applyOptionRules, NO_VERDICT, refusedOption } from './refuse-or-charge-request-options.ts';
 
 /** The channels that may serve a request. */
 export interface ChannelsPermittingOptions {

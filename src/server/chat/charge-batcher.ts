@@ -4,7 +4,7 @@ import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import type { Log } from '../platform/log.ts';
-import { upToEntries } from '../platform/lru-cache-options.ts';
+import { upToEntries } from '../platform/lru-cache-entry-limit-options.ts';
 import type {
   CallDetail,
   CallWork,

@@ -6,7 +6,7 @@ import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import { checkUrlsAndCountMedia, type MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';
 import { findProperties, insertProperty, removeProperty, setProperty } from './edit-json-bytes.ts';
-import { findGovernedOptions, type GovernedOption } from './option-rules.ts';
+import { findGovernedOptions, type GovernedOption } from './refuse-or-charge-request-options.ts';
 
 /** A model call as its caller made it. */
 export interface ChatRequest {
@@ -30,7 +30,7 @@ export interface ChatRequest {
   readonly estimatedPromptTokens: number;
   /** The caller's headers that an upstream of the same dialect gets as they are. */
   readonly forwardedHeaders: Readonly<Record<string, string>> | undefined;
-  /** Options the table of `option-rules.ts` has a rule for. */
+  /** Options the table of `refuse-or-charge-request-options.ts` has a rule for. */
   readonly governedOptions: readonly GovernedOption[];
 }
 

@@ -3,13 +3,13 @@ import type { Channel, ChannelDirectory } from '../channels/channel-directory-ty
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound-types.ts';
-import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './count-text-tokens.ts';
 import type { Dialect } from './dialect.ts';
 import { extractPrompt } from './extract-prompt-for-token-count.ts';
-import { applyOptionRules } from './option-rules.ts';
+import { applyOptionRules } from './refuse-or-charge-request-options.ts';
 import type { Relay } from './relay.ts';
 import { parseUpstreamError, toConnectionFailure, type UpstreamFailure } from './upstream-errors.ts';
 import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';
@@ -75,7 +75,7 @@ export class TokenCounter {
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
       channels.report({
-        ...pickChannelAndCredentialIds(channel),
+        ...toChannelAndCredentialIds(channel),
         model: model.id,
         userId,
         operation: 'chat',

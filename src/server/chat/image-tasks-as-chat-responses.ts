@@ -8,7 +8,7 @@ import type { ModelCaller } from '../platform/http/caller-and-authenticator-type
 import type { Log } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
-import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
@@ -110,7 +110,7 @@ export class ImageTaskRelay {
     const startedAt = performance.now();
     const report = (news: Pick<CallOutcome, 'outcome' | 'code' | 'message'>): void =>
       channels.report({
-        ...pickChannelAndCredentialIds(channel),
+        ...toChannelAndCredentialIds(channel),
         ...of,
         operation: 'image',
         durationMs: performance.now() - startedAt,

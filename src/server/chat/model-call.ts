@@ -11,7 +11,7 @@ import type {
   OutboundError,
 } from '../platform/outbound/outbound-types.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
-import { pickChannelAndCredentialIds } from '../upstreams/pick-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import type { ArrayBackedSetMember } from './array-backed-set.ts';
 import type { CallCharge } from './call-charge-reservation-and-settlement.ts';
 import type { ChatRequest } from './chat-request.ts';
@@ -434,7 +434,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     const { model, charge } = this.#context;
     const { channels, rates } = this.#dependencies;
     channels.report({
-      ...pickChannelAndCredentialIds(this.#channel),
+      ...toChannelAndCredentialIds(this.#channel),
       model: model.id,
       userId: charge.userId,
       outcome: 'ok',
@@ -449,7 +449,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   #reportFailure({ outcome, message, code, retryAfterMs }: UpstreamFailure): void {
     this.#span?.end(outcome);
     this.#dependencies.channels.report({
-      ...pickChannelAndCredentialIds(this.#channel),
+      ...toChannelAndCredentialIds(this.#channel),
       model: this.#context.model.id,
       userId: this.#context.charge.userId,
       outcome,

@@ -10,8 +10,8 @@ import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
 import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import { CHAT_DIALECT, RESPONSES_DIALECT } from './openai-endpoint-dialects.ts';
-import { applyOptionRules } from './option-rules.ts';
 import { outputLimitFor } from './output-limit.ts';
+import { applyOptionRules } from './refuse-or-charge-request-options.ts';
 import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';
 
 /** One attempt of a call at one channel: what is sent, and in which dialect the response comes. */

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import * as endpoints from '../../contract/device-authorization-pages.ts';
+import * as endpoints from '../../contract/device-authorization-page-endpoints.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
 import type { Accounts } from '../accounts/make.ts';

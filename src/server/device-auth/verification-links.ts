@@ -1,4 +1,4 @@
-import { authorizePage } from '../../contract/device-authorization-pages.ts';
+import { authorizePage } from '../../contract/device-authorization-page-endpoints.ts';
 
 /** Where the person confirms the device, without and with the code (RFC 8628 section 3.2). */
 export function toVerificationLinks(baseUrl: string, userCode: string) {

@@ -1,7 +1,7 @@
 import { isObject } from '../../contract/is-object.ts';
 import type { ImportSummary } from './import-summary.ts';
 import { objectOf } from './mapping/column-values.ts';
-import { describeServedPath } from './mapping/describe-served-path.ts';
+import { describeNewApiPathSupport } from './mapping/describe-new-api-path-support.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
 /** How many of the newest videos are read: what clients call now, and not for years any more. */
@@ -20,7 +20,7 @@ export async function findCalledVideoPaths({ query, tables }: SourceDatabase, fo
     if (calls.has(path) || calls.size < MAX_PATHS) calls.set(path, (calls.get(path) ?? 0) + 1);
   }
   for (const [path, count] of [...calls].sort(([one], [other]) => (one < other ? -1 : 1))) {
-    const here = describeServedPath(path);
+    const here = describeNewApiPathSupport(path);
     found.findings.push({
       kind: 'path',
       source: path,

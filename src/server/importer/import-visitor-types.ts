@@ -2,7 +2,7 @@ import type { ImportedUsage } from './account-key-and-code-import-store.ts';
 import type { ImportedKey } from './mapping/api-keys.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';
-import type { ImportedGroup } from './mapping/groups.ts';
+import type { ImportedGroup } from './mapping/groups-to-plans.ts';
 import type { Outcome } from './mapping/outcome.ts';
 import type { ImportedCode } from './mapping/redemption-codes.ts';
 import type { ImportedTask } from './mapping/unfinished-tasks.ts';

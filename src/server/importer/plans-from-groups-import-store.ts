@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Trx } from '../tables.ts';
-import type { ImportedGroup } from './mapping/groups.ts';
+import type { ImportedGroup } from './mapping/groups-to-plans.ts';
 
 /** A plan as an import made it, to see whether it was changed since. */
 export interface StoredGroupPlan {

@@ -7,7 +7,7 @@ import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor-typ
 import { type ImportedKey, mapKey } from './mapping/api-keys.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
 import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/column-values.ts';
-import { type GroupedChannel, planGroups } from './mapping/groups.ts';
+import { type GroupedChannel, mapGroupsToPlans } from './mapping/groups-to-plans.ts';
 import { skipped } from './mapping/outcome.ts';
 import { mapRedemptionCode } from './mapping/redemption-codes.ts';
 import { type ImportedUser, mapUser } from './mapping/users.ts';
@@ -79,7 +79,7 @@ async function readGroups(
     ? await source.query('select distinct [group] from [users] order by [group]')
     : [];
   const names = [...new Set(rows.map((row) => textOf(row, 'group') || DEFAULT_GROUP))];
-  const groups = planGroups(names, await readOptions(source), channels);
+  const groups = mapGroupsToPlans(names, await readOptions(source), channels);
   for (const [name, outcome] of groups) found.add('group', name, outcome);
   await visitor.groups(groups);
 }

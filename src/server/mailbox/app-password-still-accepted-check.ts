@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
-import { upToEntries } from '../platform/lru-cache-options.ts';
+import { upToEntries } from '../platform/lru-cache-entry-limit-options.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { CheckResult, MailBackend, PresentedPassword } from './mail-backend.ts';
 

@@ -12,7 +12,6 @@ import { AppPasswordStillAcceptedCheck } from './app-password-still-accepted-che
 import { CountedMailBackend } from './counted-mail-backend.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
 import { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
-import { EndedDevicePasswordNotices } from './ended-device-password-notices.ts';
 import { type MailAccounts, MailboxService, type MailServer } from './mailbox-service.ts';
 import { MailboxStore } from './mailbox-store.ts';
 import { PasswordEncryption } from './password-encryption.ts';
@@ -21,6 +20,7 @@ import { ReconcileLoop } from './reconcile-loop.ts';
 import { Reconciler } from './reconciler.ts';
 import type { MailClientSettings } from './routes.ts';
 import { SandboxLoginCheck } from './sandbox-login-check.ts';
+import { SignedOutDeviceSawPasswordNotices } from './signed-out-device-saw-password-notices.ts';
 import { type StartSandboxMail, startSandboxMailServer } from './start-sandbox-mail-server.ts';
 
 export interface MailboxDependencies {
@@ -53,10 +53,11 @@ export interface MailboxFeature {
 }
 
 /** Made before the mailbox, since device sign-ins are made before accounts. */
-export const makeEndedDevicePasswordNotices = (
+export const makeSignedOutDeviceSawPasswordNotices = (
   database: Database<Tables>,
   notifier: Notifier,
-): EndedDevicePasswordNotices => new EndedDevicePasswordNotices(new DevicesShownPasswordStore(database), notifier);
+): SignedOutDeviceSawPasswordNotices =>
+  new SignedOutDeviceSawPasswordNotices(new DevicesShownPasswordStore(database), notifier);
 
 /** With the sandbox, its mail server is running when this resolves. */
 export async function makeMailbox(dependencies: MailboxDependencies): Promise<MailboxFeature> {

@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-columns.ts';
+import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
 
 export interface MailboxTables {
   mailboxes: {

@@ -6,7 +6,7 @@ import type { AccountAccess } from '../accounts/account-access.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { upToEntries } from '../platform/lru-cache-options.ts';
+import { upToEntries } from '../platform/lru-cache-entry-limit-options.ts';
 import type { Tables } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import type { NotificationRow, NotificationStore } from './notification-store.ts';

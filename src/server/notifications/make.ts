@@ -11,10 +11,10 @@ import type { Tables } from '../tables.ts';
 import { AnnouncementService } from './announcement-service.ts';
 import { AnnouncementStore } from './announcement-store.ts';
 import { ChangeSignals } from './change-signals.ts';
+import { NotificationMailEnqueuer, type NotificationMailEnqueuerDependencies } from './group-and-enqueue-mails.ts';
 import { InboxService } from './inbox-service.ts';
-import { MailDigestAndQuietHoursService } from './mail-digest-and-quiet-hours-service.ts';
+import { NotificationMailSettingsService } from './notification-mail-settings-service.ts';
 import { NotificationMailStore } from './notification-mail-store.ts';
-import { NotificationMails, type NotificationMailsDependencies } from './notification-mails.ts';
 import { NotificationStore } from './notification-store.ts';
 import { NotificationStreams } from './notification-streams.ts';
 import { NotificationWriter } from './notification-writer.ts';
@@ -31,7 +31,7 @@ export interface NotificationsDependencies {
   readonly auditLog: AuditLog;
   readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
   readonly mailer: Mailer;
-  readonly findMailRecipient: NotificationMailsDependencies['findRecipient'];
+  readonly findMailRecipient: NotificationMailEnqueuerDependencies['findRecipient'];
   readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };
   /** Milliseconds between two heartbeats of an open stream; tests shorten it. */
   readonly heartbeatMs?: number | undefined;
@@ -41,7 +41,7 @@ export interface NotificationsDependencies {
 export interface Notifications {
   readonly notifier: Notifier & AdminNotifier;
   readonly inboxes: InboxService;
-  readonly mailSettings: MailDigestAndQuietHoursService;
+  readonly mailSettings: NotificationMailSettingsService;
   readonly announcements: AnnouncementService;
   readonly streams: NotificationStreams;
   /** Ends the open streams. */
@@ -79,13 +79,13 @@ export function makeNotifications(dependencies: NotificationsDependencies): Noti
   const mailStore = new NotificationMailStore(database);
   const { mailer, findMailRecipient: findRecipient, config } = dependencies;
   const mailing = { mailer, findRecipient, clock, baseUrl: config.baseUrl, defaultLocale: config.defaultLocale };
-  const mails = new NotificationMails({ ...mailing, store: mailStore });
+  const mails = new NotificationMailEnqueuer({ ...mailing, store: mailStore });
   const inboxService = new InboxService({ ...stores, database, access, changeSignals });
   const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
   return {
     notifier: new NotificationWriter({ ...stores, mails, access, changeSignals, events, clock }),
     inboxes: inboxService,
-    mailSettings: new MailDigestAndQuietHoursService({ ...mailing, store: mailStore }),
+    mailSettings: new NotificationMailSettingsService({ ...mailing, store: mailStore }),
     announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
     streams,
     close: () => streams.close(),

@@ -6,8 +6,8 @@ import { afterCommit } from '../platform/db/after-commit.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
 import type { Trx } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
+import type { NotificationMailEnqueuer } from './group-and-enqueue-mails.ts';
 import { isConsolePath } from './is-console-path.ts';
-import type { NotificationMails } from './notification-mails.ts';
 import type { NotificationStore } from './notification-store.ts';
 import type { AdminNotice, AdminNotifier, Notice, Notifier } from './notifier-types.ts';
 import type { PreferenceStore } from './preference-store.ts';
@@ -22,7 +22,7 @@ export interface NotificationWriterDependencies {
   readonly readStates: ReadStateStore;
   readonly preferences: PreferenceStore;
   /** Undefined: nothing is mailed. */
-  readonly mails?: NotificationMails;
+  readonly mails?: NotificationMailEnqueuer;
   readonly access: Pick<AccountAccess, 'listAdministrators'>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
   readonly events: EventWriter;

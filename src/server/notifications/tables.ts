@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-columns.ts';
+import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
 import type { Dialect } from '../platform/db/sql-dialect.ts';
 
 export interface NotificationTables {

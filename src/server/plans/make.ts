@@ -9,7 +9,7 @@ import type { Tables, Trx } from '../tables.ts';
 import { AffordableCallCounts } from './affordable-call-counts.ts';
 import { AllowanceUsageStore } from './allowance-usage-store.ts';
 import { CodeRedemption } from './code-redemption.ts';
-import { PlanCatalog } from './plan-catalog.ts';
+import { PlanAdminService } from './plan-admin-service.ts';
 import { PlanCatalogStore } from './plan-catalog-store.ts';
 import { RedemptionCodeAdminService } from './redemption-code-admin-service.ts';
 import { RedemptionCodeStore } from './redemption-code-store.ts';
@@ -36,7 +36,7 @@ export interface PlansDependencies extends AllowancesDependencies {
 
 /** What plans offer to their own routes and to app.ts. */
 export interface Plans {
-  readonly catalog: PlanCatalog;
+  readonly catalog: PlanAdminService;
   readonly codes: RedemptionCodeAdminService;
   readonly codeRedemption: CodeRedemption;
   readonly subscriptions: Subscriptions;
@@ -68,7 +68,7 @@ export function makePlans(dependencies: PlansDependencies): Plans {
     usage: new AllowanceUsageStore(database),
   });
   return {
-    catalog: new PlanCatalog({ ...dependencies, plans }),
+    catalog: new PlanAdminService({ ...dependencies, plans }),
     codes: new RedemptionCodeAdminService({ ...dependencies, plans, codes }),
     codeRedemption: new CodeRedemption({ ...dependencies, codes, subscriptions }),
     subscriptions,

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { JsonRejectedError } from './parse-json.ts';
+import { JsonRejectedError } from './parse-untrusted-json.ts';
 
 /** What a JSON document may have before it is parsed. A wider one costs more to parse and to check than to send. */
 export interface JsonScanBounds {

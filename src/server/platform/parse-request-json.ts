@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonBoundsScanner } from './json-bounds-scanner.ts';
-import { assertNoPollutingKeys, JsonRejectedError } from './parse-json.ts';
+import { assertNoPollutingKeys, JsonRejectedError } from './parse-untrusted-json.ts';
 import { hasOnlyWellFormedText } from './well-formed-text-and-code-points.ts';
 
 const MAX_DEPTH = 64;

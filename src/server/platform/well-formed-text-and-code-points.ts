@@ -1,4 +1,4 @@
-import { containersOf } from './parse-json.ts';
+import { containersOf } from './parse-untrusted-json.ts';
 
 /** False for U+0000, which PostgreSQL cannot store, and for lone surrogates, which have no UTF-8 form. */
 export function isWellFormedText(text: string): boolean {

@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-columns.ts';
+import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
 import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 
 export interface QuotaTables {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
+import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
 import type { CallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Price } from '../../contract/pricing.ts';
-import { toReceiptLines } from '../../contract/receipt-lines.ts';
 import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
 import type { RequestKind } from '../../contract/request-kinds-and-statuses.ts';
 import { toSeconds } from '../../contract/time-units.ts';

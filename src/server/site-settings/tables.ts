@@ -1,5 +1,5 @@
 import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-columns.ts';
+import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
 
 export interface SiteTables {
   /** What an administrator set, by the name of the setting in the environment. */

@@ -1,5 +1,5 @@
+import { ACTIVE, ENDS } from './active-and-retiring-models.ts';
 import type { ModelLifecycle } from './adapter-types.ts';
-import { ACTIVE, ENDS } from './model-lifecycle-data.ts';
 
 /** When the table was read through last; a test asks for a newer reading after half a year. */
 const CHECKED = '2026-11-22';

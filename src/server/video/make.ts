@@ -54,8 +54,8 @@ import { addVendorCompatibleRoutes } from './formats/vendor-compatible-api-route
 import { Idempotency } from './idempotency/run-submit-once.ts';
 import { addOwnerVideoRoutes } from './owner-routes.ts';
 import { makePollScheduler } from './poll/make.ts';
-import { OwnerTaskReader } from './poll/owner-task-reader.ts';
 import type { PollScheduler } from './poll/poll-scheduler.ts';
+import { RefreshingTaskReader } from './poll/refreshing-task-reader.ts';
 import { TaskPoller } from './poll/task-poller.ts';
 import { PriceQuoteService } from './price-quote-service.ts';
 import { addVideoRoutes } from './routes.ts';
@@ -146,7 +146,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const poller = new TaskPoller({ ...shared, completion });
   const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
   const urlRefresher = new UrlRefresher(shared);
-  const reader = new OwnerTaskReader({ ...shared, poller, urlRefresher });
+  const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher });
 
   const inlineFileCache = new Base64VideoCache(stopping);
   const downloadSlots = new DownloadSlots();

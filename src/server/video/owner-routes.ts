@@ -11,14 +11,14 @@ import type { AccountCaller } from '../platform/http/caller-and-authenticator-ty
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';
-import { isImportedEndedTask } from './imported-ended-task-numbers.ts';
-import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
+import type { RefreshingTaskReader } from './poll/refreshing-task-reader.ts';
+import { isImportedEndedTask } from './seq-of-imported-ended-tasks.ts';
 import type { Task, TaskFilter, TaskStore } from './task-store.ts';
 import { toVideoRow } from './video-row-presenter.ts';
 
 export interface OwnerRouteDependencies {
   readonly store: TaskStore;
-  readonly reader: OwnerTaskReader;
+  readonly reader: RefreshingTaskReader;
   readonly playLinks: PlayLinks;
   readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
   readonly credentialWatch: CredentialRevocationWatch;

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { toReceiptLines } from '../../contract/receipt-lines.ts';
+import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Quote } from '../../contract/video-quotes.ts';
 import type { AffordableCallCounts } from '../plans/affordable-call-counts.ts';

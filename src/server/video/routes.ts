@@ -7,7 +7,7 @@ import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
-import type { OwnerTaskReader } from './poll/owner-task-reader.ts';
+import type { RefreshingTaskReader } from './poll/refreshing-task-reader.ts';
 import type { PriceQuoteService } from './price-quote-service.ts';
 import {
   type GenerationRequest,
@@ -32,7 +32,7 @@ export interface VideoRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
   readonly submitter: SubmitService;
   readonly quotes: PriceQuoteService;
-  readonly reader: OwnerTaskReader;
+  readonly reader: RefreshingTaskReader;
   readonly renderer: TaskRenderer;
   readonly store: TaskStore;
   readonly vendors: VendorRegistry;

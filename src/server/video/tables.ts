@@ -3,7 +3,7 @@ import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-columns.ts';
+import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
 import type { Dialect } from '../platform/db/sql-dialect.ts';
 import { createReconciliations, type ReconciliationTables } from './billing-reconciliation/tables.ts';
 

@@ -6,7 +6,7 @@ import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
 import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/time-to-key-range.ts';
 import type { ReceiptTask } from '../request-log/receipt-service.ts';
 import type { Tables } from '../tables.ts';
-import { firstSeqOfImport } from './imported-ended-task-numbers.ts';
+import { firstSeqOfImport } from './seq-of-imported-ended-tasks.ts';
 import { parseTerms } from './task-charge-and-log-detail.ts';
 import { hasStatus, type Task } from './task-store.ts';
 

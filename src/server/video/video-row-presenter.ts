@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { VideoRow } from '../../contract/own-video-row-and-detail.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { isImportedEndedTask } from './imported-ended-task-numbers.ts';
+import { isImportedEndedTask } from './seq-of-imported-ended-tasks.ts';
 import type { Task } from './task-store.ts';
 
 /** @param posterUrl empty: it has no poster, or the row is not its owner's */

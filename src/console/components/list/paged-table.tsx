@@ -3,7 +3,7 @@ import { IconFilterOff } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/admin-endpoint-queries.ts';
+import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/query-any-admin-endpoint.ts';
 import { type Column, DataTable } from '../data-table.tsx';
 import { EmptyState } from '../empty-state.tsx';
 import { ErrorAlert } from '../error-alert.tsx';

@@ -16,7 +16,7 @@ import { findApiKeyQuery } from '../../data/api-key-queries.ts';
 import { costsQuery, performanceQuery } from '../../data/cost-queries.ts';
 import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times-and-durations.ts';
 import { requestsQuery } from '../../data/request-log-queries.ts';
-import { currentLanguage } from '../../strings/i18next-language.ts';
+import { currentLanguage } from '../../strings/init-and-change-language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { dayCountOf, toDayRange } from '../costs/day-range.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';

@@ -6,7 +6,7 @@ import {
   disableTwoFactor,
   enableTwoFactor,
   setUpTwoFactor,
-} from '../../../contract/own-account-login-and-two-factor.ts';
+} from '../../../contract/registration-login-and-own-account.ts';
 import { CopyField, CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { QrCode } from '../../components/qr-code.tsx';

@@ -12,7 +12,7 @@ import { useFormatCredits } from '../../components/use-format-credits.ts';
 import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
 import { downloadRowsAsCsv } from '../../data/download-rows-as-csv.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
-import { currentLanguage } from '../../strings/i18next-language.ts';
+import { currentLanguage } from '../../strings/init-and-change-language.ts';
 import { CostTable } from './cost-table.tsx';
 import { dayCountOf, formatDay, toDayRange } from './day-range.ts';
 import { relativeChange } from './group-costs.ts';

@@ -8,7 +8,7 @@ import { RouteLink } from '../../components/route-link.tsx';
 import type { CostGroup, DayRange } from '../../data/cost-queries.ts';
 import { formatMilliseconds } from '../../data/format-times-and-durations.ts';
 import type { RequestScope } from '../../data/request-log-queries.ts';
-import { currentLanguage } from '../../strings/i18next-language.ts';
+import { currentLanguage } from '../../strings/init-and-change-language.ts';
 import { RelativeChange } from './relative-change.tsx';
 import type { ShownGroup } from './use-costs.ts';
 

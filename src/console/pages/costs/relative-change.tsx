@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { currentLanguage } from '../../strings/i18next-language.ts';
+import { currentLanguage } from '../../strings/init-and-change-language.ts';
 
 /** A relative change with its sign; neither direction is good or bad by itself, so it has no colour. */
 export function RelativeChange({ value }: { readonly value: number | null }) {

@@ -4,7 +4,7 @@ import { formatListPrice } from '../../../contract/format-amounts.ts';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/use-format-credits.ts';
 import type { CurrentPlan, PurchasablePlan } from '../../data/plan-queries.ts';
-import { currentLanguage } from '../../strings/i18next-language.ts';
+import { currentLanguage } from '../../strings/init-and-change-language.ts';
 
 const HOUR_SECONDS = 3600;
 /** One plan as it is offered. */

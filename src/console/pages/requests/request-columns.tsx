@@ -7,7 +7,7 @@ import { UserOrChannelLink } from '../../components/user-or-channel-link.tsx';
 import { formatMilliseconds, formatMoment } from '../../data/format-times-and-durations.ts';
 import type { RequestEntry } from '../../data/request-log-queries.ts';
 import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
-import { currentLanguage } from '../../strings/i18next-language.ts';
+import { currentLanguage } from '../../strings/init-and-change-language.ts';
 
 const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;
 

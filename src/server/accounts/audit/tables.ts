@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import { required, type Schema } from '../../platform/db/migration-columns.ts';
+import { required, type Schema } from '../../platform/db/migration-not-null-and-zero-columns.ts';
 import type { Dialect } from '../../platform/db/sql-dialect.ts';
 
 export interface AuditTables {

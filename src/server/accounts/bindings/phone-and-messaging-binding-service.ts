@@ -9,7 +9,7 @@ import type { Tables } from '../../tables.ts';
 import type { AuditLog } from '../audit/audit-log-types.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
 import type { BindingKind, BindingStore } from './binding-store.ts';
-import type { MessagingVerifier, PhoneCodeSender } from './phone-code-senders-and-messaging-verifier.ts';
+import type { MessagingAccountLookup, PhoneCodeSender } from './phone-senders-and-messaging-account-lookup.ts';
 
 const CODE_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
@@ -22,7 +22,7 @@ export interface BindingServiceDependencies {
   readonly rateLimits: AccountRateLimits;
   readonly auditLog: AuditLog;
   readonly phoneSender: PhoneCodeSender;
-  readonly messaging: MessagingVerifier;
+  readonly messaging: MessagingAccountLookup;
 }
 
 /** A phone and a messaging-app account, each bound to one account at a time. */

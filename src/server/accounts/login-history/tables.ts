@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import type { LoginOutcomeName, SessionEndReason } from '../../../contract/login-history-and-session-end-reason.ts';
-import { required, type Schema } from '../../platform/db/migration-columns.ts';
+import { required, type Schema } from '../../platform/db/migration-not-null-and-zero-columns.ts';
 import type { Dialect } from '../../platform/db/sql-dialect.ts';
 
 export interface LoginHistoryTables {

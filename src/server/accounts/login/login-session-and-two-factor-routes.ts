@@ -1,4 +1,4 @@
-import * as endpoints from '../../../contract/own-account-login-and-two-factor.ts';
+import * as endpoints from '../../../contract/registration-login-and-own-account.ts';
 import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { notExistError } from '../../platform/app-error.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';

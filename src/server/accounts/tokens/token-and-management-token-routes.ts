@@ -1,6 +1,6 @@
 import * as endpoints from '../../../contract/api-tokens.ts';
 import { parseSort } from '../../../contract/list-sorting.ts';
-import { createManagementToken } from '../../../contract/own-account-login-and-two-factor.ts';
+import { createManagementToken } from '../../../contract/registration-login-and-own-account.ts';
 import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';

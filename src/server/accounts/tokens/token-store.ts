@@ -8,7 +8,7 @@ import { nullsLast } from '../../platform/db/nulls-last.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
 import { hasConcurrentWriters, jsonTexts } from '../../platform/db/sql-dialect.ts';
 import { wasChanged } from '../../platform/db/was-changed.ts';
-import { upToEntries } from '../../platform/lru-cache-options.ts';
+import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 /** What authenticates a model call. */

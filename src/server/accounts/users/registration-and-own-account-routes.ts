@@ -1,4 +1,4 @@
-import * as endpoints from '../../../contract/own-account-login-and-two-factor.ts';
+import * as endpoints from '../../../contract/registration-login-and-own-account.ts';
 import { done, ok } from '../../../contract/success-bodies-and-pagination.ts';
 import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';

@@ -4,8 +4,8 @@ import type { SourceRow } from '../source/source-database.ts';
 import { type ChannelKey, keysOf, toCredentials } from './channel-keys.ts';
 import { type ChannelType, channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
 import { objectOf, parseObject, smallIntegerOf, splitList, textOf, toPlainText } from './column-values.ts';
-import { resolveModelMapping } from './model-name-mapping.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
+import { resolveModelMappingChains } from './resolve-model-mapping-chains.ts';
 
 /** A channel as it is to be made: a row of the source becomes one for each of its vendors. */
 export interface ImportedChannel {
@@ -132,7 +132,7 @@ function upstreamOf(
   row: SourceRow,
   remarks: string[],
 ): Pick<ImportedChannel, 'modelMapping' | 'extraHeaders' | 'proxy'> | string {
-  const { mapping, circular } = resolveModelMapping(textOf(row, 'model_mapping'));
+  const { mapping, circular } = resolveModelMappingChains(textOf(row, 'model_mapping'));
   if (circular.length > 0) return `its model mapping goes in a circle: ${circular.join(', ')}`;
   const usable = Object.entries(mapping).filter(([from, to]) => MODEL_ID.test(from) && MODEL_ID.test(to));
   if (usable.length < Object.keys(mapping).length)

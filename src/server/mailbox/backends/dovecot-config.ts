@@ -1,10 +1,10 @@
 import {
   type GeneratedFile,
+  type MailServerConfigOptions,
   type MailServerDatabase,
-  type MailServerLayout,
   REELGATE_SOCKET,
   socketPaths,
-} from './mail-server-layout.ts';
+} from './dovecot-postfix-options-and-socket-paths.ts';
 
 /**
  * Configuration of Dovecot 2.3 (Debian 12) that reads our two views. Dovecot 2.4 has another configuration language.
@@ -13,7 +13,7 @@ import {
  * `auth_failure_delay` is one second, not the usual two: our consistency check has to receive a refusal within three, and
  * guessing is still slowed by the growing penalty per IP.
  */
-export function dovecotFiles(layout: MailServerLayout): GeneratedFile[] {
+export function dovecotFiles(layout: MailServerConfigOptions): GeneratedFile[] {
   const { root } = layout;
   return [
     { path: `${root}/etc/dovecot.conf`, mode: 0o600, text: mainFile(layout) },
@@ -51,7 +51,7 @@ function sqlFile(database: MailServerDatabase, queries: Readonly<Record<string, 
   return [...connect, 'default_pass_scheme = SSHA512', ...lines, ''].join('\n');
 }
 
-function mainFile(layout: MailServerLayout): string {
+function mainFile(layout: MailServerConfigOptions): string {
   const { root, ports, tls } = layout;
   const sockets = socketPaths(root);
   return `# Made by reelgate for Dovecot 2.3.

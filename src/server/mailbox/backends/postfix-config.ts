@@ -1,4 +1,4 @@
-import type { GeneratedFile, MailServerLayout } from './mail-server-layout.ts';
+import type { GeneratedFile, MailServerConfigOptions } from './dovecot-postfix-options-and-socket-paths.ts';
 
 /**
  * Configuration of Postfix 3.7 in front of that Dovecot: SMTPS for mail programs, one port for other mail servers.
@@ -8,14 +8,14 @@ import type { GeneratedFile, MailServerLayout } from './mail-server-layout.ts';
  * without write permission on its folder. A negative result is cached for a minute only, since the e-mail address may
  * be given out at any time.
  */
-export function postfixFiles(layout: MailServerLayout): GeneratedFile[] {
+export function postfixFiles(layout: MailServerConfigOptions): GeneratedFile[] {
   return [
     { path: `${layout.root}/postfix/conf/main.cf`, mode: 0o644, text: mainFile(layout) },
     { path: `${layout.root}/postfix/conf/master.cf`, mode: 0o644, text: masterFile(layout) },
   ];
 }
 
-function mainFile(layout: MailServerLayout): string {
+function mainFile(layout: MailServerConfigOptions): string {
   const { root, domain, tls } = layout;
   const settings: Record<string, string> = {
     compatibility_level: '3.6',
@@ -72,13 +72,13 @@ function mainFile(layout: MailServerLayout): string {
     .join('\n')}\n`;
 }
 
-function operatorAliases({ domain, operator }: MailServerLayout): string {
+function operatorAliases({ domain, operator }: MailServerConfigOptions): string {
   if (operator === undefined) return '';
   return `inline:{ {postmaster@${domain}=${operator}}, {abuse@${domain}=${operator}} }`;
 }
 
 /** Columns: service type private unprivileged chroot wakeup maxproc command. */
-function masterFile({ listen, ports }: MailServerLayout): string {
+function masterFile({ listen, ports }: MailServerConfigOptions): string {
   const at = (port: number) => (listen === '*' ? `${port}` : `${listen}:${port}`);
   const smtps = [
     'syslog_name=postfix/smtps',

@@ -12,11 +12,11 @@ import { migrate } from '../../platform/db/migrate.ts';
 import { openDatabase } from '../../platform/db/open-database.ts';
 import type { Tables } from '../../tables.ts';
 import { dovecotFiles } from './dovecot-config.ts';
-import type { MailServerLayout } from './mail-server-layout.ts';
+import type { MailServerConfigOptions } from './dovecot-postfix-options-and-socket-paths.ts';
 import { postfixFiles } from './postfix-config.ts';
 import { grantStatements, writeMailServerConfig } from './write-mail-server-config.ts';
 
-const layout: MailServerLayout = {
+const layout: MailServerConfigOptions = {
   root: '/srv/mail',
   domain: 'example.org',
   hostname: 'mail.example.org',

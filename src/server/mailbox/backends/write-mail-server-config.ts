@@ -1,11 +1,11 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { dovecotFiles } from './dovecot-config.ts';
-import type { MailServerLayout } from './mail-server-layout.ts';
+import type { MailServerConfigOptions } from './dovecot-postfix-options-and-socket-paths.ts';
 import { postfixFiles } from './postfix-config.ts';
 
 /** Writes the configuration of both servers and the folders they expect. Existing mail and queues stay untouched. */
-export async function writeMailServerConfig(layout: MailServerLayout): Promise<void> {
+export async function writeMailServerConfig(layout: MailServerConfigOptions): Promise<void> {
   const { root } = layout;
   for (const [folder, mode] of [
     // Three system users need access: Dovecot's, Postfix' and the service's.

@@ -3,13 +3,13 @@ import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, s
 import type { PoolConfig } from 'pg';
 import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database-interface-and-options.ts';
-import { withDirectExecutor } from './direct-executor.ts';
 import { DiskFullState } from './disk-full-state.ts';
 import { asPostgres, PostgresDriver } from './postgres-driver.ts';
 import { isConflict, isStalePlan, MAX_ATTEMPTS, toConflictError } from './postgres-errors.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { postgresTypes } from './postgres-values.ts';
+import { withDirectExecutor } from './prepared-query-executor.ts';
 import { TransactionContext } from './transaction-scope-guard.ts';
 
 /** Longest wait for a connection: for a free one of the pool, or for the server. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely';
-import { directExecutorOf } from './direct-executor.ts';
+import { directExecutorOf } from './prepared-query-executor.ts';
 import { type DialectName, dialectOf } from './sql-dialect.ts';
 
 /** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */

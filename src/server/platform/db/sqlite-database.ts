@@ -8,8 +8,8 @@ import {
 } from 'kysely';
 import { runAfterCommitActions } from './after-commit.ts';
 import type { Database, DatabaseOptions } from './database-interface-and-options.ts';
-import { setDirectExecutor, withDirectExecutor } from './direct-executor.ts';
 import { DiskFullState } from './disk-full-state.ts';
+import { setDirectExecutor, withDirectExecutor } from './prepared-query-executor.ts';
 import { LocklessSqliteCompiler } from './sql-dialect.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 import { TransactionContext } from './transaction-scope-guard.ts';

@@ -1,5 +1,5 @@
 import type { Migration } from './migrate.ts';
-import { required } from './migration-columns.ts';
+import { required } from './migration-not-null-and-zero-columns.ts';
 
 /** Facts about this database as a whole, by name: the check value of the master key, for one. */
 export interface MetaTables {

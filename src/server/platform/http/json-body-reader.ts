@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
 import type { JsonBoundsScanner } from '../json-bounds-scanner.ts';
-import { JsonRejectedError } from '../parse-json.ts';
 import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
+import { JsonRejectedError } from '../parse-untrusted-json.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 
 export interface JsonBodyOptions {

@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../app-error.ts';
-import { isWithinBounds } from '../parse-json.ts';
+import { isWithinBounds } from '../parse-untrusted-json.ts';
 import { hasOnlyWellFormedText } from '../well-formed-text-and-code-points.ts';
 
 export interface UploadedFile {

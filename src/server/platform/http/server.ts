@@ -17,7 +17,7 @@ import { AllowedMethods } from './allowed-methods.ts';
 import { BodyAdmission } from './body-admission.ts';
 import { registerBodyParsers } from './body-parsers.ts';
 import type { Authenticator, Caller } from './caller-and-authenticator-types.ts';
-import { BODY_GRACE_MS, ConnectionGuard } from './connection-guard.ts';
+import { BODY_GRACE_MS, ConnectionAndSlowBodyLimits } from './connection-count-and-slow-body-limits.ts';
 import { CorsPolicy } from './cors.ts';
 import { ErrorSender } from './error-sender.ts';
 import type { FastPath, FastPathTools } from './fast-path-types.ts';
@@ -188,7 +188,7 @@ function guardRequests(
   setCommonHeaders: RequestHandler,
   handle: RequestHandler,
 ): RequestHandler {
-  const guard = new ConnectionGuard({
+  const guard = new ConnectionAndSlowBodyLimits({
     maxPerIp: options.maxConnectionsPerIp,
     bodyGraceMs: options.bodyGraceMs ?? BODY_GRACE_MS,
     isExempt: (ip) => LOOPBACK_IP.test(ip) || options.isTrustedProxy(ip),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import * as files from '../../../contract/stylesheets-and-logo.ts';
+import * as files from '../../../contract/stylesheet-and-logo-endpoints.ts';
 import type { AccentName } from '../../../design/accent-colors.ts';
 import { logoSvg } from '../../../design/logo.ts';
 import { PAGES_CSS } from '../../../design/server-rendered-pages-css.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import { upToEntries } from '../lru-cache-options.ts';
+import { upToEntries } from '../lru-cache-entry-limit-options.ts';
 import {
   type BudgetCounters,
   type Counters,

@@ -1,5 +1,5 @@
 import type { Migration } from '../db/migrate.ts';
-import { required } from '../db/migration-columns.ts';
+import { required } from '../db/migration-not-null-and-zero-columns.ts';
 
 /** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
 export interface RateLimitTables {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
-import { JsonRejectedError, parseJson } from '../parse-json.ts';
+import { JsonRejectedError, parseJson } from '../parse-untrusted-json.ts';
 import { type BufferedResponse, type ExchangeHandler, OutboundError } from './outbound-types.ts';
 
 type Decoder = (bytes: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;

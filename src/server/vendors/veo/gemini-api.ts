@@ -7,7 +7,7 @@ import { ambiguousSubmit } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import { asArray, asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
-import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './long-running-operation.ts';
+import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './parse-long-running-operation.ts';
 import { loadImages, toVeoBody } from './request.ts';
 
 /** Veo by the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, an operation that is polled with GET. */

@@ -8,7 +8,7 @@ import { type BilledFacts, billedUnits } from '../parse-billed-units-and-seconds
 import { omitUndefined } from '../request-body.ts';
 import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { isPolicyText, parseGoogleError, refusalCause, toCode, toFailedOperation } from './google-errors.ts';
-import { countNotFound, type NotFoundCount, parseMissing } from './long-running-operation.ts';
+import { countNotFound, type NotFoundCount, parseMissing } from './parse-long-running-operation.ts';
 import type { VeoRoute } from './request.ts';
 import { isStorageUri } from './vertex-requests-and-storage-files.ts';
 

@@ -7,7 +7,7 @@ import { ambiguousSubmit, rejectedPoll } from '../error-mapping.ts';
 import { asArray, asText, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { TokenRequestFailed } from './google-token.ts';
-import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './long-running-operation.ts';
+import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './parse-long-running-operation.ts';
 import { loadImages, toVeoBody } from './request.ts';
 import {
   credentialsOf,

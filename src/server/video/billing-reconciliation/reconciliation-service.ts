@@ -9,7 +9,7 @@ import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json } from '../../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
-import { compareWithBilled } from './compare-with-billed.ts';
+import { compareVendorBilledWithSettled } from './compare-vendor-billed-with-settled.ts';
 import type { DifferenceNotices } from './difference-notices.ts';
 import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
 import type { VendorAccountState } from './vendor-account-state-types.ts';
@@ -46,7 +46,7 @@ const STATES_KEPT_MS = 60_000;
 /**
  * Compares what was settled over each channel with what its vendor took from the account, every hour, where the vendor tells: units
  * of all videos that ended between two readings against the change of the account. A video that ends while the account is read falls
- * into the one hour here and into the next there, so about a day is judged together (`compareWithBilled`).
+ * into the one hour here and into the next there, so about a day is judged together (`compareVendorBilledWithSettled`).
  */
 export class Reconciliation {
   readonly #dependencies: ReconciliationDependencies;
@@ -107,7 +107,7 @@ export class Reconciliation {
           error: read?.error ?? '',
           unit,
           skewMs,
-          judgement: compareWithBilled(own, now, skewMs),
+          judgement: compareVendorBilledWithSettled(own, now, skewMs),
         },
       ];
     });

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { VendorId } from '../../../contract/vendor-ids.ts';
 import type { MigrationTransaction } from '../../platform/db/migrate.ts';
-import { required } from '../../platform/db/migration-columns.ts';
+import { required } from '../../platform/db/migration-not-null-and-zero-columns.ts';
 import type { Dialect } from '../../platform/db/sql-dialect.ts';
 
 export interface ReconciliationTables {

@@ -1,5 +1,5 @@
 import type { Channel } from '../../channels/channel-directory-types.ts';
-import type { BilledComparison } from './compare-with-billed.ts';
+import type { BilledComparison } from './compare-vendor-billed-with-settled.ts';
 
 /** What is known of the account behind a channel whose vendor tells what it took. */
 export interface VendorAccountState {

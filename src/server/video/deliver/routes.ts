@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { RequestContext } from '../../platform/http/handler-request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
+import type { RefreshingTaskReader } from '../poll/refreshing-task-reader.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { type AccelRedirect, toAccelHeaders } from './accel-redirect.ts';
 import type { Content, ContentDelivery } from './content-delivery.ts';
@@ -16,7 +16,7 @@ import type { PlayLinks } from './play-links.ts';
 
 export interface ContentRouteDependencies {
   readonly store: TaskStore;
-  readonly reader: OwnerTaskReader;
+  readonly reader: RefreshingTaskReader;
   readonly contentDelivery: ContentDelivery;
   readonly playLinks: PlayLinks;
   readonly accelRedirect: AccelRedirect;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { upToEntries } from '../../platform/lru-cache-options.ts';
+import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { SingleFlight } from '../../platform/single-flight.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';

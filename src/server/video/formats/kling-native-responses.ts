@@ -3,7 +3,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { Json } from '../../vendors/adapter-types.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
-import type { SubmitResult } from '../submit/submit-result.ts';
+import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { Task } from '../task-store.ts';
 
 /** Kling's names of our states; it has none between submitted and processing. Source: its API reference, "Text to Video". */

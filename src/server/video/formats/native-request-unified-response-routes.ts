@@ -5,7 +5,7 @@ import type { ModelCaller } from '../../platform/http/caller-and-authenticator-t
 import type { RequestContext } from '../../platform/http/handler-request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
-import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
+import type { RefreshingTaskReader } from '../poll/refreshing-task-reader.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
 import { submitForToken } from '../submit/submit-for-token-or-account.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
@@ -14,7 +14,7 @@ import type { TaskRenderer } from './task-renderer.ts';
 
 export interface VendorFormatRouteDependencies {
   readonly submitter: SubmitService;
-  readonly reader: OwnerTaskReader;
+  readonly reader: RefreshingTaskReader;
   readonly renderer: TaskRenderer;
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
 }

@@ -4,7 +4,7 @@ import { OPENAI_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter-types.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
-import type { SubmitResult } from '../submit/submit-result.ts';
+import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { Task } from '../task-store.ts';
 import { isOpaque } from './unified-task-response.ts';
 

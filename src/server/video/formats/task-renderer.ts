@@ -1,6 +1,6 @@
 import type { Json } from '../../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
-import type { SubmitResult } from '../submit/submit-result.ts';
+import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { Task } from '../task-store.ts';
 import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video-responses.ts';
 import { toUnifiedTask } from './unified-task-response.ts';

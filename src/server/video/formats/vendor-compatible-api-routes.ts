@@ -6,7 +6,7 @@ import type { RequestContext } from '../../platform/http/handler-request-context
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { toJimengBody } from '../../platform/http/vendor-compatible-video-api-error-formats.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
-import type { OwnerTaskReader } from '../poll/owner-task-reader.ts';
+import type { RefreshingTaskReader } from '../poll/refreshing-task-reader.ts';
 import { submitForToken } from '../submit/submit-for-token-or-account.ts';
 import type { SubmitService } from '../submit/submit-service.ts';
 import type { Task, TaskStore } from '../task-store.ts';
@@ -16,7 +16,7 @@ import { externalIdOf, type KlingOperation, parseJimengRequest, parseKlingReques
 
 export interface VendorCompatibleRouteDependencies {
   readonly submitter: SubmitService;
-  readonly reader: OwnerTaskReader;
+  readonly reader: RefreshingTaskReader;
   readonly store: TaskStore;
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
 }

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import type { Tables } from '../../tables.ts';
-import { type SubmitResult, toSubmitResult } from '../submit/submit-result.ts';
+import { type SubmitResult, toSubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { TaskStore } from '../task-store.ts';
 import type { ClaimKeyInTransaction } from './claim-key-in-transaction-type.ts';
 import type { IdempotencyClaim } from './idempotency-key-and-request-hash.ts';

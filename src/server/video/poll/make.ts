@@ -2,11 +2,11 @@ import type { Database } from '../../platform/db/database-interface-and-options.
 import type { PubSub } from '../../platform/db/pub-sub.ts';
 import { hasConcurrentWriters } from '../../platform/db/sql-dialect.ts';
 import type { Tables } from '../../tables.ts';
-import { PollBackoffs } from './poll-backoffs.ts';
+import { PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
 import { PollScheduler, type PollSchedulerDependencies } from './poll-scheduler.ts';
 import { PollStore } from './poll-store.ts';
+import { PollingConcurrencyShare } from './polling-concurrency-share.ts';
 import { PollingProcessStore } from './polling-process-store.ts';
-import { PollingProcesses } from './polling-processes.ts';
 
 export interface PollingDependencies extends Omit<PollSchedulerDependencies, 'store' | 'backoffs' | 'processes'> {
   readonly database: Database<Tables>;
@@ -19,9 +19,9 @@ export function makePollScheduler({ database, pubSub, ...dependencies }: Polling
   return new PollScheduler({
     ...dependencies,
     store: new PollStore(database),
-    backoffs: new PollBackoffs({ pubSub, clock, periodMs }),
+    backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs }),
     processes: hasConcurrentWriters(database.kysely)
-      ? new PollingProcesses({ store: new PollingProcessStore(database), pubSub, clock, log })
+      ? new PollingConcurrencyShare({ store: new PollingProcessStore(database), pubSub, clock, log })
       : undefined,
   });
 }

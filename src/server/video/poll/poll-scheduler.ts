@@ -2,9 +2,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { accountKey } from '../../upstreams/channel-account-key.ts';
 import type { Task } from '../task-store.ts';
-import { MAX_BACKOFF_MS, type PollBackoffs } from './poll-backoffs.ts';
+import { MAX_BACKOFF_MS, type PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
 import type { PollStore } from './poll-store.ts';
-import type { PollingProcesses } from './polling-processes.ts';
+import type { PollingConcurrencyShare } from './polling-concurrency-share.ts';
 import { type PollSpread, pollSpread } from './spread-polls.ts';
 import type { TaskPoller } from './task-poller.ts';
 import { type Claim, type NextPoll, NextPollBatch } from './write-next-poll-times.ts';
@@ -15,9 +15,9 @@ export interface PollSchedulerDependencies {
     'claimDue' | 'scheduleSpread' | 'scheduleAt' | 'oldestDue' | 'spreadDue' | 'limitNextPoll'
   >;
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
-  readonly backoffs: Pick<PollBackoffs, 'until' | 'failed' | 'succeeded' | 'close'>;
+  readonly backoffs: Pick<PollBackoffPerCredential, 'until' | 'failed' | 'succeeded' | 'close'>;
   /** The processes on this database; undefined where there is one. */
-  readonly processes?: Pick<PollingProcesses, 'start' | 'stop' | 'shareOf'> | undefined;
+  readonly processes?: Pick<PollingConcurrencyShare, 'start' | 'stop' | 'shareOf'> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;

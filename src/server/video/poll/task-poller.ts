@@ -7,7 +7,7 @@ import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
-import { pickChannelAndCredentialIds } from '../../upstreams/pick-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../../upstreams/to-channel-and-credential-ids.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import { progressOf } from '../states.ts';
@@ -93,14 +93,14 @@ export class TaskPoller {
         log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
       else if (!signal.aborted)
         channels.report({
-          ...pickChannelAndCredentialIds(upstream.account),
+          ...toChannelAndCredentialIds(upstream.account),
           ...toOutcome(task.model, error),
           durationMs: durationMs(),
         });
       return 'failed';
     }
     channels.report({
-      ...pickChannelAndCredentialIds(upstream.account),
+      ...toChannelAndCredentialIds(upstream.account),
       model: task.model,
       outcome: 'ok',
       operation: 'poll',

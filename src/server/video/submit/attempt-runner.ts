@@ -8,7 +8,7 @@ import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
 import type { UpstreamCalls } from '../../upstreams/adapter-context.ts';
-import { pickChannelAndCredentialIds } from '../../upstreams/pick-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../../upstreams/to-channel-and-credential-ids.ts';
 import { toUpstreamModelName } from '../../upstreams/to-upstream-model-name.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
@@ -23,7 +23,7 @@ import { AttemptByVendorHandleCache } from './attempt-by-vendor-handle-cache.ts'
 import { type AttemptOutcome, describeOutcome } from './attempt-outcome-type-and-description.ts';
 import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import type { FailedAttemptRecorder } from './failed-attempt-recorder.ts';
-import { type SubmitResult, toSubmitResult } from './submit-result.ts';
+import { type SubmitResult, toSubmitResult } from './submitted-task-and-vendor-response.ts';
 import { toUpstreamFailure } from './vendor-error-to-caller-error.ts';
 
 export interface AttemptRunnerDependencies {
@@ -116,7 +116,7 @@ export class AttemptRunner {
         lastError = outcome.error;
         const news = { outcome: reason, message, code, retryAfterMs, durationMs };
         channels.report({
-          ...pickChannelAndCredentialIds(channel),
+          ...toChannelAndCredentialIds(channel),
           model: job.model.id,
           userId: task.user_id,
           ...news,
@@ -162,7 +162,7 @@ export class AttemptRunner {
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
         channels.report({
-          ...pickChannelAndCredentialIds(channel),
+          ...toChannelAndCredentialIds(channel),
           model: model.id,
           userId: task.user_id,
           outcome: 'unreachable',
@@ -188,7 +188,7 @@ export class AttemptRunner {
     }
     const { channel, durationMs } = attempt;
     channels.report({
-      ...pickChannelAndCredentialIds(channel),
+      ...toChannelAndCredentialIds(channel),
       model: model.id,
       userId: task.user_id,
       outcome: 'ok',

@@ -3,8 +3,8 @@ import type { RequestContext } from '../../platform/http/handler-request-context
 import { toIdempotencyClaim } from '../idempotency/idempotency-key-and-request-hash.ts';
 import type { Task } from '../task-store.ts';
 import type { GenerationRequest } from './generation-request.ts';
-import type { SubmitResult } from './submit-result.ts';
 import type { SubmitService } from './submit-service.ts';
+import type { SubmitResult } from './submitted-task-and-vendor-response.ts';
 
 /**
  * Submits for a token, once where the request carries an Idempotency-Key. Two requests are the same when they remix the same

@@ -28,7 +28,7 @@ import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { pickRequestArguments } from './pick-request-arguments-by-media-schema.ts';
 import { toPriceFacts } from './price-facts.ts';
-import type { SubmitResult } from './submit-result.ts';
+import type { SubmitResult } from './submitted-task-and-vendor-response.ts';
 
 export interface SubmitServiceDependencies {
   readonly tracing: Tracing;

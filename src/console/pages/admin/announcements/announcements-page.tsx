@@ -15,9 +15,9 @@ import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { Announcement } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { AnnouncementDialog } from './announcement-dialog.tsx';
 
 /** Announcements, which are shown to every account. */

@@ -12,9 +12,9 @@ import { UserFilter } from '../../../components/list/user-channel-key-and-model-
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { listQuery } from '../../../data/admin-endpoint-queries.ts';
 import type { AuditEntry } from '../../../data/admin-types.ts';
 import { formatDateTime } from '../../../data/format-times-and-durations.ts';
+import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
 import { targetPath } from './audit-target-path-and-changed-keys.ts';

@@ -15,7 +15,7 @@ import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';

@@ -12,7 +12,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { dataQuery, type ResponseData } from '../../../data/admin-endpoint-queries.ts';
+import { dataQuery, type ResponseData } from '../../../data/query-any-admin-endpoint.ts';
 import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { DecisionButtons } from './decision-buttons.tsx';

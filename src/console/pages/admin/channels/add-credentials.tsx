@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 import { CredentialFieldInput } from './credential-field-input.tsx';
 import {

@@ -6,8 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 interface ConnectionTestProps {

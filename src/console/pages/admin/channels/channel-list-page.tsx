@@ -14,8 +14,8 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
 import { ChannelStatusBadge } from './channel-status-badge.tsx';
 

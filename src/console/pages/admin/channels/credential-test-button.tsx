@@ -3,8 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { testChannel } from '../../../../contract/channels.ts';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { type Credential, credentialLabel } from './credential-labels-schemes-and-form-values.ts';
 import { toErrorReason } from './upstream-error-reason-codes.ts';
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listModelRows } from '../../../../contract/admin-models-and-usable-models.ts';
-import { listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 
 interface ModelsFieldProps {
   readonly vendor: string;

@@ -11,9 +11,9 @@ import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { OneTimeClientSecret } from './one-time-client-secret.tsx';
 
 const MAX_SECRETS = 2;

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { adminCreateDeviceClient } from '../../../../contract/admin-device-clients.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { OneTimeClientSecret } from './one-time-client-secret.tsx';
 
 export function NewClientDialog({ onClose }: { readonly onClose: () => void }) {

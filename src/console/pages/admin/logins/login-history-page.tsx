@@ -10,7 +10,7 @@ import { UserFilter } from '../../../components/list/user-channel-key-and-model-
 import { loginAttemptColumns } from '../../../components/login-attempt-columns.tsx';
 import { Page } from '../../../components/page.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 import { AuditAndLoginsTabs } from './audit-and-logins-tabs.tsx';
 

@@ -7,7 +7,7 @@ import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds-an
 import { SaveForm } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
-import { listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
 import { MediaSchemaEditor } from './media-schema-editor.tsx';

@@ -8,8 +8,8 @@ import { PageLoadingIndicator } from '../../../components/page-loading-indicator
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { DeleteModel } from './delete-model.tsx';
 import { ModelForm } from './model-form.tsx';

@@ -15,8 +15,8 @@ import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { DECIMALS, type MultiplierFormValues, type PriceFormValues } from './price-form-values.ts';
-import { PriceLineFields } from './price-line-fields.tsx';
 import { emptyLine } from './price-line-form-values.ts';
+import { PriceLinesEditor } from './price-lines-editor.tsx';
 import { TokenPriceFields } from './token-price-fields.tsx';
 
 interface PriceFieldsProps {
@@ -59,7 +59,7 @@ export function PriceFields({ kind, draft, onChange }: PriceFieldsProps) {
         data={(['plain', 'lines'] as const).map((value) => ({ value, label: t(`price.forms.${value}`) }))}
       />
       {draft.isLined ? (
-        <PriceLineFields draft={draft} onChange={onChange} />
+        <PriceLinesEditor draft={draft} onChange={onChange} />
       ) : (
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           {amount('perSecond')}

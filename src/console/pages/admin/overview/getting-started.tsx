@@ -6,7 +6,7 @@ import { listTasks } from '../../../../contract/admin-video-tasks.ts';
 import type { listChannels } from '../../../../contract/channels.ts';
 import { canManage } from '../../../../contract/roles.ts';
 import { RouteButton } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
 import { usableModelsQuery } from '../../../data/usable-models-query.ts';
 

@@ -13,7 +13,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useFormatCredits } from '../../../components/use-format-credits.ts';
-import { dataQuery, type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { dataQuery, type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { needsAttention } from '../channels/channel-status-badge.tsx';
 import { GettingStarted, useIsGettingStartedDecided } from './getting-started.tsx';
 import { ModelOrUserUsageRanking } from './model-or-user-usage-ranking.tsx';

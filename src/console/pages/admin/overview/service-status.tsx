@@ -7,7 +7,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
-import type { ResponseData } from '../../../data/admin-endpoint-queries.ts';
+import type { ResponseData } from '../../../data/query-any-admin-endpoint.ts';
 import { useChannelNames } from '../../../data/user-and-channel-names.ts';
 import type operationStrings from '../../../strings/en/admin-service-status.ts';
 

@@ -1,6 +1,6 @@
 import { Card, Skeleton, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { currentLanguage } from '../../../strings/i18next-language.ts';
+import { currentLanguage } from '../../../strings/init-and-change-language.ts';
 
 interface StatCardProps {
   readonly label: string;

@@ -5,8 +5,8 @@ import { adminCreatePackageCard } from '../../../../contract/plans-and-redemptio
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { PlanForm } from './plan-form.tsx';
 import { EMPTY_PLAN, toPlanBody } from './plan-form-values.ts';

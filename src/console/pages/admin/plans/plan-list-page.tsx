@@ -10,8 +10,8 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useAmountUnit, useFormatCredits } from '../../../components/use-format-credits.ts';
-import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
-import { currentLanguage } from '../../../strings/i18next-language.ts';
+import { type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
+import { currentLanguage } from '../../../strings/init-and-change-language.ts';
 
 type PlanListItem = ListItem<typeof adminListPackageCards>;
 const HOUR_SECONDS = 3600;

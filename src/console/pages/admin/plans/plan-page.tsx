@@ -8,9 +8,9 @@ import { PageLoadingIndicator } from '../../../components/page-loading-indicator
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { Plan } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { dataQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { DeletePlan } from './delete-plan.tsx';
 import { PlanForm } from './plan-form.tsx';

@@ -10,7 +10,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ChannelFilter } from '../../../components/list/user-channel-key-and-model-filters.tsx';
 import { Page } from '../../../components/page.tsx';
 import { Panel } from '../../../components/panel.tsx';
-import { dataQuery } from '../../../data/admin-endpoint-queries.ts';
+import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { SettledAndBilledTable } from './settled-and-billed-table.tsx';
 import { VendorAccountTable } from './vendor-account-table.tsx';
 

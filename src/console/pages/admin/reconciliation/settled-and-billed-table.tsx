@@ -7,8 +7,8 @@ import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import type { ListFilters } from '../../../components/list/use-list-filters.ts';
 import { useFormatCredits } from '../../../components/use-format-credits.ts';
-import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
 import { formatDateTime } from '../../../data/format-times-and-durations.ts';
+import { type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useFormatVendorUnits } from './use-format-vendor-units.ts';
 
 type Reading = ListItem<typeof listReconciliations>;

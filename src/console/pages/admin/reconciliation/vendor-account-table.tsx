@@ -7,8 +7,8 @@ import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { type ResponseData, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { type ResponseData, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useFormatVendorUnits } from './use-format-vendor-units.ts';
 
 type Account = ResponseData<typeof listReconciledAccounts>[number];

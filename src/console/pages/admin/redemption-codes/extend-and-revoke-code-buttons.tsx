@@ -6,10 +6,10 @@ import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { CodeListItem } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateField, toEndOfDay } from '../../../data/date-field-conversion.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 
 /** What can still be done with a code: an expired one may be given more time, an unused one withdrawn. */
 export function CodeActions({ code }: { readonly code: CodeListItem }) {

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { adminVoidRedemptionBatch } from '../../../../contract/plans-and-redemption-codes.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 
 /** Revokes leaked codes; codes that are already redeemed stay redeemed. */
 export function RevokeCodeBatch({ id }: { readonly id: number }) {

@@ -5,7 +5,7 @@ import { listSiteSettings, type SiteSetting } from '../../../../contract/site-se
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { SettingsSection } from '../../../components/settings-section.tsx';
-import { dataQuery } from '../../../data/admin-endpoint-queries.ts';
+import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { SettingRow } from './setting-row.tsx';
 
 /** The settings of the site, by subject; each is saved alone and says where its value comes from. */

@@ -13,7 +13,7 @@ import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { type ListItem, listQuery } from '../../../data/admin-endpoint-queries.ts';
+import { type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useChannelNames, useUserNames } from '../../../data/user-and-channel-names.ts';
 import { TaskCost } from './task-cost-text.tsx';
 import { TaskStatusBadge } from './task-status-badge.tsx';

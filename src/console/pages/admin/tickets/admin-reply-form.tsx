@@ -4,9 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { adminReplyToTicket } from '../../../../contract/tickets.ts';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { TicketReplyForm } from '../../../components/ticket-reply-form.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { AdminTicket } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 
 /** A reply to the user or an internal note. A reply is refused if somebody has written since the page was loaded. */
 export function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {

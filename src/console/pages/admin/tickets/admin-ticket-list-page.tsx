@@ -20,8 +20,8 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { TicketStatusBadge } from '../../../components/ticket-status-and-waiting-for.tsx';
 import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useUserNames } from '../../../data/user-and-channel-names.ts';
 
 type TicketListItem = ListItem<typeof adminListTickets>;

@@ -8,9 +8,9 @@ import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/credits-to-quota.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
 import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
 

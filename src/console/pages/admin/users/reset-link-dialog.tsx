@@ -6,10 +6,10 @@ import { CopyField } from '../../../components/copy-button-and-field.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
-import { useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateTime } from '../../../data/format-times-and-durations.ts';
+import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 
 /** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
 export function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {

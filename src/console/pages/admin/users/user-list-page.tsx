@@ -17,8 +17,8 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
 import { NewUserDialog } from './new-user-dialog.tsx';
 

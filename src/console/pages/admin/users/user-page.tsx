@@ -16,9 +16,9 @@ import { RecentLoginAttempts } from '../../../components/recent-login-attempts.t
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useRouteId } from '../../../components/use-route-id.ts';
-import { dataQuery } from '../../../data/admin-endpoint-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { formatDate } from '../../../data/format-times-and-durations.ts';
+import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
 import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
 import { UsagePanel } from '../overview/usage-panel.tsx';
 import { AssignPlanDialog } from '../plans/assign-plan-dialog.tsx';

@@ -8,9 +8,9 @@ import { Pager } from '../../../components/pager.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { SessionRow } from '../../../components/session-row.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { listQuery, useInvalidateQueries } from '../../../data/admin-endpoint-queries.ts';
 import type { User } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 
 const PAGE_SIZE = 10;
 

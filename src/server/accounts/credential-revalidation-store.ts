@@ -14,7 +14,7 @@ export interface ValidCredential {
 const BATCH = 500;
 
 /** SQL that finds, for many credentials at once, which of them are still valid. Every query goes by primary key or unique index. */
-export class ValidCredentialStore {
+export class CredentialRevalidationStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;

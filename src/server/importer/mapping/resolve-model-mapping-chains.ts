@@ -4,7 +4,7 @@ import { parseObject } from './column-values.ts';
  * Names of the upstream by public name. The source follows chains (a to b to c ends at c), takes a name that is mapped to
  * itself as not mapped, and refuses a circle.
  */
-export function resolveModelMapping(text: string): {
+export function resolveModelMappingChains(text: string): {
   readonly mapping: Readonly<Record<string, string>>;
   readonly circular: readonly string[];
 } {

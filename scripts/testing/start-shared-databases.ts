@@ -5,7 +5,7 @@ import { createPostgresTemplate, createSqliteTemplate, POSTGRES_TEMPLATE } from 
 import { findPostgres, startPostgres } from '../../test/start-postgres.ts';
 
 /** What all test files share, started once. */
-export interface SharedServices {
+export interface SharedDatabases {
   /** Variables by which tests find them. */
   environment: Record<string, string>;
   stop(): Promise<void>;
@@ -15,7 +15,7 @@ export interface SharedServices {
  * Starts PostgreSQL, unless one is named already or none is installed (then tests say themselves why they skip or fail), and
  * creates the databases that tests copy.
  */
-export async function startSharedServices(): Promise<SharedServices> {
+export async function startSharedDatabases(): Promise<SharedDatabases> {
   const folder = mkdtempSync(join(tmpdir(), 'rg-test-'));
   const environment: Record<string, string> = { TEST_SQLITE_TEMPLATE: await createSqliteTemplate(folder) };
   const stop = async () => rmSync(folder, { recursive: true, force: true });

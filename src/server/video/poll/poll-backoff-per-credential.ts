@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import type { PubSub } from '../../platform/db/pub-sub.ts';
 
-export interface PollBackoffsDependencies {
+export interface PollBackoffPerCredentialDependencies {
   readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
   readonly clock: Clock;
   readonly periodMs: number;
@@ -30,13 +30,13 @@ export const MAX_BACKOFF_MS = 5 * 60_000;
  * that meets the failures tells the others, and so does the one whose poll succeeds. News that is lost costs each process
  * five more failed polls.
  */
-export class PollBackoffs {
-  readonly #dependencies: PollBackoffsDependencies;
+export class PollBackoffPerCredential {
+  readonly #dependencies: PollBackoffPerCredentialDependencies;
   readonly #name = randomUUID();
   readonly #accounts = new Map<string, Backoff>();
   readonly #unsubscribe: () => void;
 
-  constructor(dependencies: PollBackoffsDependencies) {
+  constructor(dependencies: PollBackoffPerCredentialDependencies) {
     this.#dependencies = dependencies;
     this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) => this.#learn(JSON.parse(payload)));
   }

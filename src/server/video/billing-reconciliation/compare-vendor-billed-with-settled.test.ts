@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compareWithBilled } from './compare-with-billed.ts';
+import { compareVendorBilledWithSettled } from './compare-vendor-billed-with-settled.ts';
 
 const HOUR = 3_600_000;
 const NOW = 200 * HOUR;
@@ -19,8 +19,8 @@ const readings = (hours: number, settled: (age: number) => number, billed: (age:
       billed_units: units === null ? null : units * UNIT,
     };
   });
-const unexplained = (rows: Parameters<typeof compareWithBilled>[0], skewHours: number) =>
-  (compareWithBilled(rows, NOW, skewHours * HOUR)?.unexplained ?? Number.NaN) / UNIT;
+const unexplained = (rows: Parameters<typeof compareVendorBilledWithSettled>[0], skewHours: number) =>
+  (compareVendorBilledWithSettled(rows, NOW, skewHours * HOUR)?.unexplained ?? Number.NaN) / UNIT;
 
 describe('judging readings of an account', () => {
   it('finds nothing where the vendor took what was settled', () => {
@@ -75,7 +75,7 @@ describe('judging readings of an account', () => {
       0,
     );
     assert.equal(
-      compareWithBilled(
+      compareVendorBilledWithSettled(
         readings(
           24,
           () => 10,
@@ -86,7 +86,7 @@ describe('judging readings of an account', () => {
       ),
       undefined,
     );
-    assert.equal(compareWithBilled([], NOW, 0), undefined);
+    assert.equal(compareVendorBilledWithSettled([], NOW, 0), undefined);
   });
 
   it('allows for usage counted up to twelve hours late, in either direction', () => {

@@ -4,7 +4,7 @@ import type { PubSub } from '../../platform/db/pub-sub.ts';
 import type { Log } from '../../platform/log.ts';
 import type { PollingProcessStore } from './polling-process-store.ts';
 
-export interface PollingProcessesDependencies {
+export interface PollingConcurrencyShareDependencies {
   readonly store: Pick<PollingProcessStore, 'renew' | 'remove'>;
   readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
   readonly clock: Clock;
@@ -20,8 +20,8 @@ const ALIVE_MS = 15_000;
  * The processes that poll vendors on one database, and the share of this one in what all of them together may do at once. A process that
  * comes or goes tells the others; what is under way beyond a share that has become smaller is finished, not cut off.
  */
-export class PollingProcesses {
-  readonly #dependencies: PollingProcessesDependencies;
+export class PollingConcurrencyShare {
+  readonly #dependencies: PollingConcurrencyShareDependencies;
   readonly #name = randomUUID();
   #count = 1;
   #rank = 0;
@@ -29,7 +29,7 @@ export class PollingProcesses {
   #unsubscribe: (() => void) | undefined;
   #renewing: Promise<void> | undefined;
 
-  constructor(dependencies: PollingProcessesDependencies) {
+  constructor(dependencies: PollingConcurrencyShareDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -15,7 +15,7 @@ export interface EndedDevice {
 }
 
 /** Notifies owners when a device sign-in ends that was shown a password of their mailbox. */
-export class EndedDevicePasswordNotices {
+export class SignedOutDeviceSawPasswordNotices {
   readonly #deviceReads: DevicesShownPasswordStore;
   readonly #notifier: Notifier;
 

@@ -1,7 +1,7 @@
 import type { UpstreamAccount } from './adapter-context.ts';
 
 /** Who was called, as reports of calls name it. */
-export const pickChannelAndCredentialIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
+export const toChannelAndCredentialIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
   channelId: id,
   credentialId,
 });

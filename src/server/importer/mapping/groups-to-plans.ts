@@ -28,7 +28,7 @@ const MAX_CHANNELS = 500;
  * The groups of accounts whose prices or channels differ from what everybody has here; the others need no plan. An account pays by
  * `GroupGroupRatio` of its own group where that is stated, else by `GroupRatio`, else as listed (relay/helper/price.go).
  */
-export function planGroups(
+export function mapGroupsToPlans(
   groups: readonly string[],
   options: ReadonlyMap<string, string>,
   channels: readonly GroupedChannel[],

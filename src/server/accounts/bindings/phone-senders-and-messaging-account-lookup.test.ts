@@ -3,7 +3,11 @@ import { describe, it } from 'node:test';
 import { isAppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ConfiguredRequest, OutboundClient } from '../../platform/outbound/outbound-types.ts';
-import { HttpMessagingVerifier, HttpPhoneSender, LogPhoneSender } from './phone-code-senders-and-messaging-verifier.ts';
+import {
+  HttpMessagingAccountLookup,
+  HttpPhoneSender,
+  LogPhoneSender,
+} from './phone-senders-and-messaging-account-lookup.ts';
 
 interface Answer {
   readonly status: number;
@@ -72,7 +76,7 @@ describe('codes to phones', () => {
 describe('the account of a messaging app', () => {
   const verify = (answer: Answer | Error, url: string | undefined = 'http://chat.example/check?app=1') => {
     const { asked, outbound } = answering(answer);
-    return { asked, outcome: outcomeOf(new HttpMessagingVerifier(outbound, url).verify('a b&c')) };
+    return { asked, outcome: outcomeOf(new HttpMessagingAccountLookup(outbound, url).verify('a b&c')) };
   };
   const data = (value: unknown) => verify({ status: 200, json: { success: true, data: value } }).outcome;
 
@@ -104,7 +108,7 @@ describe('the account of a messaging app', () => {
       new Error('refused'),
     ])
       assert.equal(await verify(answer).outcome, 'messaging_unavailable');
-    const unset = new HttpMessagingVerifier(answering({ status: 200 }).outbound, undefined);
+    const unset = new HttpMessagingAccountLookup(answering({ status: 200 }).outbound, undefined);
     assert.equal(await outcomeOf(unset.verify('x')), 'messaging_unavailable');
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../../platform/clock.ts';
 import { openLog } from '../../platform/log.ts';
 import type { Task } from '../task-store.ts';
-import { PollBackoffs } from './poll-backoffs.ts';
+import { PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import type { PollResult } from './task-poller.ts';
 
@@ -38,7 +38,7 @@ describe('a channel whose circuit is open', () => {
         oldestDue: async () => undefined,
         spreadDue: async () => false,
       },
-      backoffs: new PollBackoffs({ pubSub, clock, periodMs: SECOND }),
+      backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs: SECOND }),
       poller: {
         deadlineOf: (task) => task.created_at + TTL,
         async poll(task): Promise<PollResult> {

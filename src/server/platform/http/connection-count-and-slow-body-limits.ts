@@ -8,7 +8,7 @@ export const CHECKS_PER_GRACE = 3;
 /** After the grace period a body must arrive at this average rate, that of a slow mobile connection. */
 const MIN_BODY_BYTES_PER_MS = 8;
 
-export interface ConnectionGuardOptions {
+export interface ConnectionAndSlowBodyLimitsOptions {
   /** Connections one IP address (an IPv6 /64) may hold; 0: any number. */
   readonly maxPerIp: number;
   /** IP addresses with any number of connections: trusted proxies and this machine itself. */
@@ -31,13 +31,13 @@ interface Connection {
  * Keeps one client from holding the service's sockets: limits connections per IP address and ends bodies that arrive slowly.
  * One timer checks all connections, so that no request needs a timer of its own.
  */
-export class ConnectionGuard {
-  readonly #options: ConnectionGuardOptions;
+export class ConnectionAndSlowBodyLimits {
+  readonly #options: ConnectionAndSlowBodyLimitsOptions;
   readonly #connections = new Map<Socket, Connection>();
   readonly #perIp = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: ConnectionGuardOptions) {
+  constructor(options: ConnectionAndSlowBodyLimitsOptions) {
     this.#options = options;
   }
 

@@ -10,7 +10,7 @@ import { createVault } from '../platform/vault.ts';
 import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import { ChannelSelectionService } from './channel-selection-service.ts';
 import { CircuitStore } from './circuit-store.ts';
-import { isNotDearer, type ModelLifecycles } from './model-retirement.ts';
+import { isNotDearer, type ModelLifecycles } from './find-announced-model-retirement.ts';
 import { UserRetirementNotices } from './model-retirement-notices-to-users.ts';
 import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
 import { ensureSandboxChannels, seedModels } from './seed-models-and-sandbox-channels.ts';

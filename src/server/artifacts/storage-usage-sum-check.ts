@@ -6,7 +6,7 @@ import type { StorageUsageStore } from './storage-usage-store.ts';
 const INTERVAL_MS = 6 * HOUR_MS;
 
 /** Compares the sums of stored space with the copies they are of, and keeps the outcome for the metrics. */
-export class StorageUsageAudit {
+export class StorageUsageSumCheck {
   readonly #usage: StorageUsageStore;
   readonly #log: Log;
   #wrong: number | undefined;

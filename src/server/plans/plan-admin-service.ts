@@ -16,7 +16,7 @@ import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow, type PlanSort } from
 export type NewPlan = Static<(typeof adminCreatePackageCard)['body']>;
 export type PlanUpdate = Static<(typeof adminUpdatePackageCard)['body']>;
 
-export interface PlanCatalogDependencies {
+export interface PlanAdminServiceDependencies {
   readonly database: Database<Tables>;
   readonly plans: PlanCatalogStore;
   readonly clock: Clock;
@@ -34,9 +34,9 @@ const IMMUTABLE_ON_BUILTIN = [
 ] as const;
 
 /** The plans administrators define. A changed plan changes for its subscribers too, from the next call on. */
-export class PlanCatalog {
-  readonly #dependencies: PlanCatalogDependencies;
-  constructor(dependencies: PlanCatalogDependencies) {
+export class PlanAdminService {
+  readonly #dependencies: PlanAdminServiceDependencies;
+  constructor(dependencies: PlanAdminServiceDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -11,5 +11,5 @@ const SERVED: readonly (readonly [path: RegExp, here: string])[] = [
 const UNKNOWN = 'not served here: look for its counterpart in the API reference at /docs';
 
 /** Describes what serves the clients of a path of the other program; starts with `served` where something does. */
-export const describeServedPath = (path: string): string =>
+export const describeNewApiPathSupport = (path: string): string =>
   SERVED.find(([pattern]) => pattern.test(path))?.[1] ?? UNKNOWN;

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describe, it, mock } from 'node:test';
-import { BODY_GRACE_MS, CHECKS_PER_GRACE, ConnectionGuard } from './connection-guard.ts';
+import {
+  BODY_GRACE_MS,
+  CHECKS_PER_GRACE,
+  ConnectionAndSlowBodyLimits,
+} from './connection-count-and-slow-body-limits.ts';
 
 /** What the guard sees of a connection. */
 class FakeSocket extends EventEmitter {
@@ -28,7 +32,7 @@ interface FakeRequest {
 
 function startGuard(maxPerIp: number) {
   const slow: unknown[] = [];
-  const guard = new ConnectionGuard({
+  const guard = new ConnectionAndSlowBodyLimits({
     maxPerIp,
     isExempt: (ip) => ip === '127.0.0.1',
     bodyGraceMs: BODY_GRACE_MS,

@@ -3,7 +3,7 @@ import { isTerminal } from '../../../contract/task-states.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import { upToEntries } from '../../platform/lru-cache-options.ts';
+import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
 import type { UrlRefresher } from '../deliver/url-refresher.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import type { VideoUpstreams } from '../video-upstream-types.ts';
@@ -26,7 +26,7 @@ export interface TaskReaderDependencies {
 }
 
 /** Reads tasks for their owners; a task of another token does not exist for the caller. */
-export class OwnerTaskReader {
+export class RefreshingTaskReader {
   readonly #dependencies: TaskReaderDependencies;
   readonly #refreshes = new LRUCache<string, { readonly startedAt: number; readonly done: Promise<void> }>(
     upToEntries(MAX_REFRESHES_REMEMBERED),

@@ -17,7 +17,7 @@ export interface MailRecipient {
   readonly timeZone: string;
 }
 
-export interface NotificationMailsDependencies {
+export interface NotificationMailEnqueuerDependencies {
   readonly store: NotificationMailStore;
   readonly mailer: Mailer;
   /** Undefined: the account is disabled, or has confirmed no address. */
@@ -46,9 +46,9 @@ const KIND = 'notifications';
 const EXPIRES_MS = 3 * DAY_MS;
 
 /** Mails notifications: several of an account in one mail, held back in its quiet hours or until its digest. */
-export class NotificationMails {
-  readonly #dependencies: NotificationMailsDependencies;
-  constructor(dependencies: NotificationMailsDependencies) {
+export class NotificationMailEnqueuer {
+  readonly #dependencies: NotificationMailEnqueuerDependencies;
+  constructor(dependencies: NotificationMailEnqueuerDependencies) {
     this.#dependencies = dependencies;
     dependencies.mailer.registerKind(KIND, ({ recipient, locale, params }) =>
       this.#render(params.mail ?? '', Number(params.user), recipient, locale),

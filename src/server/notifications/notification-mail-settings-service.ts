@@ -1,8 +1,8 @@
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
+import type { NotificationMailEnqueuerDependencies } from './group-and-enqueue-mails.ts';
 import { formatTimeOfDay, parseTimeOfDay } from './mail-schedule.ts';
 import { type NotificationMailStore, toLocale } from './notification-mail-store.ts';
-import type { NotificationMailsDependencies } from './notification-mails.ts';
 
 /** `07:30`, in the time zone of the account. */
 type TimeOfDay = string;
@@ -13,16 +13,16 @@ export interface MailSettingsChange {
   readonly language?: Locale;
 }
 
-export interface MailDigestAndQuietHoursDependencies
-  extends Pick<NotificationMailsDependencies, 'mailer' | 'findRecipient'> {
+export interface NotificationMailSettingsServiceDependencies
+  extends Pick<NotificationMailEnqueuerDependencies, 'mailer' | 'findRecipient'> {
   readonly store: NotificationMailStore;
   readonly defaultLocale: Locale;
 }
 
 /** When and in which language an account gets its notifications by mail. */
-export class MailDigestAndQuietHoursService {
-  readonly #dependencies: MailDigestAndQuietHoursDependencies;
-  constructor(dependencies: MailDigestAndQuietHoursDependencies) {
+export class NotificationMailSettingsService {
+  readonly #dependencies: NotificationMailSettingsServiceDependencies;
+  constructor(dependencies: NotificationMailSettingsServiceDependencies) {
     this.#dependencies = dependencies;
   }
 

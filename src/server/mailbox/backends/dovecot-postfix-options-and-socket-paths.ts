@@ -1,5 +1,5 @@
 /** Folders and ports of a Dovecot and Postfix pair. One folder contains everything, so that nothing of `/etc` is read. */
-export interface MailServerLayout {
+export interface MailServerConfigOptions {
   /** Absolute path of the folder. */
   readonly root: string;
   /** Domain of the mailboxes. */

@@ -25,7 +25,7 @@ const MICRO = 1_000_000;
  *
  * @returns undefined while no reading of that time has a figure
  */
-export function compareWithBilled(
+export function compareVendorBilledWithSettled(
   readings: readonly Reading[],
   nowMs: number,
   skewMs: number,

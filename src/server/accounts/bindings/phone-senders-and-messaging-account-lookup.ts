@@ -13,7 +13,7 @@ export interface PhoneCodeSender {
 }
 
 /** Queries the operator's service for the messaging-app account that a code belongs to. */
-export interface MessagingVerifier {
+export interface MessagingAccountLookup {
   /** The id of the messaging account; undefined for a wrong code. @throws messaging_unavailable */
   verify(code: string): Promise<string | undefined>;
 }
@@ -58,7 +58,7 @@ export class HttpPhoneSender implements PhoneCodeSender {
 }
 
 /** GET `<url>?code=…`, which returns `{success, data: account id}`. Without a URL nothing can be verified. */
-export class HttpMessagingVerifier implements MessagingVerifier {
+export class HttpMessagingAccountLookup implements MessagingAccountLookup {
   readonly #outbound: OutboundClient;
   readonly #url: string | undefined;
 

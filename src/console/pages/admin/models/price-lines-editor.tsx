@@ -22,7 +22,7 @@ interface PriceLineFieldsProps {
 }
 
 /** The lines of a price that depends on facts: the first whose condition fits is charged. */
-export function PriceLineFields({ draft, onChange }: PriceLineFieldsProps) {
+export function PriceLinesEditor({ draft, onChange }: PriceLineFieldsProps) {
   const { t } = useTranslation('admin-models');
   const { lines } = draft;
   const change = (key: number, part: Partial<PriceLineFormValues>): void =>
