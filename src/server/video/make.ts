@@ -158,7 +158,7 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const playLinks = new PlayLinks(dependencies.masterKey);
 
   const idempotency = new Idempotency(database, store, clock);
-  const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log);
+  const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log, stopping);
   const places = new ChannelTaskLimitStore(database);
   const attempts = new AttemptRunner({ ...shared, completion, failedAttemptRecorder, places });
   const submitter = new SubmitService({ ...shared, idempotency, attempts, places });

@@ -3,6 +3,7 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/ch
 import { invalidRequest } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import { retryWhileDatabaseUnavailable } from '../../platform/db/retry-while-database-unavailable.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
@@ -23,6 +24,7 @@ import { AttemptByVendorHandleCache } from './attempt-by-vendor-handle-cache.ts'
 import { type AttemptOutcome, describeOutcome } from './attempt-outcome-type-and-description.ts';
 import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import type { FailedAttemptRecorder } from './failed-attempt-recorder.ts';
+import type { Acceptance } from './submit-store.ts';
 import { type SubmitResult, toSubmitResult } from './submitted-task-and-vendor-response.ts';
 import { toUpstreamFailure } from './vendor-error-to-caller-error.ts';
 
@@ -178,7 +180,7 @@ export class AttemptRunner {
   }
 
   async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmitResult> {
-    const { store, database, clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
+    const { clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
     const { task, adapter, model } = job;
     faultPoint('after-answer');
     const handle = JSON.stringify(outcome.handle);
@@ -196,7 +198,7 @@ export class AttemptRunner {
     });
     const now = clock.now();
     const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
-    const publicId = await store.markAccepted(database.kysely, {
+    const publicId = await this.#storeAcceptance({
       id: task.id,
       attempt: attempt.number,
       public_id: passesThrough ? outcome.upstreamId : task.id,
@@ -210,6 +212,23 @@ export class AttemptRunner {
       return toSubmitResult({ ...task, handle }, outcome.raw);
     }
     return toSubmitResult({ ...task, public_id: publicId, status: TASK_STATUS.SUBMITTED, handle }, outcome.raw);
+  }
+
+  /**
+   * The vendor has begun the job and nobody can ask it to take it back: the write is repeated while the database is away, since the task would
+   * otherwise fail for want of a confirmation.
+   * @returns the public id; undefined when the task has gone on without this attempt
+   */
+  #storeAcceptance(acceptance: Acceptance): Promise<string | undefined> {
+    const { store, database, stopping } = this.#dependencies;
+    return retryWhileDatabaseUnavailable(async () => {
+      const publicId = await store.markAccepted(database.kysely, acceptance);
+      if (publicId !== undefined) return publicId;
+      // A write whose answer was lost may have been made, and polls may have changed the status since.
+      const stored = await store.findById(acceptance.id);
+      const isStored = stored?.attempt === acceptance.attempt && stored.handle === acceptance.handle;
+      return isStored ? stored.public_id : undefined;
+    }, stopping);
   }
 
   /**
