@@ -96,12 +96,12 @@ export class CallCharge {
       completionTokens: maxOutputTokens,
     });
     try {
-      await this.#batcher.reserve({ ref: this.#ref, ...this.#payer, model, amount });
+      await this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount });
     } catch (error) {
       if (!isAppError(error, 'quota_not_enough')) throw error;
       const counted = await this.#countedAmount(error);
       if (counted === undefined || counted >= amount) throw error;
-      await this.#batcher.reserve({ ref: this.#ref, ...this.#payer, model, amount: counted });
+      await this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount: counted });
     }
   }
 

@@ -89,7 +89,8 @@ function readOpenAi(usage: UntrustedObject): Figures {
     output,
     total,
     cached,
-    ...writes,
+    cacheWrite: writes.cacheWrite,
+    cacheWrite1h: writes.cacheWrite1h,
     audioInput: largest(inputs.audio_tokens),
     imageInput: largest(inputs.image_tokens),
     cachedAudio: largest(cachedParts.audio_tokens),
@@ -148,7 +149,8 @@ function readAnthropicPart(usage: UntrustedObject): Figures {
     input: uncached === undefined ? undefined : uncached + cached + writes.cacheWrite + writes.cacheWrite1h,
     output: toCount(usage.output_tokens ?? 0),
     cached,
-    ...writes,
+    cacheWrite: writes.cacheWrite,
+    cacheWrite1h: writes.cacheWrite1h,
     reasoning: largest(asObject(usage.output_tokens_details)?.thinking_tokens),
   };
 }
