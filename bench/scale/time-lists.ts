@@ -56,31 +56,57 @@ const pathsOf = ({ tasks, heavyUser }: TimedLists): Readonly<Record<string, (key
   'accounts by words': (key) => `/api/admin/users?q=seed${key % 100}`,
 });
 
+interface TimedList {
+  readonly name: string;
+  readonly p95Ms: number;
+}
+
 /** Every long list over HTTP, at random depths, and what an account's owner sees, by its store: nobody can sign in to it. */
 export async function timeLists(lists: TimedLists): Promise<void> {
   const headers = await signIn(lists.origin);
   const { requestsOnly = false } = lists;
-  for (const [name, path] of Object.entries(pathsOf(lists)).filter(([name]) => !requestsOnly || /^requests/.test(name)))
-    await timePages(lists, name, async (key) => {
+  const timed: TimedList[] = [];
+  for (const [name, path] of Object.entries(pathsOf(lists))) {
+    if (requestsOnly && !name.startsWith('requests')) continue;
+    const readPage = async (key: number): Promise<void> => {
       const answer = await fetch(lists.origin + path(key), { headers });
       const body = await answer.text();
       if (answer.status !== 200) throw new Error(`${path(key)}: ${body}`);
-    });
-  if (requestsOnly) return;
+    };
+    timed.push(await timePages(lists, name, readPage));
+  }
+  if (!requestsOnly) timed.push(...(await timeOwnVideos(lists)));
+  reportSlowest(lists, timed);
+}
+
+async function timeOwnVideos(lists: TimedLists): Promise<TimedList[]> {
   const store = new TaskStore(lists.database);
   const page = (after: number) => ({ page: 1, pageSize: 50, offset: 0, after });
   const here = { ...lists, cpu: () => lists.cpu() + process.cpuUsage().user / 1e6 };
-  await timePages(here, 'own videos', (key) => store.page({ userId: lists.heavyUser }, page(key)));
-  await timePages(here, 'own videos by words, none found', (key) =>
-    store.page({ userId: lists.heavyUser, searchTerms: ['heron', `no${key}`] }, { ...page(0), after: undefined }),
-  );
+  return [
+    await timePages(here, 'own videos', (key) => store.page({ userId: lists.heavyUser }, page(key))),
+    await timePages(here, 'own videos by words, none found', (key) =>
+      store.page({ userId: lists.heavyUser, searchTerms: ['heron', `no${key}`] }, { ...page(0), after: undefined }),
+    ),
+  ];
+}
+
+function reportSlowest({ tasks, database }: TimedLists, timed: readonly TimedList[]): void {
+  const [slowest] = timed.toSorted((one, other) => other.p95Ms - one.p95Ms);
+  if (slowest === undefined) return;
+  reportFigure({
+    subject: `slowest of ${timed.length} lists (${slowest.name}), ${tasks / 1e6} million videos, ${database.dialect}, p95`,
+    unit: 'ms',
+    measured: slowest.p95Ms,
+    asked: ASKED_MS,
+  });
 }
 
 async function timePages(
-  { pages, tasks, database, cpu }: TimedLists,
+  { pages, tasks, cpu }: TimedLists,
   name: string,
   read: (key: number) => Promise<unknown>,
-): Promise<void> {
+): Promise<TimedList> {
   const latencies: number[] = [];
   let cpuBefore = 0;
   for (let page = 0; page < pages; page++) {
@@ -96,12 +122,7 @@ async function timePages(
   console.log(
     `${name.padEnd(34)} p50 ${at(0.5).toFixed(1)} ms, p95 ${at(0.95).toFixed(1)} ms, ${cpuMs.toFixed(1)} ms of CPU a page`,
   );
-  reportFigure({
-    subject: `${name}, ${tasks / 1e6} million videos, ${database.dialect}, p95`,
-    unit: 'ms',
-    measured: at(0.95),
-    asked: ASKED_MS,
-  });
+  return { name, p95Ms: at(0.95) };
 }
 
 async function signIn(origin: string): Promise<Record<string, string>> {
