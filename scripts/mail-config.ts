@@ -12,7 +12,10 @@ import {
   type MailServerDatabase,
   socketPaths,
 } from '../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
-import { grantStatements, writeMailServerConfig } from '../src/server/mailbox/backends/write-mail-server-config.ts';
+import {
+  grantStatements,
+  writeMailServerConfig,
+} from '../src/server/mailbox/backends/write-dovecot-and-postfix-config.ts';
 import { loadConfig } from '../src/server/platform/config.ts';
 import { ConfigError } from '../src/server/platform/setting-readers.ts';
 

@@ -26,7 +26,7 @@ import {
   type MailServerDatabase,
   socketPaths,
 } from '../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
-import { writeMailServerConfig } from '../src/server/mailbox/backends/write-mail-server-config.ts';
+import { writeMailServerConfig } from '../src/server/mailbox/backends/write-dovecot-and-postfix-config.ts';
 
 export interface RealMailServer {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { missingPrograms, type RealMailServer, startRealMail } from '../../scripts/run-dovecot-and-postfix.ts';
 import { startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
 import type { MailServerDatabase } from '../../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
-import { grantStatements } from '../../src/server/mailbox/backends/write-mail-server-config.ts';
+import { grantStatements } from '../../src/server/mailbox/backends/write-dovecot-and-postfix-config.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sumOfReceipt } from '../../src/contract/compute-receipt-lines.ts';
 import { type CallFacts, priceCall } from '../../src/contract/price-calls-and-videos.ts';
 import type { Price } from '../../src/contract/pricing.ts';
-import { LedgerReportStore } from '../../src/server/quota/ledger-report-store.ts';
+import { LedgerReportStore } from '../../src/server/quota/ledger-entry-and-usage-report-store.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/reservation-and-ledger-store.ts';
 import { callToRequestRow } from '../../src/server/request-log/call-to-request-row.ts';

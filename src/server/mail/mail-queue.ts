@@ -6,7 +6,7 @@ import { afterCommit } from '../platform/db/after-commit.ts';
 import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Log } from '../platform/log.ts';
 import type { Trx } from '../tables.ts';
-import type { MailStore, OutgoingMail } from './mail-store.ts';
+import type { MailStore, OutgoingMail } from './outgoing-mail-store.ts';
 import { type MailSender, SmtpError } from './smtp-sender.ts';
 
 /** An e-mail to be sent. `kind` names the renderer, which gets the rest. */

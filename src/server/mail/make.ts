@@ -3,7 +3,7 @@ import type { Database } from '../platform/db/database-interface-and-options.ts'
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { MAX_WAITING, MailQueue } from './mail-queue.ts';
-import { MailStore } from './mail-store.ts';
+import { MailStore } from './outgoing-mail-store.ts';
 import { TestMailSender } from './send-test-mail.ts';
 import { type MailSender, SmtpSender } from './smtp-sender.ts';
 

@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/ledger-and-usage.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { LedgerReportStore } from './ledger-report-store.ts';
+import type { LedgerReportStore } from './ledger-entry-and-usage-report-store.ts';
 import type { Ledger } from './reservation-and-ledger-types.ts';
 import { dayOf } from './utc-days.ts';
 

@@ -10,7 +10,7 @@ import { LedgerAuditService } from './ledger-audit-service.ts';
 import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
 import { LedgerCompaction } from './ledger-compaction.ts';
 import { LedgerCompactionStore } from './ledger-compaction-store.ts';
-import { LedgerReportStore } from './ledger-report-store.ts';
+import { LedgerReportStore } from './ledger-entry-and-usage-report-store.ts';
 import { LedgerService } from './ledger-service.ts';
 import { notifyLowBalance } from './low-balance-notice.ts';
 import { CallChargeStore } from './postgres-call-charge-store.ts';

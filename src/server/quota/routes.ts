@@ -7,7 +7,13 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { LedgerAuditService } from './ledger-audit-service.ts';
-import type { LedgerEntry, LedgerReportStore, UsageColumn, UsageFilter, UsageRow } from './ledger-report-store.ts';
+import type {
+  LedgerEntry,
+  LedgerReportStore,
+  UsageColumn,
+  UsageFilter,
+  UsageRow,
+} from './ledger-entry-and-usage-report-store.ts';
 import { dateOf, dayOf } from './utc-days.ts';
 
 /** The two names of a video: ours, which the ledger refers to, and the one callers know. */

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { AdminRequestRow, RequestRow } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { RequestCursor } from './request-order-and-cursor-store.ts';
+import type { RequestCursor } from './request-list-sort-and-cursor-store.ts';
 import type { ListedRequest } from './request-store.ts';
 import type { GroupFigures } from './statistics-store.ts';
 

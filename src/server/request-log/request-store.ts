@@ -8,7 +8,13 @@ import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
 import type { KeyRange } from '../platform/db/time-to-key-range.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './call-to-request-row.ts';
-import { keysOf, newestFirst, olderThan, REQUEST_ROWS, type RequestCursor } from './request-order-and-cursor-store.ts';
+import {
+  keysOf,
+  newestFirst,
+  olderThan,
+  REQUEST_ROWS,
+  type RequestCursor,
+} from './request-list-sort-and-cursor-store.ts';
 
 export type RequestRow = Selectable<Tables['requests']>;
 /** A row as it is listed, with the name of its token; null where that was deleted or there is none. */

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Tables } from '../tables.ts';
-import { keysOf, newestFirst } from './request-order-and-cursor-store.ts';
+import { keysOf, newestFirst } from './request-list-sort-and-cursor-store.ts';
 import { applyFilter, type RequestFilter } from './request-store.ts';
 
 /** What figures can be grouped by: columns of `requests`. */

@@ -5,7 +5,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { currentPlanQuery, purchasablePlansQuery } from '../../data/plan-queries.ts';
 import { CurrentPlanSection } from './current-plan.tsx';
-import { PlanCard } from './plan-card.tsx';
+import { PurchasablePlanCard } from './purchasable-plan-card.tsx';
 import { RedeemCode } from './redeem-code.tsx';
 
 /** What the account has, how a code is redeemed, and what there is to be had. */
@@ -35,7 +35,7 @@ export function OwnPlanPage() {
           {cards.data?.length === 0 ? <Text size="sm">{t('noCards')}</Text> : null}
           <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
             {(cards.data ?? []).map((card) => (
-              <PlanCard key={card.id} card={card} current={own.data} />
+              <PurchasablePlanCard key={card.id} card={card} current={own.data} />
             ))}
           </SimpleGrid>
         </div>

@@ -19,7 +19,7 @@ import {
 import { Proxies } from './proxy-agents.ts';
 import { Semaphore } from './semaphore.ts';
 import { streamingHandler } from './streamed-response.ts';
-import { Agent } from './undici.ts';
+import { Agent } from './undici-without-fetch.ts';
 import { toConfiguredTarget, toUntrustedHeaders, toUntrustedTarget, type UntrustedTarget } from './url-policy.ts';
 
 export interface OutboundOptions {

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { Exchange } from './exchange.ts';
 import { BlockedIpError, HostNotFoundError } from './guarded-connector-and-resolvers.ts';
 import type { OutboundError, OutboundRequest } from './outbound-types.ts';
-import { errors } from './undici.ts';
+import { errors } from './undici-without-fetch.ts';
 
 const TARGET = { origin: 'https://a.example', path: '/x?y=1' };
 

@@ -7,7 +7,7 @@ import {
   type OutboundPhase,
   type OutboundRequest,
 } from './outbound-types.ts';
-import { errors } from './undici.ts';
+import { errors } from './undici-without-fetch.ts';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const DEFAULT_HEADERS_TIMEOUT_MS = 30_000;

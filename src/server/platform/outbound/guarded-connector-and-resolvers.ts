@@ -1,6 +1,6 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { buildConnector, type Connector } from './undici.ts';
+import { buildConnector, type Connector } from './undici-without-fetch.ts';
 
 export interface ResolvedIp {
   readonly address: string;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { BlockedIpError, guardedLookup, type Resolve } from './guarded-connector-and-resolvers.ts';
-import { ProxyAgent } from './undici.ts';
+import { ProxyAgent } from './undici-without-fetch.ts';
 
 export interface ProxyOptions {
   readonly resolve: Resolve;

@@ -8,7 +8,7 @@ import { currentLanguage } from '../../strings/init-and-change-language.ts';
 
 const HOUR_SECONDS = 3600;
 /** One plan as it is offered. */
-export function PlanCard({
+export function PurchasablePlanCard({
   card: plan,
   current,
 }: {

@@ -14,7 +14,7 @@ import type { Tables } from '../../tables.ts';
 import { dovecotFiles } from './dovecot-config.ts';
 import type { MailServerConfigOptions } from './dovecot-postfix-options-and-socket-paths.ts';
 import { postfixFiles } from './postfix-config.ts';
-import { grantStatements, writeMailServerConfig } from './write-mail-server-config.ts';
+import { grantStatements, writeMailServerConfig } from './write-dovecot-and-postfix-config.ts';
 
 const layout: MailServerConfigOptions = {
   root: '/srv/mail',
