@@ -23,16 +23,16 @@ export class LedgerCompactionStore {
     this.#database = database;
   }
 
-  /** The oldest entries of a kind that the audit has passed. */
-  oldest(kind: string, limit: number): Promise<Pick<Entry, 'ref' | 'created_at'>[]> {
+  /** Entries that the audit has passed, oldest first, from the one after an id. */
+  listAfter(id: number, limit: number): Promise<Pick<Entry, 'id' | 'kind' | 'ref' | 'created_at'>[]> {
     const passed = this.#database.kysely
       .selectFrom('ledger_generations')
       .select('position')
       .where('is_current', '=', 1);
     return this.#database.kysely
       .selectFrom('ledger')
-      .select(['ref', 'created_at'])
-      .where('kind', '=', kind)
+      .select(['id', 'kind', 'ref', 'created_at'])
+      .where('id', '>', id)
       .where('id', '<=', passed)
       .orderBy('id')
       .limit(limit)

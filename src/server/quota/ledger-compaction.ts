@@ -6,16 +6,17 @@ import type { ClosingEntry, LedgerCompactionStore } from './ledger-compaction-st
 export interface LedgerCompactionDependencies {
   readonly store: LedgerCompactionStore;
   readonly clock: Clock;
-  /** Age at which entries are combined, by whole months; 0: never. */
-  /** As it is set now; 0: for ever. */
+  /** Age at which entries are combined, by whole months, as it is set now; 0: never. */
   readonly retentionDays: () => number;
 }
 
 type Entry = Parameters<Parameters<LedgerCompactionStore['replace']>[2]>[0][number];
 
 /** An entry of one of these closes its reference: nothing more is entered under it. */
-const CLOSING_KINDS = ['settle', 'refund', 'grant', 'expire'] as const;
-const BATCH = 200;
+const CLOSING_KINDS: ReadonlySet<string> = new Set(['settle', 'refund', 'grant', 'expire']);
+/** Entries that are looked at in one step, and references that are combined in one transaction. */
+const READ_AT_ONCE = 2_000;
+const COMBINED_AT_ONCE = 200;
 const PAUSE_MS = 5;
 
 /**
@@ -39,16 +40,18 @@ export class LedgerCompaction {
     if (days === 0) return 0;
     const before = startOfMonth(this.#clock.now() - days * DAY_MS);
     let combined = 0;
-    for (const kind of CLOSING_KINDS) {
-      while (signal?.aborted !== true) {
-        const oldest = await this.#store.oldest(kind, BATCH);
-        const refs = oldest.filter(({ created_at }) => created_at < before).map(({ ref }) => ref);
-        if (refs.length === 0) break;
-        const count = await this.#store.replace(refs, before, closeMonths);
-        combined += count;
-        if (count === 0) break;
+    const isAborted = (): boolean => signal?.aborted === true;
+    for (let last = 0; !isAborted(); ) {
+      const entries = await this.#store.listAfter(last, READ_AT_ONCE);
+      const old = entries.filter(({ created_at }) => created_at < before);
+      if (old.length === 0) break;
+      last = entries.at(-1)?.id ?? last;
+      const refs = old.filter(({ kind }) => CLOSING_KINDS.has(kind)).map(({ ref }) => ref);
+      for (let from = 0; from < refs.length && !isAborted(); from += COMBINED_AT_ONCE) {
+        combined += await this.#store.replace(refs.slice(from, from + COMBINED_AT_ONCE), before, closeMonths);
         await pause(PAUSE_MS);
       }
+      await pause(PAUSE_MS);
     }
     return combined;
   }

@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
-import type { Tables } from '../tables.ts';
+import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
+import type { Executor, Tables } from '../tables.ts';
 import type { LedgerKind } from './reservation-and-ledger-types.ts';
 
 export type LedgerEntry = Selectable<Tables['ledger']>;
@@ -38,14 +39,14 @@ export type UsageRow = Partial<Pick<Selectable<Tables['usage_daily']>, UsageColu
 const MAX_GROUPS = 10_000;
 
 /**
- * Written into the SQL instead of a parameter, so that the index of an account's rare entries is known to fit. Accounts have
- * millions of the others, which are found soon without it.
+ * Written into the SQL instead of a parameter, so that the indexes of rare entries are known to fit. There are millions of the others, which are
+ * found soon without one. PostgreSQL infers that a rare kind is none of those; to be told would make it expect a tenth of the rows.
  */
-const onlyKind = (kind: LedgerKind) =>
-  isRare(kind)
-    ? sql<boolean>`kind = ${sql.lit(kind)} and kind not in ('reserve', 'settle')`
-    : sql<boolean>`kind = ${sql.lit(kind)}`;
-const isRare = (kind: LedgerKind): boolean => kind !== 'reserve' && kind !== 'settle';
+const onlyKind = (executor: Executor, kind: LedgerKind) =>
+  FREQUENT_KINDS.has(kind) || hasConcurrentWriters(executor)
+    ? sql<boolean>`kind = ${sql.lit(kind)}`
+    : sql<boolean>`kind = ${sql.lit(kind)} and kind not in ('reserve', 'settle')`;
+const FREQUENT_KINDS: ReadonlySet<LedgerKind> = new Set(['reserve', 'settle']);
 
 /** Queries of the ledger for reports; everything that writes is in `reservation-and-ledger-store.ts`. */
 export class LedgerReportStore {
@@ -60,7 +61,7 @@ export class LedgerReportStore {
     let query = kysely.selectFrom('ledger');
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
     if (filter.ref !== undefined) query = query.where('ref', '=', filter.ref);
-    if (filter.kind !== undefined) query = query.where(onlyKind(filter.kind));
+    if (filter.kind !== undefined) query = query.where(onlyKind(kysely, filter.kind));
     return readLargeListPage(kysely, query, 'id', page, (each) => each.selectAll());
   }
 
