@@ -65,8 +65,8 @@ export class ChannelSelectionService implements ChannelDirectory {
   readonly #versions: FreshReadSingleFlight<number>;
   readonly #rows: DecryptedChannelCache;
   #catalog: Catalog = EMPTY_CATALOG;
-  /** The state of the database in which the catalogue was last found to be new enough. */
-  #checkedIn: object | undefined;
+  /** The count of changes at which the catalogue was last found to be new enough. */
+  #checkedAt: number | undefined;
   readonly #loads = new SingleFlight<Catalog>();
   #pendingErrors: Omit<ChannelErrorRow, 'id'>[] = [];
   #errorTimer: NodeJS.Timeout | undefined;
@@ -271,12 +271,12 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   async #currentCatalog(): Promise<Catalog> {
-    const { snapshot } = this.#dependencies.store;
-    if (snapshot !== undefined && snapshot === this.#checkedIn) return this.#catalog;
+    const changes = this.#dependencies.store.countChanges?.();
+    if (changes !== undefined && changes === this.#checkedAt) return this.#catalog;
     const version = await this.#versions.read();
     // Whoever read a version waits for rows at least as new.
     while (this.#catalog.version < version) await this.#loads.run('', () => this.#load());
-    this.#checkedIn = snapshot;
+    this.#checkedAt = changes;
     return this.#catalog;
   }
 

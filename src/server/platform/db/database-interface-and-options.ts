@@ -48,11 +48,6 @@ export interface Database<T> {
    */
   readonly kysely: Kysely<T>;
   /**
-   * Identifies the state that reads see now: as long as it is the same object, a read returns the same. Undefined where
-   * that is not known, as always on PostgreSQL.
-   */
-  readonly snapshot: object | undefined;
-  /**
    * Makes a number that is another one whenever rows of these tables may have changed, also by another process: as long as it is the
    * same, what was read after it was asked for still holds. Undefined on PostgreSQL, where only a query could tell.
    */

@@ -41,7 +41,6 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
   return {
     dialect: 'postgres',
     kysely,
-    snapshot: undefined,
     watch: undefined,
     connections: () => pool.connections,
     releaseSpace: undefined,

@@ -35,9 +35,6 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
   return {
     dialect: 'sqlite',
     kysely,
-    get snapshot() {
-      return driver.snapshot;
-    },
     watch: (tables) => driver.watch(tables),
     connections: undefined,
     releaseSpace: (maxPages) => driver.releaseSpace(maxPages),

@@ -77,10 +77,6 @@ export class SqliteDriver implements Driver {
     this.#lastDataVersion = version;
   }
 
-  get snapshot(): object | undefined {
-    return this.#reader.snapshot;
-  }
-
   /** Gives back free pages beyond a tenth of the file, at most so many. @returns whether there are more */
   releaseSpace(maxPages: number): Promise<boolean> {
     const { database } = this.#writer;

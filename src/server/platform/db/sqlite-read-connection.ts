@@ -11,7 +11,7 @@ export class SqliteReadConnection {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #onOpen: () => void;
-  #snapshot: object | undefined;
+  #isOpen = false;
 
   /** @param onOpen called before a snapshot is opened */
   constructor(path: string, onOpen: () => void) {
@@ -23,11 +23,6 @@ export class SqliteReadConnection {
     this.#commit = database.prepare('commit');
   }
 
-  /** Names the snapshot that is open: the same object, the same state. */
-  get snapshot(): object | undefined {
-    return this.#snapshot;
-  }
-
   read<R>(query: CompiledQuery): QueryResult<R> {
     this.open();
     return this.#statements.execute<R>(query);
@@ -35,17 +30,17 @@ export class SqliteReadConnection {
 
   /** Opens the snapshot of this turn of the event loop if there is none. */
   open(): void {
-    if (this.#snapshot !== undefined) return;
+    if (this.#isOpen) return;
     this.#onOpen();
     this.#begin.run();
-    this.#snapshot = {};
+    this.#isOpen = true;
     setImmediate(this.renew);
   }
 
   /** Ends the snapshot: the next read sees everything committed by then. */
   readonly renew = (): void => {
-    if (this.#snapshot === undefined) return;
-    this.#snapshot = undefined;
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     // A failed read may have ended it already.
     if (this.#statements.database.isTransaction) this.#commit.run();
   };
