@@ -1,3 +1,5 @@
+import { concatRequestBytes } from '../platform/http/allocate-request-bytes.ts';
+
 /** Where a member's value stands in the bytes of an object. */
 export interface Span {
   /** Index of the quote its name begins with. */
@@ -67,14 +69,14 @@ export function setProperty(bytes: Buffer, name: string, value: string): Buffer 
     parts.push(bytes.subarray(from, start), Buffer.from(value));
     from = end;
   }
-  return Buffer.concat([...parts, bytes.subarray(from)]);
+  return concatRequestBytes([...parts, bytes.subarray(from)]);
 }
 
 /** The bytes with a member added that is known to be absent. */
 export function insertProperty(bytes: Buffer, name: string, value: string): Buffer {
   const open = bytes.indexOf(0x7b) + 1;
   const member = `"${name}":${value}${isEmptyObjectAt(bytes, open) ? '' : ','}`;
-  return Buffer.concat([bytes.subarray(0, open), Buffer.from(member), bytes.subarray(open)]);
+  return concatRequestBytes([bytes.subarray(0, open), Buffer.from(member), bytes.subarray(open)]);
 }
 
 /** The bytes without a member of the top level, the comma beside it included. */
@@ -90,7 +92,7 @@ export function removeProperty(bytes: Buffer, name: string): Buffer {
     while (isBlank(bytes[at])) at--;
     if (bytes[at] === 0x2c) start = at;
   }
-  return removeProperty(Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]), name);
+  return removeProperty(concatRequestBytes([bytes.subarray(0, start), bytes.subarray(end)]), name);
 }
 
 function isEmptyObjectAt(bytes: Buffer, open: number): boolean {

@@ -1,5 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import type { Channel } from '../../channels/channel-directory-types.ts';
+import { toRequestBytes } from '../../platform/http/allocate-request-bytes.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
@@ -53,5 +54,5 @@ export function convertRequest(
   const origins = new Map(
     conversation.tools.flatMap(({ name, origin }) => (origin === undefined ? [] : [[name, origin]])),
   );
-  return { body: Buffer.from(JSON.stringify(written)), dropped: notes.dropped, origins };
+  return { body: toRequestBytes(JSON.stringify(written)), dropped: notes.dropped, origins };
 }

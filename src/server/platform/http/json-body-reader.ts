@@ -6,6 +6,7 @@ import { AppError } from '../app-error.ts';
 import type { JsonBoundsScanner } from '../json-bounds-scanner.ts';
 import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
 import { JsonRejectedError } from '../parse-untrusted-json.ts';
+import { allocateRequestBytes, concatRequestBytes } from './allocate-request-bytes.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 
 export interface JsonBodyOptions {
@@ -118,17 +119,12 @@ export function announcedLength({ headers }: { readonly headers: IncomingHttpHea
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
-/** Small ones share memory, which costs a tenth of memory of their own; large ones can be given back by themselves. */
-const allocate = (bytes: number): Buffer =>
-  bytes <= SHARED_BYTES ? Buffer.allocUnsafe(bytes) : Buffer.allocUnsafeSlow(bytes);
-const SHARED_BYTES = 2_048;
-
 const upTo = (buffer: Buffer, size: number): Buffer => (size === buffer.length ? buffer : buffer.subarray(0, size));
 
 /** The whole body in one buffer, scanned chunk by chunk. */
 function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, announced?: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let whole = announced === undefined || announced > limit ? undefined : allocate(announced);
+    let whole = announced === undefined || announced > limit ? undefined : allocateRequestBytes(announced);
     const chunks: Buffer[] = [];
     let size = 0;
     const finish = (settle: () => void): void => {
@@ -154,7 +150,8 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
         finish(() => reject(error as Error));
       }
     };
-    const onEnd = (): void => finish(() => resolve(whole === undefined ? Buffer.concat(chunks) : upTo(whole, size)));
+    const onEnd = (): void =>
+      finish(() => resolve(whole === undefined ? concatRequestBytes(chunks) : upTo(whole, size)));
     const onError = (error: Error): void => finish(() => reject(new AppError('invalid_json', { cause: error })));
     const onClose = (): void => finish(() => reject(new AppError('invalid_json')));
     source.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
