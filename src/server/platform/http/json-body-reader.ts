@@ -2,11 +2,11 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { allocateRequestBytes, concatRequestBytes } from '../allocate-request-bytes.ts';
 import { AppError } from '../app-error.ts';
 import type { JsonBoundsScanner } from '../json-bounds-scanner.ts';
 import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
 import { JsonRejectedError } from '../parse-untrusted-json.ts';
-import { allocateRequestBytes, concatRequestBytes } from './allocate-request-bytes.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 
 export interface JsonBodyOptions {
