@@ -6,7 +6,7 @@ import { startPostgres } from '../test/start-postgres.ts';
 import { type Service, startService } from './support/child-processes.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
 import { exactCpuSeconds } from './support/process-cpu-and-memory.ts';
-import { median } from './support/quantile.ts';
+import { median, spreadOf } from './support/quantile.ts';
 import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
@@ -55,7 +55,7 @@ try {
   for (const count of COUNTS.slice(1)) {
     const ratios = (cpu.get(count) ?? []).map((each, round) => each / (cpu.get(1)?.[round] ?? 0));
     const measured = median(ratios);
-    const spread = [Math.min(...ratios), Math.max(...ratios)] as const;
+    const spread = spreadOf(ratios);
     console.log(
       `${count} processes: ${measured.toFixed(2)} × the CPU of one (${spread.map((each) => each.toFixed(2)).join('–')})`,
     );

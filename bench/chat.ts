@@ -1,7 +1,7 @@
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 import { type Process, startScript } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
-import { median } from './support/quantile.ts';
+import { median, spreadOf } from './support/quantile.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { BOTH_DIALECTS, QUESTION, startChatService } from './support/start-chat-service.ts';
@@ -137,7 +137,7 @@ function report(): void {
       measured: median(values),
       asked,
       peer: 'bare Node proxy',
-      spread: [Math.min(...values), Math.max(...values)],
+      spread: spreadOf(values),
     });
   figure('model call on SQLite, CPU', ratios('cpuUs'), 2);
   figure('model calls on SQLite, rate', ratios('perSecond'), 0.45);

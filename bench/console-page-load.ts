@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowserFixture, signIn } from '../test/browser/browser-fixture.ts';
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
-import { median } from './support/quantile.ts';
+import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { seedTasks } from './support/seed-tasks.ts';
 
@@ -125,7 +125,7 @@ async function report(page: Page, path: string, traffic: Traffic, devtools: CDPS
       unit,
       measured: middle(key),
       asked: ASKED[key],
-      spread: [Math.min(...values), Math.max(...values)],
+      spread: spreadOf(values),
     });
   }
 }

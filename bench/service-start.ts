@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startService } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
-import { median } from './support/quantile.ts';
+import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**
@@ -42,6 +42,6 @@ report('the same and one login, CPU', 'ms', cpu);
 report('memory of an idle service', 'MB', memory, 110);
 
 function report(subject: string, unit: string, values: readonly number[], asked?: number): void {
-  const spread = [Math.min(...values), Math.max(...values)] as const;
+  const spread = spreadOf(values);
   reportFigure({ subject, unit, measured: median(values), spread, ...(asked !== undefined && { asked }) });
 }
