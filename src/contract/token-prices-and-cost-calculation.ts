@@ -19,7 +19,10 @@ export const TOKEN_PARTS = {
   audio_output: 'output',
 } as const;
 export type TokenPart = keyof typeof TOKEN_PARTS;
-const PARTS = Object.entries(TOKEN_PARTS) as [TokenPart, 'input' | 'output'][];
+/** Each part with the whole it belongs to and the name of its rate, which every call looks up. */
+const PARTS = Object.entries(TOKEN_PARTS).map(
+  ([part, whole]) => [part as TokenPart, whole, `${part as TokenPart}_per_million`] as const,
+);
 
 const RATES = {
   input_per_million: Type.Optional(Quota),
@@ -72,8 +75,8 @@ export function priceTokens(price: ChatPrice, facts: TokenFacts): PricedCall {
   const rates = ratesFor(price, facts.promptTokens);
   const left = { input: facts.promptTokens, output: facts.completionTokens };
   const apart: PriceLine[] = [];
-  for (const [part, whole] of PARTS) {
-    const unitQuota = rates[`${part}_per_million`];
+  for (const [part, whole, rate] of PARTS) {
+    const unitQuota = rates[rate];
     if (unitQuota === undefined) continue;
     const quantity = Math.min(facts.parts?.[part] ?? 0, left[whole]);
     left[whole] -= quantity;
@@ -110,8 +113,8 @@ export function maxTokenQuota(price: ChatPrice, facts: TokenFacts, mayUseAudio: 
   for (const rates of [price, ...reachable]) {
     most.input = Math.max(most.input, rates.input_per_million ?? 0);
     most.output = Math.max(most.output, rates.output_per_million ?? 0);
-    for (const [part, whole] of PARTS)
-      if (mayUseAudio || !AUDIO.has(part)) most[whole] = Math.max(most[whole], rates[`${part}_per_million`] ?? 0);
+    for (const [part, whole, rate] of PARTS)
+      if (mayUseAudio || !AUDIO.has(part)) most[whole] = Math.max(most[whole], rates[rate] ?? 0);
   }
   return tokenQuota(
     { input_per_million: most.input, output_per_million: most.output, per_call: price.per_call ?? 0 },

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../contract/omit-undefined.ts';
+import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { ChannelRow, ModelRow } from './channel-and-model-store.ts';
 import type { Channel, ResolvedModel } from './channel-directory-types.ts';
 import type { ChannelConnection } from './credential-and-connection-encryption.ts';
@@ -58,16 +59,11 @@ export function buildCatalog(version: number, channels: readonly CatalogChannel[
       else serving.push(...usable);
     }
   }
-  const servingCache = new Map<string, readonly Channel[]>();
-  const serving: Catalog['serving'] = ({ id, target, vendor }) => {
-    const key = `${id} ${target}`;
-    const known = servingCache.get(key);
-    if (known !== undefined) return known;
+  // By the object, since every call asks with the one of this catalog.
+  const serving: Catalog['serving'] = memoizeByObject(({ id, target, vendor }) => {
     const found = new Set([...(byModel.get(id) ?? []), ...(byModel.get(target) ?? [])]);
-    const fitting = [...found].filter((channel) => channel.vendor === vendor);
-    servingCache.set(key, fitting);
-    return fitting;
-  };
+    return [...found].filter((channel) => channel.vendor === vendor);
+  });
   const byId = new Map(rows.map((row) => [row.id, row]));
   const models = new Map<string, ResolvedModel>();
   const listed: ListedModel[] = [];

@@ -19,12 +19,11 @@ import {
 } from './credential-health-from-circuit-breakers.ts';
 import { DecryptedChannelCache } from './decrypted-channel-cache.ts';
 import {
+  ChannelRetirements,
   type EndingModel,
   endingModels,
   isNotDearer,
   type ModelLifecycles,
-  retirementOf,
-  retirementOnHost,
 } from './find-announced-model-retirement.ts';
 import { ChannelLoad } from './order-overloaded-channels-last.ts';
 import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
@@ -64,6 +63,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   readonly #circuits: ReplicatedCircuitBreakers;
   readonly #versions: FreshReadSingleFlight<number>;
   readonly #rows: DecryptedChannelCache;
+  readonly #retirements: ChannelRetirements;
   #catalog: Catalog = EMPTY_CATALOG;
   /** The count of changes at which the catalogue was last found to be new enough. */
   #checkedAt: number | undefined;
@@ -77,12 +77,14 @@ export class ChannelSelectionService implements ChannelDirectory {
     this.#circuits = dependencies.circuits;
     this.#random = dependencies.random ?? Math.random;
     this.#versions = new FreshReadSingleFlight(() => dependencies.store.version());
-    const { vault, log, sandbox = false, circuits } = dependencies;
+    const { vault, log, sandbox = false, circuits, lifecycles } = dependencies;
+    this.#retirements = new ChannelRetirements(lifecycles);
     this.#rows = new DecryptedChannelCache({ vault, log, sandbox, onChange: (id) => circuits.breakers.forget(id) });
   }
 
   async model(id: string): Promise<ResolvedModel | undefined> {
-    const catalog = await this.#currentCatalog();
+    const current = this.#currentCatalog();
+    const catalog = current instanceof Promise ? await current : current;
     const model = catalog.models.get(id);
     const end = model && this.#retirementIn(catalog, model);
     if (model === undefined || end === undefined) return model;
@@ -121,8 +123,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   #retirementIn(catalog: Catalog, model: ResolvedModel): Retirement | undefined {
-    const { lifecycles } = this.#dependencies;
-    return lifecycles && retirementOf(model, catalog.serving(model), lifecycles);
+    return this.#retirements.onAll(catalog.serving(model), model);
   }
 
   #hasRetired(catalog: Catalog, model: ResolvedModel): boolean {
@@ -172,8 +173,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   #hasEndedOn(model: ResolvedModel, channel: Channel, now: number): boolean {
-    const { lifecycles } = this.#dependencies;
-    const end = lifecycles && retirementOnHost(model, channel, lifecycles);
+    const end = this.#retirements.on(channel, model);
     return end !== undefined && end.at <= now;
   }
 
@@ -226,7 +226,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   /** Everything at once, as it stands now. */
-  catalog(): Promise<Catalog> {
+  async catalog(): Promise<Catalog> {
     return this.#currentCatalog();
   }
 
@@ -270,9 +270,13 @@ export class ChannelSelectionService implements ChannelDirectory {
     if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
   }
 
-  async #currentCatalog(): Promise<Catalog> {
+  /** At once where the database tells that nothing has changed. */
+  #currentCatalog(): Catalog | Promise<Catalog> {
     const changes = this.#dependencies.store.countChanges?.();
-    if (changes !== undefined && changes === this.#checkedAt) return this.#catalog;
+    return changes !== undefined && changes === this.#checkedAt ? this.#catalog : this.#checkCatalog(changes);
+  }
+
+  async #checkCatalog(changes: number | undefined): Promise<Catalog> {
     const version = await this.#versions.read();
     // Whoever read a version waits for rows at least as new.
     while (this.#catalog.version < version) await this.#loads.run('', () => this.#load());

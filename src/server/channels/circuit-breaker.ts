@@ -1,5 +1,6 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import { accountKey, type ChannelAccount, isOfChannel } from '../upstreams/channel-account-key.ts';
+import { AccountMap } from '../upstreams/account-map.ts';
+import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
 import type { CallOutcome } from './channel-directory-types.ts';
 import { SingleCallerFailureDetector } from './single-caller-failure-detector.ts';
 
@@ -92,16 +93,22 @@ interface BreakerState {
   reason: string;
 }
 
+/** What this process knows of an account. */
+interface AccountCircuits {
+  /** By model; empty text: the account as a whole. */
+  readonly breakers: Map<string, BreakerState>;
+  readonly evidence: Map<string, SingleCallerFailureDetector>;
+  /** Whether the newest call to the account that says something about the account itself succeeded. */
+  newestSucceeded: boolean | undefined;
+}
+
 /**
  * One circuit breaker per account (a channel with one of its credentials) and one per model on it, fed by the calls of this process
  * (`SharedCircuits` joins those of all): a decaying failure rate opens it, each further opening lasts twice as long, and trial calls close it
  * again.
  */
 export class CircuitBreakers {
-  readonly #breakers = new Map<string, Map<string, BreakerState>>();
-  /** Whether the newest call to an account that says something about the account itself succeeded. */
-  readonly #newest = new Map<string, boolean>();
-  readonly #evidence = new Map<string, SingleCallerFailureDetector>();
+  readonly #accounts = new AccountMap<AccountCircuits>();
 
   /** @returns the models whose circuits this call opened, or closed after they were open; empty text stands for the whole channel */
   record(call: CallOutcome, now: number): readonly string[] {
@@ -110,14 +117,14 @@ export class CircuitBreakers {
     if (policy === undefined) return NONE;
     // Polling too often says nothing about submitting.
     if (call.operation === 'poll' && call.outcome === 'rate') return NONE;
-    const key = accountKey(call.channelId, call.credentialId);
-    this.#newest.set(key, false);
+    const circuits = this.#circuitsOf(call);
+    circuits.newestSucceeded = false;
     const scope = policy.scope === 'account' ? '' : (call.model ?? '');
-    const breaker = this.#breaker(key, scope, now);
+    const breaker = breakerOf(circuits, scope, now);
     breaker.calls++;
     breaker.failures++;
     breaker.consecutiveFailures++;
-    const isOfOneCaller = call.userId !== undefined && this.#evidenceOf(key, scope).failed(call.userId, now);
+    const isOfOneCaller = call.userId !== undefined && evidenceOf(circuits, scope).failed(call.userId, now);
     if (breaker.openUntil > now) return NONE;
     // Limits of a vendor are about the account, whatever was asked for.
     const mayBeOfRequest = call.outcome !== 'rate' && call.retryAfterMs === undefined;
@@ -135,26 +142,24 @@ export class CircuitBreakers {
     return [scope];
   }
 
-  availability({ id, credentialId }: ChannelAccount, model: string, now: number): CircuitState {
-    const breakers = this.#breakers.get(accountKey(id, credentialId));
-    if (breakers === undefined) return 'closed';
-    const both = [availabilityOf(breakers.get(''), now), availabilityOf(breakers.get(model), now)];
-    return worstOf(both);
+  availability(account: ChannelAccount, model: string, now: number): CircuitState {
+    const breakers = this.#accounts.get(account)?.breakers;
+    if (breakers === undefined || breakers.size === 0) return 'closed';
+    return worstOf([availabilityOf(breakers.get(''), now), availabilityOf(breakers.get(model), now)]);
   }
 
   /** Marks half-open circuits as being tried, so that no second call is sent meanwhile. @returns their models */
-  beginTrial({ id, credentialId }: ChannelAccount, model: string, now: number): readonly string[] {
-    const key = accountKey(id, credentialId);
-    const breakers = this.#breakers.get(key);
-    if (breakers === undefined) return NONE;
-    const tried = ['', model].filter((scope) => availabilityOf(breakers.get(scope), now) === 'halfOpen');
-    for (const scope of tried) this.#breaker(key, scope, now).trialUntil = now + TRIAL_TIMEOUT_MS;
+  beginTrial(account: ChannelAccount, model: string, now: number): readonly string[] {
+    const circuits = this.#accounts.get(account);
+    if (circuits === undefined || circuits.breakers.size === 0) return NONE;
+    const tried = ['', model].filter((scope) => availabilityOf(circuits.breakers.get(scope), now) === 'halfOpen');
+    for (const scope of tried) breakerOf(circuits, scope, now).trialUntil = now + TRIAL_TIMEOUT_MS;
     return tried;
   }
 
   /** What other processes should know of a circuit; undefined when it is closed. */
-  stored({ id, credentialId }: ChannelAccount, model: string): StoredCircuit | undefined {
-    const breaker = this.#breakers.get(accountKey(id, credentialId))?.get(model);
+  stored(account: ChannelAccount, model: string): StoredCircuit | undefined {
+    const breaker = this.#accounts.get(account)?.breakers.get(model);
     if (breaker === undefined || breaker.timesOpened === 0) return undefined;
     const { timesOpened, openUntil, trialUntil, reason } = breaker;
     return { model, timesOpened, openUntil, trialUntil, reason };
@@ -166,17 +171,15 @@ export class CircuitBreakers {
     now: number,
     channelId?: number,
   ): void {
-    const found = circuits.map(({ account, ...circuit }) => ({
-      key: accountKey(account.id, account.credentialId),
-      ...circuit,
-    }));
-    for (const [key, breakers] of this.#breakers)
-      if (channelId === undefined || isOfChannel(key, channelId))
-        for (const [model, breaker] of breakers)
-          if (breaker.timesOpened > 0 && !found.some((each) => each.key === key && each.model === model))
-            Object.assign(breaker, newBreakerState(now));
-    for (const { key, model, timesOpened, openUntil, trialUntil, reason } of found) {
-      const breaker = this.#breaker(key, model, now);
+    const isRestored = ({ id, credentialId }: ChannelAccount, model: string): boolean =>
+      circuits.some(
+        ({ account, model: of }) => account.id === id && account.credentialId === credentialId && of === model,
+      );
+    for (const [account, { breakers }] of this.#accounts.entries(channelId))
+      for (const [model, breaker] of breakers)
+        if (breaker.timesOpened > 0 && !isRestored(account, model)) Object.assign(breaker, newBreakerState(now));
+    for (const { account, model, timesOpened, openUntil, trialUntil, reason } of circuits) {
+      const breaker = breakerOf(this.#accounts.getOrMake(account, newCircuits), model, now);
       // What was read may be older than a trial that this process has begun since.
       const ownTrial = breaker.openUntil === openUntil ? breaker.trialUntil : 0;
       Object.assign(breaker, { timesOpened, openUntil, trialUntil: Math.max(trialUntil, ownTrial), reason });
@@ -185,25 +188,23 @@ export class CircuitBreakers {
 
   /** Forgets everything about a channel: it was changed or removed. */
   forget(channelId: number): void {
-    for (const known of [this.#breakers, this.#newest, this.#evidence])
-      for (const key of known.keys()) if (isOfChannel(key, channelId)) known.delete(key);
+    this.#accounts.deleteChannel(channelId);
   }
 
   /** The worst that is known of an account as a whole or of any of its models. */
   condition(account: ChannelAccount, now: number): ChannelCondition {
-    const key = accountKey(account.id, account.credentialId);
     const states = this.view(account, now).map(({ state }) => state);
     if (states.includes('open')) return 'resting';
     if (states.includes('halfOpen')) return 'trying';
-    const newest = this.#newest.get(key);
-    if (newest === undefined) return 'untested';
-    const breakers = [...(this.#breakers.get(key)?.values() ?? [])];
-    return newest && breakers.every(({ consecutiveFailures }) => consecutiveFailures === 0) ? 'working' : 'failing';
+    const circuits = this.#accounts.get(account);
+    if (circuits?.newestSucceeded === undefined) return 'untested';
+    const isClean = [...circuits.breakers.values()].every(({ consecutiveFailures }) => consecutiveFailures === 0);
+    return circuits.newestSucceeded && isClean ? 'working' : 'failing';
   }
 
   /** The account as a whole first, then those of its models that have recorded outcomes. */
-  view({ id, credentialId }: ChannelAccount, now: number): HealthView[] {
-    const breakers = this.#breakers.get(accountKey(id, credentialId));
+  view(account: ChannelAccount, now: number): HealthView[] {
+    const breakers = this.#accounts.get(account)?.breakers;
     const whole = breakers?.get('') ?? newBreakerState(now);
     const models = [...(breakers ?? [])].filter(([model]) => model !== '');
     return [toView('', whole, now), ...models.map(([model, gauge]) => toView(model, gauge, now))];
@@ -211,48 +212,52 @@ export class CircuitBreakers {
 
   /** Any success shows that the account is reachable and accepted; only a submit shows that a model takes work. */
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
-    const key = accountKey(call.channelId, call.credentialId);
-    this.#newest.set(key, true);
-    const scopes = call.operation === 'poll' || call.model === undefined ? [''] : ['', call.model];
-    let recovered = NONE;
-    for (const scope of scopes) {
-      if (call.userId !== undefined) this.#evidenceOf(key, scope).succeeded(call.userId, now);
-      const breaker = this.#breakers.get(key)?.get(scope);
-      if (breaker === undefined) continue;
-      decay(breaker, now);
-      breaker.calls++;
-      breaker.consecutiveFailures = 0;
-      if (breaker.timesOpened === 0) continue;
-      recovered = [...recovered, scope];
-      Object.assign(breaker, newBreakerState(now));
-    }
-    return recovered;
+    const circuits = this.#circuitsOf(call);
+    circuits.newestSucceeded = true;
+    const { operation, model, userId } = call;
+    const ofAccount = succeedIn(circuits, '', userId, now);
+    const ofModel = operation !== 'poll' && model !== undefined && succeedIn(circuits, model, userId, now);
+    if (!ofAccount && !ofModel) return NONE;
+    return [...(ofAccount ? [''] : []), ...(ofModel ? [model] : [])];
   }
 
-  #evidenceOf(key: string, scope: string): SingleCallerFailureDetector {
-    const circuit = `${key}/${scope}`;
-    let evidence = this.#evidence.get(circuit);
-    if (evidence === undefined) {
-      evidence = new SingleCallerFailureDetector();
-      this.#evidence.set(circuit, evidence);
-    }
-    return evidence;
+  #circuitsOf({ channelId: id, credentialId }: CallOutcome): AccountCircuits {
+    return this.#accounts.getOrMake({ id, credentialId }, newCircuits);
   }
+}
 
-  #breaker(key: string, scope: string, now: number): BreakerState {
-    let breakers = this.#breakers.get(key);
-    if (breakers === undefined) {
-      breakers = new Map();
-      this.#breakers.set(key, breakers);
-    }
-    let breaker = breakers.get(scope);
-    if (breaker === undefined) {
-      breaker = newBreakerState(now);
-      breakers.set(scope, breaker);
-    }
-    decay(breaker, now);
-    return breaker;
+const newCircuits = (): AccountCircuits => ({ breakers: new Map(), evidence: new Map(), newestSucceeded: undefined });
+
+function evidenceOf({ evidence }: AccountCircuits, scope: string): SingleCallerFailureDetector {
+  let known = evidence.get(scope);
+  if (known === undefined) {
+    known = new SingleCallerFailureDetector();
+    evidence.set(scope, known);
   }
+  return known;
+}
+
+function breakerOf({ breakers }: AccountCircuits, scope: string, now: number): BreakerState {
+  let breaker = breakers.get(scope);
+  if (breaker === undefined) {
+    breaker = newBreakerState(now);
+    breakers.set(scope, breaker);
+  }
+  decay(breaker, now);
+  return breaker;
+}
+
+/** @returns whether the circuit was open, and is closed now */
+function succeedIn(circuits: AccountCircuits, scope: string, userId: number | undefined, now: number): boolean {
+  if (userId !== undefined) evidenceOf(circuits, scope).succeeded(userId, now);
+  const breaker = circuits.breakers.get(scope);
+  if (breaker === undefined) return false;
+  decay(breaker, now);
+  breaker.calls++;
+  breaker.consecutiveFailures = 0;
+  if (breaker.timesOpened === 0) return false;
+  Object.assign(breaker, newBreakerState(now));
+  return true;
 }
 
 const newBreakerState = (now: number): BreakerState => ({

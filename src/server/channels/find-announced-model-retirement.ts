@@ -1,4 +1,5 @@
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
+import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { ModelLifecycle } from '../vendors/adapter-types.ts';
 import type { Channel, ResolvedModel, Retirement } from './channel-directory-types.ts';
 
@@ -23,7 +24,7 @@ export function endOfModelOnHost(
 }
 
 /** The end of a model on the host of a channel; other hosts may serve the same name on. An end nobody has confirmed is none. */
-export function retirementOnHost(
+function retirementOnHost(
   { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
   channel: Channel,
   lifecycles: ModelLifecycles,
@@ -48,19 +49,35 @@ export const endingModels = (channel: Channel, lifecycles: ModelLifecycles): rea
     return [{ model, retiresOn: end.retiresOn, successor: end.successor, confirmedOn: end.confirmedOn }];
   });
 
-/** The end of the last channel; undefined while any channel goes on. */
-export function retirementOf(
-  model: Pick<ResolvedModel, 'vendor' | 'target'>,
-  serving: readonly Channel[],
-  lifecycles: ModelLifecycles,
-): Retirement | undefined {
-  let last: Retirement | undefined;
-  for (const channel of serving) {
-    const end = retirementOnHost(model, channel, lifecycles);
-    if (end === undefined) return undefined;
-    if (last === undefined || end.at > last.at) last = end;
+/** The ends of models on channels, found out once for each: every call asks, and they follow from the channel alone. */
+export class ChannelRetirements {
+  readonly #lifecycles: ModelLifecycles | undefined;
+  /** By target. */
+  readonly #known = memoizeByObject((_channel: Channel) => new Map<string, Retirement | undefined>());
+
+  /** @param lifecycles undefined: nothing is known to end */
+  constructor(lifecycles: ModelLifecycles | undefined) {
+    this.#lifecycles = lifecycles;
   }
-  return last;
+
+  /** @param model of the vendor of the channel */
+  on(channel: Channel, model: Pick<ResolvedModel, 'vendor' | 'target'>): Retirement | undefined {
+    if (this.#lifecycles === undefined) return undefined;
+    const known = this.#known(channel);
+    if (!known.has(model.target)) known.set(model.target, retirementOnHost(model, channel, this.#lifecycles));
+    return known.get(model.target);
+  }
+
+  /** The end of the last channel; undefined while any channel goes on. */
+  onAll(serving: readonly Channel[], model: Pick<ResolvedModel, 'vendor' | 'target'>): Retirement | undefined {
+    let last: Retirement | undefined;
+    for (const channel of serving) {
+      const end = this.on(channel, model);
+      if (end === undefined) return undefined;
+      if (last === undefined || end.at > last.at) last = end;
+    }
+    return last;
+  }
 }
 
 /** Whether no request costs more by one price than by another. Of prices that cannot be compared, only the same one. */

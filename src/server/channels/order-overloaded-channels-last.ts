@@ -1,3 +1,4 @@
+import { AccountMap } from '../upstreams/account-map.ts';
 import { accountKey, type ChannelAccount } from '../upstreams/channel-account-key.ts';
 import { stableRandomFor, type Weighted, weightedOrder } from './weighted-and-stable-channel-order.ts';
 
@@ -13,21 +14,21 @@ type Loaded = ChannelAccount & Weighted;
  * (Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016). As each process keeps to its bound, all do.
  */
 export class ChannelLoad {
-  readonly #calls = new Map<string, number>();
+  readonly #calls = new AccountMap<{ inFlight: number }>();
 
   began(account: ChannelAccount): void {
-    this.#calls.set(keyOf(account), this.#callsOn(account) + 1);
+    this.#calls.getOrMake(account, noCalls).inFlight += 1;
   }
 
   ended(account: ChannelAccount): void {
-    const calls = this.#callsOn(account) - 1;
-    if (calls > 0) this.#calls.set(keyOf(account), calls);
-    else this.#calls.delete(keyOf(account));
+    const calls = this.#calls.getOrMake(account, noCalls);
+    calls.inFlight = Math.max(0, calls.inFlight - 1);
   }
 
   /** The order for calls that should meet the same channel; those with more than their share of the calls come last in their priority. */
   orderFor<T extends Loaded>(key: string, channels: readonly T[]): readonly T[] {
-    const ordered = weightedOrder(channels, (account) => stableRandomFor(key, keyOf(account)));
+    const placeOf = ({ id, credentialId }: T): number => stableRandomFor(key, accountKey(id, credentialId));
+    const ordered = weightedOrder(channels, placeOf);
     if (ordered.every((account) => this.#callsOn(account) < MIN_BOUND)) return ordered;
     const isLoaded = new Map(ordered.map((channel) => [channel, this.#isLoaded(channel, ordered)]));
     return ordered.toSorted((a, b) => b.priority - a.priority || Number(isLoaded.get(a)) - Number(isLoaded.get(b)));
@@ -48,8 +49,8 @@ export class ChannelLoad {
   }
 
   #callsOn(account: ChannelAccount): number {
-    return this.#calls.get(keyOf(account)) ?? 0;
+    return this.#calls.get(account)?.inFlight ?? 0;
   }
 }
 
-const keyOf = ({ id, credentialId }: ChannelAccount): string => accountKey(id, credentialId);
+const noCalls = (): { inFlight: number } => ({ inFlight: 0 });

@@ -16,7 +16,7 @@ import type {
 } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';
 import { type Job, JobBatcher } from './job-batcher.ts';
-import type { SettlementJournal } from './settlement-journal.ts';
+import type { JournaledEnd, SettlementJournal } from './settlement-journal.ts';
 
 /** No caller waits for a settlement, so it is delayed to share a transaction: alone it would cost a disk write of its own. */
 const SETTLEMENT_DELAY_MS = 5;
@@ -92,15 +92,15 @@ export class ChargeBatcher {
   /** Ends an account's reservation by its cost; never throws and is not waited for. */
   settle(payer: Payer, ref: string, cost: number, use: TokenUsage, detail?: CallDetail): void {
     const end = { ref, cost, usage: use, detail };
-    this.#dependencies.journal.close(end);
-    this.track(this.#writeWithRetries(payer, end, SETTLEMENT_DELAY_MS));
+    const journaled = this.#dependencies.journal.close(end);
+    this.track(this.#writeWithRetries(payer, end, journaled, SETTLEMENT_DELAY_MS));
   }
 
   /** Closes an account's reservation by returning it. Never rejects. @returns when it is durable, or was given up */
   refund(payer: Payer, ref: string, detail?: CallDetail): Promise<void> {
     const end = { ref, detail };
-    this.#dependencies.journal.close(end);
-    const work = this.#writeWithRetries(payer, end, 0);
+    const journaled = this.#dependencies.journal.close(end);
+    const work = this.#writeWithRetries(payer, end, journaled, 0);
     this.track(work);
     return work;
   }
@@ -121,17 +121,22 @@ export class ChargeBatcher {
   }
 
   /** Tries for as long as the process lives; what it does not bring to an end is in the journal. */
-  async #writeWithRetries(payer: Payer, end: Settlement, delayMs: number): Promise<void> {
+  async #writeWithRetries(
+    payer: Payer,
+    end: Settlement,
+    journaled: JournaledEnd | undefined,
+    delayMs: number,
+  ): Promise<void> {
     this.#openCalls--;
     const { journal, log } = this.#dependencies;
     for (let attempt = 0; ; attempt++) {
       try {
         await this.#enqueue({ settlement: end, payer }, delayMs);
-        journal.settled(end.ref);
+        journal.settled(journaled);
         return;
       } catch (error) {
         if (error instanceof AppError || error instanceof TypeError) {
-          journal.settled(end.ref);
+          journal.settled(journaled);
           log.error({ err: error, ref: end.ref }, 'a model call could not be settled');
           return;
         }
@@ -147,6 +152,7 @@ export class ChargeBatcher {
   }
 
   #enqueue(work: CallWork, waitMs: number): Promise<void> {
+    if (!this.#isPostgres) return this.#shared.add(work, waitMs);
     const key = keyOf(work);
     const own = this.#apart.has(key) ? this.#ownQueue(key) : this.#own.get(key);
     return (own ?? this.#shared).add(work, waitMs);

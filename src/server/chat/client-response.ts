@@ -51,7 +51,8 @@ export class ClientResponse {
     this.#idHeader = idHeader;
     this.id = id;
     this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newRequestId()}` : id}`;
-    response.once('close', () => {
+    // Closes once; `once` would make two objects for it.
+    response.on('close', () => {
       this.#closed = true;
       this.#socket?.off('drain', this.#onDrain);
       if (!response.writableFinished) this.#listener?.disconnected();

@@ -35,15 +35,14 @@ const extractChoicesText = (answer: UntrustedObject, key: 'delta' | 'message'): 
     .map((choice) => textOfMessage(asObject(choice)?.[key]))
     .join('');
 
-/** The usage at the top level, in the `response` of an event, or in a choice; the first one that is complete. */
+/** The usage at the top level, in the `response` of an event, or in a choice; the first one that is complete, or the only one. */
 function findUsage(value: unknown): UntrustedObject | undefined {
   const body = asObject(value);
   const usual = asObject(body?.usage);
-  if (parseUsage(usual) !== undefined) return usual;
-  const [choice] = listOf(body?.choices);
-  return [asObject(body?.response)?.usage, asObject(choice)?.usage]
-    .map(asObject)
-    .find((usage) => parseUsage(usage) !== undefined);
+  const ofResponse = asObject(asObject(body?.response)?.usage);
+  const ofChoice = asObject(asObject(listOf(body?.choices)[0])?.usage);
+  if (ofResponse === undefined && ofChoice === undefined) return usual;
+  return [usual, ofResponse, ofChoice].find((usage) => parseUsage(usage) !== undefined);
 }
 
 /** What all of OpenAI's kinds of calls have in common. */

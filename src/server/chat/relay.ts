@@ -85,8 +85,18 @@ export class Relay {
     const outputTokens = reservedOutputTokens(request, model.target, candidates);
     const admission = caller.limits && (await this.#admit({ ...caller, limits: caller.limits }, request, outputTokens));
     if (admission !== undefined) clientResponse.setHeaders(admission.headers);
-    const origin = { model, client, begunAt };
-    const charge = new CallCharge({ batcher, request, ref, price, surcharge, planFactor, admission, ...origin });
+    const charge = new CallCharge({
+      batcher,
+      request,
+      ref,
+      price,
+      surcharge,
+      planFactor,
+      admission,
+      model,
+      client,
+      begunAt,
+    });
     try {
       const images = vendors.find(model.vendor)?.images;
       if (images !== undefined)
@@ -129,7 +139,8 @@ export class Relay {
     const terms = await findPlanTerms(caller.userId);
     const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
     if (serving.length === 0) throw new AppError('upstream_unavailable');
-    return { model, planFactor: terms?.factor ?? 1, ...channelsPermittingOptions(request, serving) };
+    const { candidates, surcharge, droppedTools } = channelsPermittingOptions(request, serving);
+    return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };
   }
 
   /** A model that does not exist is logged as chat: it has no kind. */

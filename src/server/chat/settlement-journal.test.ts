@@ -74,8 +74,7 @@ forEachDatabase((_name, open) => {
     const bytes = readFileSync(join(directory, name));
     for (const word of ['secret', 'whispered', 'req_a']) assert.ok(!bytes.includes(word), word);
     assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
-    journal.close({ ref: 'req_a', cost: 5 });
-    journal.settled('req_a');
+    journal.settled(journal.close({ ref: 'req_a', cost: 5 }));
     journal.stop();
     assert.deepEqual(readdirSync(directory), []);
   });

@@ -65,12 +65,15 @@ interface Segment {
   pending: number;
 }
 
+/** A call under way. */
 interface Entry {
   segment: Segment;
   readonly slot: number;
-  /** Undefined once its cost is known. */
-  call: JournaledCall | undefined;
+  readonly call: JournaledCall;
 }
+
+/** Where the end of a call stands until it is in the database. */
+export type JournaledEnd = Segment;
 
 /**
  * What was delivered and what it cost, in a file beside the process, written before the caller gets it: a settlement that
@@ -84,7 +87,10 @@ export class SettlementJournal {
   readonly #directory: string | undefined;
   readonly #key: Buffer;
   readonly #log: Log;
+  /** Calls under way, by their references. */
   readonly #entries = new Map<string, Entry>();
+  /** Those with a file: the current one, and those that hold what is not in the database yet. */
+  readonly #segments = new Set<Segment>();
   readonly #owner = `${journalHost()}~${process.pid}~${Math.round(performance.timeOrigin)}${journalCount++}`;
   #segment: Segment | undefined;
   #count = 0;
@@ -130,22 +136,23 @@ export class SettlementJournal {
   /**
    * Call it before the end of a response is delivered, or for a refund (no cost) when it is decided. It is written at the end of this turn
    * of the event loop: deliver the end by `whenWritten`.
+   *
+   * @returns what `settled` must be told once the settlement is in the database; undefined where nothing is kept
    */
-  close(end: Settlement): void {
-    const { ref } = end;
-    if (this.#directory === undefined) return;
+  close(end: Settlement): JournaledEnd | undefined {
+    if (this.#directory === undefined) return undefined;
     const segment = this.#current();
-    if (segment === undefined) return;
-    const entry = this.#entries.get(ref);
-    if (entry === undefined) this.#entries.set(ref, { segment, slot: 0, call: undefined });
-    else {
-      entry.call = undefined;
-      this.#release(entry.segment);
-      entry.segment = segment;
-    }
+    if (segment === undefined) return undefined;
     segment.pending++;
+    // Most calls end without having been opened, and are found by what is returned here.
+    const entry = this.#entries.size === 0 ? undefined : this.#entries.get(end.ref);
+    if (entry !== undefined) {
+      this.#entries.delete(end.ref);
+      this.#release(entry.segment);
+    }
     if (this.#unwritten.push({ kind: RECORD_KIND.close, slot: 0, content: JSON.stringify(end) }) === 1)
       setImmediate(() => this.#flush());
+    return segment;
   }
 
   /** Calls back when what was closed is written: now where nothing waits, else at the end of this turn of the event loop. */
@@ -167,12 +174,10 @@ export class SettlementJournal {
   }
 
   /** When the settlement is in the database. */
-  settled(ref: string): void {
-    const entry = this.#entries.get(ref);
-    if (entry === undefined) return;
-    this.#entries.delete(ref);
-    this.#release(entry.segment);
-    if (this.#entries.size === 0 && entry.segment === this.#segment && entry.segment.bytes > MAX_IDLE_SEGMENT_BYTES)
+  settled(segment: JournaledEnd | undefined): void {
+    if (segment === undefined) return;
+    this.#release(segment);
+    if (segment.pending === 0 && segment === this.#segment && segment.bytes > MAX_IDLE_SEGMENT_BYTES)
       this.#endSegment();
   }
 
@@ -201,6 +206,7 @@ export class SettlementJournal {
       const cipher = createCipheriv('aes-256-ctr', this.#key, iv);
       writeSync(fd, Buffer.concat([SEGMENT_MAGIC, iv, cipher.update(KEY_CHECK)]));
       this.#segment = { path, fd, cipher, bytes: 0, pending: 0 };
+      this.#segments.add(this.#segment);
       this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     } catch (error) {
       this.#fail(error);
@@ -216,25 +222,31 @@ export class SettlementJournal {
     const segment = this.#segment as Segment | undefined;
     if (old === undefined || segment === undefined) return;
     for (const entry of this.#entries.values()) {
-      if (entry.segment !== old || entry.call === undefined) continue;
+      if (entry.segment !== old) continue;
       this.#writeOpen(entry.slot, entry.call);
       this.#write(RECORD_KIND.text, entry.slot, entry.call.journalText());
       entry.segment = segment;
       segment.pending++;
       old.pending--;
     }
-    if (old.pending === 0) remove(old);
+    if (old.pending === 0) this.#remove(old);
   }
 
   #endSegment(): void {
     const segment = this.#segment;
     this.#segment = undefined;
-    if (segment?.pending === 0) remove(segment);
+    if (segment?.pending === 0) this.#remove(segment);
   }
 
   #release(segment: Segment): void {
     segment.pending--;
-    if (segment.pending === 0 && segment !== this.#segment) remove(segment);
+    if (segment.pending === 0 && segment !== this.#segment) this.#remove(segment);
+  }
+
+  #remove(segment: Segment): void {
+    this.#segments.delete(segment);
+    closeSync(segment.fd);
+    unlinkSync(segment.path);
   }
 
   #writeOpen(slot: number, call: JournaledCall): void {
@@ -264,10 +276,8 @@ export class SettlementJournal {
 
   /** Shows others that this process lives, and brings what was written to the disk. */
   #beat(): void {
-    const segments = new Set([...this.#entries.values()].map(({ segment }) => segment));
-    if (this.#segment !== undefined) segments.add(this.#segment);
     const now = new Date();
-    for (const { fd } of segments) {
+    for (const { fd } of this.#segments) {
       futimesSync(fd, now, now);
       fdatasync(fd, () => {});
     }
@@ -279,9 +289,4 @@ export class SettlementJournal {
     this.#segment = undefined;
     this.#log.error({ err: error }, 'the journal of settlements cannot be written; a crash now would lose some');
   }
-}
-
-function remove({ fd, path }: Segment): void {
-  closeSync(fd);
-  unlinkSync(path);
 }

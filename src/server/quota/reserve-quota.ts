@@ -1,4 +1,4 @@
-import { groupBy, sumOf } from './group-by-and-sum.ts';
+import { groupAlike, groupBy, sumOf } from './group-by-and-sum.ts';
 import { notEnoughError } from './not-enough-error.ts';
 import type { ReservationRow } from './reservation-and-ledger-store.ts';
 import type { Reservation, Trx } from './reservation-and-ledger-types.ts';
@@ -37,7 +37,8 @@ export class Reserver {
         token_id: each.tokenId ?? null,
         model: each.model,
         amount: each.amount,
-        ...fundingOf(each),
+        plan_amount: fundingOf(each).plan_amount,
+        plan_slot: fundingOf(each).plan_slot,
         created_at: now,
       })),
     );
@@ -62,7 +63,7 @@ export class Reserver {
   /** What the plan pays of each, in their order. */
   async #takeFromPlans(trx: Trx, all: readonly Reservation[]): Promise<ReadonlyMap<Reservation, PlanFunding>> {
     const funding = new Map<Reservation, PlanFunding>();
-    for (const same of groupBy(all, ({ userId, model }) => `${userId} ${model}`)) {
+    for (const same of groupAlike(all, (a, b) => a.userId === b.userId && a.model === b.model)) {
       const [{ userId, model }] = same;
       const { taken, slot } = await this.#dependencies.allowances.take(trx, {
         userId,

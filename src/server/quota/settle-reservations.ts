@@ -1,6 +1,6 @@
 import { isAppError } from '../platform/app-error.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
-import { groupBy, sumOf } from './group-by-and-sum.ts';
+import { groupAlike, groupBy, sumOf } from './group-by-and-sum.ts';
 import type { NewLedgerEntry, ReservationRow } from './reservation-and-ledger-store.ts';
 import type {
   CallDetail,
@@ -183,9 +183,7 @@ export class Settler {
 
   async #addUsage(trx: Trx, all: readonly OpenSettlement[], day: number): Promise<void> {
     const settled = all.filter(({ isSettled }) => isSettled);
-    const keyOf = ({ reservation: { user_id, token_id, model }, detail }: OpenSettlement) =>
-      `${user_id} ${token_id} ${detail?.channelId ?? 0} ${model}`;
-    for (const same of groupBy(settled, keyOf)) {
+    for (const same of groupAlike(settled, areCountedTogether)) {
       const [{ reservation, detail }] = same;
       await this.#dependencies.store.addUsage(trx, {
         userId: reservation.user_id,
@@ -201,6 +199,13 @@ export class Settler {
     }
   }
 }
+
+/** Whether two calls of one day are in one row of the usage figures. */
+const areCountedTogether = (a: OpenSettlement, b: OpenSettlement): boolean =>
+  a.reservation.user_id === b.reservation.user_id &&
+  a.reservation.token_id === b.reservation.token_id &&
+  a.reservation.model === b.reservation.model &&
+  (a.detail?.channelId ?? 0) === (b.detail?.channelId ?? 0);
 
 const toClosedCall = ({ reservation, charged, isSettled, usage, detail }: OpenSettlement): ClosedCall => ({
   ref: reservation.ref,

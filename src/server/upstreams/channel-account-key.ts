@@ -5,7 +5,5 @@ export interface ChannelAccount {
   readonly credentialId: number;
 }
 
-/** Names an account where things are kept by account. */
+/** Names an account in a text. */
 export const accountKey = (channelId: number, credentialId: number): string => `${channelId}/${credentialId}`;
-
-export const isOfChannel = (key: string, channelId: number): boolean => key.startsWith(`${channelId}/`);

@@ -57,7 +57,10 @@ export class GroupCommit {
   #running = false;
   #batch: PromiseCallbacks[] = [];
   #batchEndsAt = 0;
+  /** One timer for all transactions, which would otherwise cost each of them one of its own. */
   #watchdog: NodeJS.Timeout | undefined;
+  /** The transaction that has its turn; `since`: of `performance.now()`. */
+  #turn: { readonly since: number; readonly takeAway: () => void } | undefined;
   #idle: (() => void)[] = [];
 
   constructor(database: DatabaseSync, options: GroupCommitOptions) {
@@ -160,15 +163,17 @@ export class GroupCommit {
     const end = (keep: boolean): Promise<void> => {
       if (ended) return keep ? Promise.reject(ended) : Promise.resolve();
       ended = new Error('the transaction has ended');
-      clearTimeout(this.#watchdog);
+      this.#turn = undefined;
       return this.#endTransaction(keep);
     };
-    this.#watchdog = setTimeout(() => {
+    const takeAway = (): void => {
       const stalled = new TransactionStalledError(this.#options.stallMs);
       this.#options.onStall(stalled);
       void end(false).catch(() => {});
       ended = stalled;
-    }, this.#options.stallMs).unref();
+    };
+    this.#turn = { since: performance.now(), takeAway };
+    this.#watchdog ??= this.#watch(this.#options.stallMs);
     return {
       assertOpen: () => {
         if (ended) throw ended;
@@ -176,6 +181,17 @@ export class GroupCommit {
       commit: () => end(true),
       rollback: () => end(false),
     };
+  }
+
+  /** Takes the turn from a transaction that has had it for too long; sleeps again while there are others. */
+  #watch(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#watchdog = undefined;
+      if (this.#turn === undefined) return;
+      const left = this.#turn.since + this.#options.stallMs - performance.now();
+      if (left <= 0) this.#turn.takeAway();
+      if (this.#turn !== undefined) this.#watchdog ??= this.#watch(Math.max(1, left));
+    }, ms).unref();
   }
 
   #endTransaction(keep: boolean): Promise<void> {

@@ -154,6 +154,7 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
       finish(() => resolve(whole === undefined ? concatRequestBytes(chunks) : upTo(whole, size)));
     const onError = (error: Error): void => finish(() => reject(new AppError('invalid_json', { cause: error })));
     const onClose = (): void => finish(() => reject(new AppError('invalid_json')));
-    source.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
+    // Whatever comes first removes them all, so that none needs to be of `once`, which makes two objects for each.
+    source.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }
