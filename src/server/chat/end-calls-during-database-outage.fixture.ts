@@ -36,5 +36,5 @@ journal.open({
 });
 for (const content of ['one', ' two', ' three'])
   journal.append('req_open', Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`));
-process.stdout.write('ready\n');
+journal.whenWritten(() => void process.stdout.write('ready\n'));
 setInterval(() => {}, 60_000);

@@ -74,6 +74,7 @@ export class EventStream {
 
   /** The last event, where the upstream left out the blank line behind it. */
   finish(): Buffer | undefined {
+    if (this.#partialEvent.length === 0) return undefined;
     const rest = Buffer.concat(this.#partialEvent);
     this.#partialEvent = [];
     if (!isCompleteEvent(rest.toString('utf8'))) return undefined;

@@ -105,7 +105,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   /** Of the request that began the call; callbacks of a response run outside of its span. */
   readonly #parent: string | undefined;
   #span: Span | undefined;
-  #isJournaled = false;
+  /** Events are on their way to the caller, though perhaps not written yet. */
+  #hasDelivered = false;
   /** From the request to the first event its caller got. */
   #firstTokenMs: number | undefined;
   /** Times of `performance.now()`; the pause is 0 while the caller keeps up. */
@@ -253,29 +254,35 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     const stream = this.#stream;
     if (stream === undefined) return;
     const events = stream.push(bytes);
-    if (events !== undefined && !this.#deliver(events) && this.#pausedSince === 0) {
-      this.#pausedSince = performance.now();
-      control.pause();
-    }
+    if (events !== undefined) this.#deliver(events, control);
     if (stream.error !== undefined) this.#failMidStream(parseStreamError(this.#channel, stream.error), control);
     else if (stream.exceedsLimit) this.#failMidStream(responseTooLong(), control);
   }
 
   /**
    * Events to the caller, in the journal first: what a caller has seen is charged although this process be killed the next
-   * moment. @returns false when the caller cannot take more for now
+   * moment. The upstream waits while the caller cannot take more.
    */
-  #deliver(events: Buffer): boolean {
+  #deliver(events: Buffer, control?: ExchangeControl): void {
     const { journal } = this.#dependencies;
     const converted = this.#exchange?.conversion?.push(events);
     // What says nothing to the caller does not begin a response: another channel may still be tried.
-    if (converted === '') return true;
+    if (converted === '') return;
     this.#firstTokenMs ??= Math.round(performance.now() - this.#context.clientResponse.begunAt);
-    if (!this.#isJournaled) journal.open(this);
-    this.#isJournaled = true;
+    if (!this.#hasDelivered) journal.open(this);
+    this.#hasDelivered = true;
     journal.append(this.#context.clientResponse.ref, events);
-    const shown = converted === undefined ? events : Buffer.from(converted);
-    return this.#write(maskChannelKeyInBytes(this.#channel, shown));
+    const shown = maskChannelKeyInBytes(this.#channel, converted === undefined ? events : Buffer.from(converted));
+    journal.whenWritten(() => {
+      if (this.#write(shown) || this.#pausedSince !== 0 || this.#phase === 'finished') return;
+      this.#pausedSince = performance.now();
+      control?.pause();
+    });
+  }
+
+  /** Whether the caller has, or will have, a part of a response, so that its status can no longer report a failure. */
+  get #hasBegun(): boolean {
+    return this.#hasDelivered || this.#context.clientResponse.streaming;
   }
 
   #write(data: Buffer | string): boolean {
@@ -355,7 +362,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     const hasNext = this.#attempt + 1 < Math.min(MAX_ATTEMPTS, candidates.length);
     this.#phase = 'finished';
     control?.abort();
-    if (refusal.retryable && hasNext && !clientResponse.streaming && !clientResponse.disconnected) {
+    if (refusal.retryable && hasNext && !this.#hasBegun && !clientResponse.disconnected) {
       this.#tryNextChannel();
       return;
     }
@@ -367,14 +374,15 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   #refundAndFail(error: unknown): void {
     const { clientResponse, charge, request } = this.#context;
     const code = isAppError(error) ? error.code : 'internal_error';
-    void charge.refund(this.#endAs('failed', code)).then(() => clientResponse.fail(error, request.dialect));
+    const send = (): void => clientResponse.fail(error, request.dialect);
+    void charge.refund(this.#endAs('failed', code)).then(() => this.#dependencies.journal.whenWritten(send));
   }
 
   /** The response had begun: it ends with an error, and the received part is charged; without any text nothing is charged. */
   #failMidStream(refusal: UpstreamFailure, control?: ExchangeControl): void {
     const { clientResponse, charge, request } = this.#context;
     const stream = this.#stream;
-    if (!clientResponse.streaming) {
+    if (!this.#hasBegun) {
       this.#failBeforeFirstByte(refusal, control);
       return;
     }

@@ -69,14 +69,41 @@ forEachDatabase((_name, open) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);
     journal.open(callOf('req_a'));
-    journal.append('req_a', event('whispered'));
     const [name = ''] = readdirSync(directory);
-    const bytes = readFileSync(join(directory, name));
+    const path = join(directory, name);
+    const before = statSync(path).size;
+    journal.append('req_a', event('whispered'));
+    await new Promise<void>((resolve) => journal.whenWritten(resolve));
+    assert.ok(statSync(path).size > before + event('whispered').length, 'the call and its event are in the file');
+    const bytes = readFileSync(path);
     for (const word of ['secret', 'whispered', 'req_a']) assert.ok(!bytes.includes(word), word);
-    assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
     journal.settled(journal.close({ ref: 'req_a', cost: 5 }));
     journal.stop();
     assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('T81: lets events be sent in their order once they are written, also where a full segment is replaced meanwhile', async (t) => {
+    const directory = temporaryDirectory(t);
+    const journal = new SettlementJournal(directory, KEY, log);
+    const sent: string[] = [];
+    journal.open({ ...callOf('req_a'), journalText: () => 'one two' });
+    journal.append('req_a', event('x'.repeat(65 * 1024 * 1024)));
+    journal.whenWritten(() => sent.push('first'));
+    await new Promise<void>((resolve) => journal.whenWritten(resolve));
+    journal.append('req_a', event('one'));
+    journal.whenWritten(() => sent.push('second'));
+    // Replaces the segment, and with it writes what waits.
+    journal.close({ ref: 'req_b', cost: 30 });
+    journal.whenWritten(() => sent.push('third'));
+    assert.deepEqual(sent, ['first']);
+    await new Promise<void>((resolve) => journal.whenWritten(resolve));
+    assert.deepEqual(sent, ['first', 'second', 'third']);
+    assert.equal(readdirSync(directory).length, 1, 'what is under way moved to the new segment');
+    journal.stop();
+    const { recover, balance } = await withReservations(['req_a', 'req_b']);
+    assert.equal(await recover(directory), 2);
+    assert.equal(await balance(), 10_000 - 30 - 3, 'a token of the prompt and two of the text');
   });
 
   it('T81: writes what calls cost that end in one turn together, and only then lets their responses end', async (t) => {

@@ -80,8 +80,8 @@ export type JournaledEnd = Segment;
  * the database has not stored when the process dies, or while the database is unavailable, is read from there and repeated.
  * Records are encrypted, since they hold users' text, and are kept only until their settlement is in the database.
  *
- * A write goes to the operating system at once, which keeps it when the process is killed, and to the disk every ten seconds. What calls
- * cost that end in the same turn of the event loop is one write, as each takes longer than to make the record: their responses wait for it.
+ * What belongs to one turn of the event loop is one write at its end, as a write takes longer than to make the record; what callers get
+ * waits for it (`whenWritten`). It goes to the operating system, which keeps it when the process is killed, and to the disk every ten seconds.
  */
 export class SettlementJournal {
   readonly #directory: string | undefined;
@@ -109,7 +109,7 @@ export class SettlementJournal {
     LIVE_OWNERS.add(this.#owner);
   }
 
-  /** Call it before the first bytes of a response are delivered. */
+  /** Before the first bytes of a response are delivered, by `whenWritten`. */
   open(call: JournaledCall): void {
     if (this.#directory === undefined) return;
     const segment = this.#current();
@@ -121,21 +121,20 @@ export class SettlementJournal {
     this.#writeOpen(slot, call);
   }
 
-  /** Before these events are delivered. */
+  /** Before these events are delivered, by `whenWritten`. */
   append(ref: string, events: Buffer): void {
     const entry = this.#entries.get(ref);
     if (entry !== undefined) this.#write(RECORD_KIND.events, entry.slot, events);
   }
 
-  /** Before a whole text is delivered whose tokens are still to be counted. */
+  /** Before a whole text is delivered, by `whenWritten`, whose tokens are still to be counted. */
   appendText(ref: string, text: string): void {
     const entry = this.#entries.get(ref);
     if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, text);
   }
 
   /**
-   * Call it before the end of a response is delivered, or for a refund (no cost) when it is decided. It is written at the end of this turn
-   * of the event loop: deliver the end by `whenWritten`.
+   * Before the end of a response is delivered, by `whenWritten`, or for a refund (no cost) when it is decided.
    *
    * @returns what `settled` must be told once the settlement is in the database; undefined where nothing is kept
    */
@@ -150,14 +149,13 @@ export class SettlementJournal {
       this.#entries.delete(end.ref);
       this.#release(entry.segment);
     }
-    if (this.#unwritten.push({ kind: RECORD_KIND.close, slot: 0, content: JSON.stringify(end) }) === 1)
-      setImmediate(() => this.#flush());
+    this.#write(RECORD_KIND.close, 0, JSON.stringify(end));
     return segment;
   }
 
-  /** Calls back when what was closed is written: now where nothing waits, else at the end of this turn of the event loop. */
+  /** Calls back when what was given is written: now where nothing waits, else at the end of this turn of the event loop, in their order. */
   whenWritten(callback: () => void): void {
-    if (this.#unwritten.length === 0) callback();
+    if (this.#unwritten.length === 0 && this.#callbacks.length === 0) callback();
     else this.#callbacks.push(callback);
   }
 
@@ -229,6 +227,7 @@ export class SettlementJournal {
       segment.pending++;
       old.pending--;
     }
+    this.#writeAll();
     if (old.pending === 0) this.#remove(old);
   }
 
@@ -256,10 +255,9 @@ export class SettlementJournal {
     this.#write(RECORD_KIND.open, slot, Buffer.concat([length, meta, call.journalBody()]));
   }
 
-  /** Writes a record, after those that wait. */
+  /** Writes a record at the end of this turn. */
   #write(kind: number, slot: number, content: Buffer | string): void {
-    this.#unwritten.push({ kind, slot, content });
-    this.#writeAll();
+    if (this.#unwritten.push({ kind, slot, content }) === 1) setImmediate(() => this.#flush());
   }
 
   #writeAll(): void {
