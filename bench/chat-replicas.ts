@@ -11,6 +11,7 @@ import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
+import { warmUp } from './support/warm-up.ts';
 
 /**
  * Model calls on one, two and four processes of one PostgreSQL, each with as many connections as the one: CPU of a call, processes and
@@ -44,11 +45,17 @@ const cpuOfPostgres = await PostgresCpu.find(client);
 try {
   while (services.length < Math.max(...COUNTS))
     services.push(await startService(FIRST_PORT + services.length, env, folder));
-  await measure(services.length, SECONDS);
+  // Each process compiles its own code: one that has served a quarter of the calls of another is still at it.
+  for (const service of services) {
+    const windows = await warmUp(async () => (await measure([service], SECONDS)).cpuUs);
+    console.log(`${service.origin}: warm after ${windows} windows of ${SECONDS} s`);
+  }
   const cpu = new Map(COUNTS.map((count): [number, number[]] => [count, []]));
   for (let round = 0; round < ROUNDS; round++)
     for (const count of round % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
-      const { perSecond, cpuUs } = await measure(count, SECONDS);
+      const used = services.slice(0, count);
+      await measure(used, SECONDS / 2);
+      const { perSecond, cpuUs } = await measure(used, SECONDS);
       cpu.get(count)?.push(cpuUs);
       console.log(`${count} processes: ${perSecond.toFixed(0)}/s, ${cpuUs.toFixed(0)} µs of CPU a call`);
     }
@@ -78,15 +85,14 @@ try {
 
 /** Calls over so many processes together, every account with the same number of connections. */
 async function measure(
-  count: number,
+  used: readonly Service[],
   seconds: number,
 ): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
-  const connections = CONNECTIONS / ACCOUNTS / (IS_SHARED ? count : 1);
-  const used = services.slice(0, count);
+  const connections = CONNECTIONS / ACCOUNTS / (IS_SHARED ? used.length : 1);
   const cpuSeconds = (): number => used.reduce((sum, { pid }) => sum + exactCpuSeconds(pid), cpuOfPostgres.seconds());
   const before = cpuSeconds();
-  const loads = used.flatMap((_, index) =>
-    requests.map((request) => rawLoad({ port: FIRST_PORT + index, connections, seconds, request })),
+  const loads = used.flatMap(({ origin }) =>
+    requests.map((request) => rawLoad({ port: Number(new URL(origin).port), connections, seconds, request })),
   );
   const results = await Promise.all(loads);
   const failed = results.find(({ failures }) => failures > 0);
