@@ -88,7 +88,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     const model = catalog.models.get(id);
     const end = model && this.#retirementIn(catalog, model);
     if (model === undefined || end === undefined) return model;
-    if (end.at > this.#dependencies.clock.now()) return { ...model, retirement: end };
+    if (end.at > this.#dependencies.clock.now()) return this.#retirements.announce(model, end);
     const substitute = this.#substituteFor(catalog, model);
     if (substitute !== undefined) return substitute;
     const { successor } = end;

@@ -55,6 +55,9 @@ export class ChannelRetirements {
   /** By target. */
   readonly #known = memoizeByObject((_channel: Channel) => new Map<string, Retirement | undefined>());
 
+  /** Models whose end is announced, by what they are without it. */
+  readonly #announced = new WeakMap<ResolvedModel, ResolvedModel>();
+
   /** @param lifecycles undefined: nothing is known to end */
   constructor(lifecycles: ModelLifecycles | undefined) {
     this.#lifecycles = lifecycles;
@@ -66,6 +69,13 @@ export class ChannelRetirements {
     const known = this.#known(channel);
     if (!known.has(model.target)) known.set(model.target, retirementOnHost(model, channel, this.#lifecycles));
     return known.get(model.target);
+  }
+
+  /** A model of a catalog with its end: the same object each time, as what belongs to a model is kept by its object. */
+  announce(model: ResolvedModel, retirement: Retirement): ResolvedModel {
+    const known = this.#announced.get(model) ?? { ...model, retirement };
+    this.#announced.set(model, known);
+    return known;
   }
 
   /** The end of the last channel; undefined while any channel goes on. */

@@ -106,6 +106,19 @@ forEachDatabase((_name, open) => {
     assert.equal(await balance(), 10_000 - 30 - 3, 'a token of the prompt and two of the text');
   });
 
+  it('does not hold back more than 256 KiB of events until the turn ends', (t) => {
+    const journal = new SettlementJournal(temporaryDirectory(t), KEY, log);
+    journal.open(callOf('req_a'));
+    const sent: number[] = [];
+    for (let piece = 0; piece < 10; piece++) {
+      journal.append('req_a', event('x'.repeat(64 * 1024)));
+      journal.whenWritten(() => sent.push(piece));
+    }
+    assert.deepEqual(sent, [0, 1, 2, 3, 4, 5, 6, 7]);
+    journal.stop();
+    assert.equal(sent.length, 10);
+  });
+
   it('T81: writes what calls cost that end in one turn together, and only then lets their responses end', async (t) => {
     const directory = temporaryDirectory(t);
     const journal = new SettlementJournal(directory, KEY, log);

@@ -55,6 +55,8 @@ const MAX_SEGMENT_BYTES = 64 * 1024 * 1024;
 /** A segment without open calls is replaced when it is larger. */
 const MAX_IDLE_SEGMENT_BYTES = 1024 * 1024;
 const HEARTBEAT_MS = 10_000;
+/** More is not held back until the end of a turn, in which an upstream may send megabytes to a caller who reads slowly. */
+const MAX_UNWRITTEN_BYTES = 256 * 1024;
 
 interface Segment {
   readonly path: string;
@@ -99,6 +101,7 @@ export class SettlementJournal {
   #failed = false;
   /** Of this turn of the event loop, in their order; and what is called when they are written. */
   #unwritten: JournalRecord<Buffer | string>[] = [];
+  #unwrittenBytes = 0;
   #callbacks: (() => void)[] = [];
 
   /** @param directory of the segments; undefined: nothing is kept, as for a database in memory */
@@ -255,14 +258,17 @@ export class SettlementJournal {
     this.#write(RECORD_KIND.open, slot, Buffer.concat([length, meta, call.journalBody()]));
   }
 
-  /** Writes a record at the end of this turn. */
+  /** Writes a record at the end of this turn, or now where many wait. */
   #write(kind: number, slot: number, content: Buffer | string): void {
+    this.#unwrittenBytes += content.length;
     if (this.#unwritten.push({ kind, slot, content }) === 1) setImmediate(() => this.#flush());
+    if (this.#unwrittenBytes > MAX_UNWRITTEN_BYTES) this.#flush();
   }
 
   #writeAll(): void {
     const records = this.#unwritten;
     this.#unwritten = [];
+    this.#unwrittenBytes = 0;
     const segment = this.#segment;
     if (segment === undefined || records.length === 0) return;
     try {
