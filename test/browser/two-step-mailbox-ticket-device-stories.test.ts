@@ -219,7 +219,7 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await there.locator('input[autocomplete=username]').fill('twice');
     await there.locator('input[autocomplete=current-password]').fill('not the password');
     await there.keyboard.press('Enter');
-    await there.getByRole('alert').waitFor();
+    await there.locator('[data-failure]').waitFor();
     await there.context().close();
     await here.goto('/account/security');
     const history = here.getByRole('region', { name: STRINGS.en.logins.title, exact: true });

@@ -29,13 +29,15 @@ export async function assertLedgerConsistent(database: Database<Tables>): Promis
     .selectFrom('tasks')
     .leftJoin('ledger', 'ledger.ref', 'tasks.id')
     .leftJoin('reservations', 'reservations.ref', 'tasks.id')
-    .select(['tasks.id', 'tasks.status', 'ledger.kind', 'reservations.ref as reservation'])
+    .select(['tasks.id', 'tasks.status', 'ledger.kind', 'ledger.plan_amount', 'reservations.ref as reservation'])
     .execute();
   const tasks = Map.groupBy(rows, ({ id }) => id);
   for (const [id, entries] of tasks) {
     const status = entries[0]?.status ?? '';
     const where = `task ${id} in state ${status}`;
-    assert.deepEqual(entries.map(({ kind }) => kind ?? 'none').sort(), ENTRIES[status] ?? ['reserve'], where);
+    const kinds = entries.map(({ kind }) => kind ?? 'none').filter((kind) => kind !== 'expire');
+    assert.deepEqual(kinds.sort(), ENTRIES[status] ?? ['reserve'], where);
+    assertExpiredIsReturned(entries, where);
     assert.equal(
       entries[0]?.reservation != null,
       ENTRIES[status] === undefined,
@@ -49,6 +51,21 @@ export async function assertLedgerConsistent(database: Database<Tables>): Promis
     .select('reservations.ref')
     .execute();
   assert.deepEqual(strays, [], 'reservations are open for tasks alone');
+}
+
+interface PlanEntry {
+  readonly kind: string | null;
+  readonly plan_amount: number | null;
+}
+
+/** What a plan had paid and gets back after its period is void: one more entry takes it away again, and no more than that. */
+function assertExpiredIsReturned(entries: readonly PlanEntry[], where: string): void {
+  const expired = entries.filter(({ kind }) => kind === 'expire').map((entry) => -(entry.plan_amount ?? 0));
+  if (expired.length === 0) return;
+  const returned = entries.filter(({ kind }) => kind === 'refund' || kind === 'settle');
+  const most = returned.reduce((sum, { plan_amount }) => sum + (plan_amount ?? 0), 0);
+  assert.equal(expired.length, 1, `${where}: expired once`);
+  assert.ok((expired[0] ?? 0) > 0 && (expired[0] ?? 0) <= most, `${where}: ${expired[0]} expired of ${most}`);
 }
 
 /** The entries of a task that has ended; before, there is its reservation alone. */
