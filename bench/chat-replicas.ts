@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../test/start-postgres.ts';
-import { type Service, startService } from './support/child-processes.ts';
+import { portOf, type Service, startService } from './support/child-processes.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
 import { exactCpuSeconds } from './support/process-cpu-and-memory.ts';
 import { median, spreadOf } from './support/quantile.ts';
@@ -91,8 +91,8 @@ async function measure(
   const connections = CONNECTIONS / ACCOUNTS / (IS_SHARED ? used.length : 1);
   const cpuSeconds = (): number => used.reduce((sum, { pid }) => sum + exactCpuSeconds(pid), cpuOfPostgres.seconds());
   const before = cpuSeconds();
-  const loads = used.flatMap(({ origin }) =>
-    requests.map((request) => rawLoad({ port: Number(new URL(origin).port), connections, seconds, request })),
+  const loads = used.flatMap((service) =>
+    requests.map((request) => rawLoad({ port: portOf(service), connections, seconds, request })),
   );
   const results = await Promise.all(loads);
   const failed = results.find(({ failures }) => failures > 0);

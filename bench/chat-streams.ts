@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
-import { type Process, startScript } from './support/child-processes.ts';
+import { type Process, portOf, startScript } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
 import { median, quantile, spreadOf } from './support/quantile.ts';
 import { postBytes } from './support/raw-socket-load.ts';
@@ -33,7 +33,6 @@ interface Subject {
 const BODY = JSON.stringify({ model: 'bench-chat', stream: true, messages: [{ role: 'user', content: 'Speak.' }] });
 const request = (headers: Readonly<Record<string, string>>): Buffer => postBytes('/v1/chat/completions', headers, BODY);
 
-const portOf = ({ origin }: Process): number => Number(new URL(origin).port);
 const upstream = await startScript('bench/support/streaming-chat-upstream.ts', { CHUNKS: String(CHUNKS), GAP_MS });
 const { service, key } = await startChatService(4_381, upstream.origin);
 const portkey = process.env.PORTKEY === '0' ? undefined : await startPortkey();

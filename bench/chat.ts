@@ -1,5 +1,5 @@
 import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
-import { type Process, startScript } from './support/child-processes.ts';
+import { type Process, portOf, startScript } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-cpu-and-memory.ts';
 import { median, spreadOf } from './support/quantile.ts';
 import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
@@ -37,7 +37,7 @@ interface Subject {
   readonly request: Buffer;
 }
 
-const withPort = (process: Process) => ({ ...process, port: Number(new URL(process.origin).port) });
+const withPort = (process: Process) => ({ ...process, port: portOf(process) });
 
 const upstream = await startNginx(BOTH_DIALECTS);
 const { service, key } = await startChatService(4_380, upstream.origin);

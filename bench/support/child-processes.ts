@@ -13,6 +13,9 @@ export interface Process {
   stop(): Promise<void>;
 }
 
+/** Where a process listens. */
+export const portOf = ({ origin }: Pick<Process, 'origin'>): number => Number(new URL(origin).port);
+
 /** Starts a script of ours that prints `listening PORT`. */
 export async function startScript(path: string, env: Readonly<Record<string, string>> = {}): Promise<Process> {
   const child = spawn(process.execPath, [path], {

@@ -19,7 +19,7 @@ export const TOKEN_PARTS = {
   audio_output: 'output',
 } as const;
 export type TokenPart = keyof typeof TOKEN_PARTS;
-/** Each part with the whole it belongs to and the name of its rate, which every call looks up. */
+/** Each part with the whole it belongs to and the name of its rate, made once as every call needs it. */
 const PARTS = Object.entries(TOKEN_PARTS).map(
   ([part, whole]) => [part as TokenPart, whole, `${part as TokenPart}_per_million`] as const,
 );

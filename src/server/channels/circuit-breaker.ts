@@ -1,4 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
+import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
 import { AccountMap } from '../upstreams/account-map.ts';
 import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
 import type { CallOutcome } from './channel-directory-types.ts';
@@ -104,7 +105,7 @@ interface AccountCircuits {
 
 /**
  * One circuit breaker per account (a channel with one of its credentials) and one per model on it, fed by the calls of this process
- * (`SharedCircuits` joins those of all): a decaying failure rate opens it, each further opening lasts twice as long, and trial calls close it
+ * (`ReplicatedCircuitBreakers` joins those of all): a decaying failure rate opens it, each further opening lasts twice as long, and trial calls close it
  * again.
  */
 export class CircuitBreakers {
@@ -226,23 +227,15 @@ export class CircuitBreakers {
   }
 }
 
+const newDetector = (): SingleCallerFailureDetector => new SingleCallerFailureDetector();
 const newCircuits = (): AccountCircuits => ({ breakers: new Map(), evidence: new Map(), newestSucceeded: undefined });
 
 function evidenceOf({ evidence }: AccountCircuits, scope: string): SingleCallerFailureDetector {
-  let known = evidence.get(scope);
-  if (known === undefined) {
-    known = new SingleCallerFailureDetector();
-    evidence.set(scope, known);
-  }
-  return known;
+  return getOrMakeEntry(evidence, scope, newDetector);
 }
 
 function breakerOf({ breakers }: AccountCircuits, scope: string, now: number): BreakerState {
-  let breaker = breakers.get(scope);
-  if (breaker === undefined) {
-    breaker = newBreakerState(now);
-    breakers.set(scope, breaker);
-  }
+  const breaker = getOrMakeEntry(breakers, scope, () => newBreakerState(now));
   decay(breaker, now);
   return breaker;
 }

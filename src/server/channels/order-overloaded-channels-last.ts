@@ -14,15 +14,16 @@ type Loaded = ChannelAccount & Weighted;
  * (Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016). As each process keeps to its bound, all do.
  */
 export class ChannelLoad {
-  readonly #calls = new AccountMap<{ inFlight: number }>();
+  readonly #calls = new AccountMap<number>();
 
   began(account: ChannelAccount): void {
-    this.#calls.getOrMake(account, noCalls).inFlight += 1;
+    this.#calls.set(account, this.#callsOn(account) + 1);
   }
 
   ended(account: ChannelAccount): void {
-    const calls = this.#calls.getOrMake(account, noCalls);
-    calls.inFlight = Math.max(0, calls.inFlight - 1);
+    const calls = this.#callsOn(account) - 1;
+    if (calls > 0) this.#calls.set(account, calls);
+    else this.#calls.delete(account);
   }
 
   /** The order for calls that should meet the same channel; those with more than their share of the calls come last in their priority. */
@@ -49,8 +50,6 @@ export class ChannelLoad {
   }
 
   #callsOn(account: ChannelAccount): number {
-    return this.#calls.get(account)?.inFlight ?? 0;
+    return this.#calls.get(account) ?? 0;
   }
 }
-
-const noCalls = (): { inFlight: number } => ({ inFlight: 0 });

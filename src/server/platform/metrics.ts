@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { getOrMakeEntry } from './get-or-make-entry.ts';
 import { type HistogramSeries, SeriesHistogram } from './histogram-series.ts';
 import { addGauge, type OnDemandGauge, type Sample } from './on-demand-gauge.ts';
 
@@ -81,9 +82,11 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
   const byRoute = new Map<string, Map<number, Map<string, HistogramSeries>>>();
   return {
     recordRequest(route, method, status, seconds) {
-      const byStatus = entryOf(byRoute, route, () => new Map());
-      const byMethod = entryOf(byStatus, status, () => new Map());
-      entryOf(byMethod, method, () => requests.series({ route, method, status: String(status) })).observe(seconds);
+      const byStatus = getOrMakeEntry(byRoute, route, () => new Map());
+      const byMethod = getOrMakeEntry(byStatus, status, () => new Map());
+      getOrMakeEntry(byMethod, method, () => requests.series({ route, method, status: String(status) })).observe(
+        seconds,
+      );
     },
     recordUpstreamCall,
     recordSettlements: (kind, count) => settlements.labels(kind).inc(count),
@@ -96,14 +99,6 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
-}
-
-function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 /** Calls of one kind to one channel. */
@@ -144,8 +139,8 @@ function countUpstreamCalls(registry: Registry, outcomes: readonly string[]): Me
     return calls;
   };
   return ({ vendor, channelId, kind, outcome, seconds }) => {
-    const byKind = entryOf(byChannel, channelId, () => new Map<string, CountedCalls>());
-    const calls = entryOf(byKind, kind, () => begin(vendor, channelId, kind));
+    const byKind = getOrMakeEntry(byChannel, channelId, () => new Map<string, CountedCalls>());
+    const calls = getOrMakeEntry(byKind, kind, () => begin(vendor, channelId, kind));
     calls.byOutcome.set(outcome, (calls.byOutcome.get(outcome) ?? 0) + 1);
     if (seconds === undefined) return;
     calls.seconds ??= durations.series(calls.labels);

@@ -31,16 +31,19 @@ export class Reserver {
     const now = this.#dependencies.clock.now();
     await this.#dependencies.store.addReservations(
       trx,
-      all.map((each) => ({
-        ref: each.ref,
-        user_id: each.userId,
-        token_id: each.tokenId ?? null,
-        model: each.model,
-        amount: each.amount,
-        plan_amount: fundingOf(each).plan_amount,
-        plan_slot: fundingOf(each).plan_slot,
-        created_at: now,
-      })),
+      all.map((each) => {
+        const { plan_amount, plan_slot } = fundingOf(each);
+        return {
+          ref: each.ref,
+          user_id: each.userId,
+          token_id: each.tokenId ?? null,
+          model: each.model,
+          amount: each.amount,
+          plan_amount,
+          plan_slot,
+          created_at: now,
+        };
+      }),
     );
     await this.#dependencies.store.addEntries(
       trx,

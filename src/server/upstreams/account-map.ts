@@ -1,3 +1,4 @@
+import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
 import type { ChannelAccount } from './channel-account-key.ts';
 
 /**
@@ -12,18 +13,18 @@ export class AccountMap<V> {
   }
 
   set({ id, credentialId }: ChannelAccount, value: V): void {
-    const known = this.#byChannel.get(id);
-    if (known === undefined) this.#byChannel.set(id, new Map([[credentialId, value]]));
-    else known.set(credentialId, value);
+    this.#credentialsOf(id).set(credentialId, value);
   }
 
   /** The value, made and kept where there is none. */
-  getOrMake(account: ChannelAccount, make: () => V): V {
-    const known = this.get(account);
-    if (known !== undefined) return known;
-    const made = make();
-    this.set(account, made);
-    return made;
+  getOrMake({ id, credentialId }: ChannelAccount, make: () => V): V {
+    return getOrMakeEntry(this.#credentialsOf(id), credentialId, make);
+  }
+
+  delete({ id, credentialId }: ChannelAccount): void {
+    const byCredential = this.#byChannel.get(id);
+    byCredential?.delete(credentialId);
+    if (byCredential?.size === 0) this.#byChannel.delete(id);
   }
 
   /** Drops the values of all credentials of a channel. */
@@ -37,4 +38,10 @@ export class AccountMap<V> {
       if (channelId === undefined || channelId === id)
         for (const [credentialId, value] of byCredential) yield [{ id, credentialId }, value];
   }
+
+  #credentialsOf(id: number): Map<number, V> {
+    return getOrMakeEntry(this.#byChannel, id, newMap<V>);
+  }
 }
+
+const newMap = <V>(): Map<number, V> => new Map();
