@@ -1,11 +1,13 @@
 import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
+import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
 import { hasConcurrentWriters, jsonTexts } from '../platform/db/sql-dialect.ts';
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { TokenUsage } from './reservation-and-ledger-types.ts';
+import { WrittenReservations } from './written-reservations.ts';
 
 export type ReservationRow = Selectable<Tables['reservations']>;
 export type NewLedgerEntry = Required<Omit<Insertable<Tables['ledger']>, 'id' | 'settlements'>>;
@@ -46,6 +48,9 @@ const deleteReservation = prepareQuery<Tables, { ref: string }>()((db, p) =>
 );
 /** A list of any length in one parameter, so that one prepared query serves every length. */
 const deleteReservations = prepareQuery<Tables, { refs: string }>()((db, p) =>
+  db.deleteFrom('reservations').where('ref', 'in', jsonTexts(db, p('refs'))),
+);
+const takeReservations = prepareQuery<Tables, { refs: string }>()((db, p) =>
   db
     .deleteFrom('reservations')
     .where('ref', 'in', jsonTexts(db, p('refs')))
@@ -125,6 +130,7 @@ const addUsage = prepareQuery<Tables, { [K in keyof DailyUsage]: DailyUsage[K] }
 /** SQL of the ledger. Conditional writes return whether they changed their row. */
 export class LedgerStore {
   readonly #database: Database<Tables>;
+  readonly #written = new WrittenReservations<ReservationRow>();
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
@@ -177,15 +183,24 @@ export class LedgerStore {
   }
 
   addReservations(trx: Trx, rows: readonly ReservationRow[]): Promise<void> {
+    afterCommit(trx, () => this.#written.remember(rows));
     return insertReservations(trx, rows);
   }
 
-  /** Deletes and returns the open reservations among them: each row is returned to one transaction only. */
-  takeReservations(trx: Trx, refs: readonly string[]): Promise<ReservationRow[]> {
+  /**
+   * Deletes and returns the open reservations among them: each row is returned to one transaction only.
+   *
+   * @throws where another process has closed one this process had written; the rows of all are read when they are taken again
+   */
+  async takeReservations(trx: Trx, refs: readonly string[]): Promise<ReservationRow[]> {
     const [ref, second] = refs;
+    const written = this.#written.recall(refs);
     // The query for one costs half of what the one for a list costs.
     if (ref !== undefined && second === undefined) return deleteReservation.all(trx, { ref });
-    return deleteReservations.all(trx, { refs: JSON.stringify(refs) });
+    const list = { refs: JSON.stringify(refs) };
+    if (written === undefined) return takeReservations.all(trx, list);
+    if ((await deleteReservations.changes(trx, list)) === written.length) return written;
+    throw new Error('a reservation was closed by another process meanwhile');
   }
 
   addEntries(trx: Trx, entries: readonly NewLedgerEntry[]): Promise<void> {
