@@ -12,6 +12,8 @@ export interface ClientEvents {
 }
 
 const MAX_CLIENT_LENGTH = 64;
+/** What a write of Node.js takes without memory of its own. */
+const MAX_JOINED_BYTES = 15 * 1024;
 const DROPPED_HEADER = 'x-reelgate-dropped';
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -131,7 +133,9 @@ export class ClientResponse {
     headers['content-length'] = Buffer.byteLength(body);
     headers['x-content-type-options'] = 'nosniff';
     this.#response.writeHead(200, headers);
-    this.#response.end(body);
+    // Text in the encoding of the headers goes out in one piece with them; bytes would be a second, in a list of its own.
+    if (typeof body === 'string' || body.length > MAX_JOINED_BYTES) this.#response.end(body);
+    else this.#response.end(body.toString('latin1'), 'latin1');
   }
 
   #setDropped(): void {
