@@ -1,6 +1,6 @@
 import type { ChatVendor } from '../../contract/channels.ts';
 import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
-import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
+import type { StreamedRequest } from '../platform/outbound/outbound-types.ts';
 import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
@@ -18,7 +18,7 @@ import { toRequest, type UpstreamTimeouts } from './upstream-request.ts';
 export interface UpstreamExchange {
   /** Of the upstream. */
   readonly dialect: Dialect;
-  readonly request: ConfiguredRequest;
+  readonly request: StreamedRequest;
   /** Turns the response into the caller's dialect; undefined where both speak the same. */
   readonly conversion: ResponseConversion | undefined;
   /** Paths of the request that the upstream's dialect cannot say and that change nothing. */

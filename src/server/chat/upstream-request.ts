@@ -1,6 +1,6 @@
 import type { Channel } from '../channels/channel-directory-types.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import type { ConfiguredRequest } from '../platform/outbound/outbound-types.ts';
+import type { StreamedRequest } from '../platform/outbound/outbound-types.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
 
 export interface UpstreamTimeouts {
@@ -28,7 +28,7 @@ export function toRequest(
   body: Buffer,
   times: UpstreamTimeouts,
   headers?: Readonly<Record<string, string>>,
-): ConfiguredRequest {
+): StreamedRequest {
   return {
     method: 'POST',
     url: channel.baseUrl + path,

@@ -1,9 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Dispatcher } from 'undici';
+import { getOrMakeEntry } from '../get-or-make-entry.ts';
 import { bufferingHandler } from './buffered-response.ts';
-import { Exchange, type Target } from './exchange.ts';
-import { guardedConnector, type Resolve, resolveByDns, resolveBySystem } from './guarded-connector-and-resolvers.ts';
+import { Exchange, type ExchangeDispatcher, type Target } from './exchange.ts';
+import {
+  guardedConnector,
+  type ReadingOptions,
+  type Resolve,
+  resolveByDns,
+  resolveBySystem,
+} from './guarded-connector-and-resolvers.ts';
+import { Http1Agent } from './http1/http1-agent.ts';
+import { READ_INTO_ONE_BUFFER } from './http1/socket-read-buffer.ts';
 import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
 import {
   type BufferedResponse,
@@ -13,19 +21,20 @@ import {
   type OutboundClient,
   OutboundError,
   type OutboundResponse,
+  type StreamedRequest,
   type UntrustedPost,
   type UntrustedRequest,
 } from './outbound-types.ts';
 import { Proxies } from './proxy-agents.ts';
 import { Semaphore } from './semaphore.ts';
 import { streamingHandler } from './streamed-response.ts';
-import { Agent } from './undici-without-fetch.ts';
+import { Agent, type Connector } from './undici-without-fetch.ts';
 import { toConfiguredTarget, toUntrustedHeaders, toUntrustedTarget, type UntrustedTarget } from './url-policy.ts';
 
 export interface OutboundOptions {
   /** Concurrent exchanges with untrusted hosts in the whole process; default 256, and four times as many may wait. */
   readonly maxUntrusted?: number;
-  /** Sockets to one configured origin; further requests wait for one. Default 4 096. */
+  /** Sockets to one configured origin for `stream`, and as many for all else; further requests wait for one. Default 4 096. */
   readonly maxSocketsPerOrigin?: number;
   /** For names in our own configuration; default the operating system's resolver. */
   readonly resolveConfigured?: Resolve;
@@ -50,6 +59,8 @@ const WAITING_PER_EXCHANGE = 4;
 const UNTRUSTED_PORTS = [80, 443];
 const SOCKETS_PER_ORIGIN = 4_096;
 const UNTRUSTED_SOCKETS_PER_ORIGIN = 64;
+/** For sockets that bring files: with hundreds under way most of their memory would be what is read ahead. */
+const NOTHING_AHEAD: ReadingOptions = { highWaterMark: 0 };
 const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -70,8 +81,11 @@ class OutboundHttpClient implements OutboundClient {
   /** Sets of sockets, so that none opened under a looser rule serves a stricter one. */
   readonly #privateAgent: Agent;
   readonly #publicAgent: Agent;
+  /** For `stream`. */
+  readonly #privateStreamAgent: Http1Agent;
+  readonly #publicStreamAgent: Http1Agent;
   readonly #untrustedAgent: Agent;
-  /** For files of private channels. Sockets for files are not read ahead: with hundreds under way that would be most of their memory. */
+  /** For files of private channels. */
   readonly #privateFileAgent: Agent;
   readonly #privateProxies: Proxies;
   readonly #publicProxies: Proxies;
@@ -88,23 +102,20 @@ class OutboundHttpClient implements OutboundClient {
     const foreign = options.resolveUntrusted ?? resolveByDns();
     const sockets = options.maxSocketsPerOrigin ?? SOCKETS_PER_ORIGIN;
     const maxUntrusted = options.maxUntrusted ?? UNTRUSTED_EXCHANGES;
-    const opened = (
-      resolve: Resolve,
-      rule: (address: string) => boolean,
-      sockets: number,
-      readsAhead = true,
-    ): Agent => {
-      const dial = { resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal, readsAhead };
-      return new Agent({ connect: guardedConnector(dial), connections: sockets, allowH2: false, pipelining: 1 });
-    };
+    const guarded = (resolve: Resolve, rule: (address: string) => boolean, reading: ReadingOptions = {}): Connector =>
+      guardedConnector({ resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal, reading });
+    const opened = (connect: Connector, connections: number): Agent =>
+      new Agent({ connect, connections, allowH2: false, pipelining: 1 });
     const allowsPrivate = (address: string): boolean => !isCloudMetadataIp(address);
     const proxies = { resolve: own, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets };
     this.#privateProxies = new Proxies({ ...proxies, allows: allowsPrivate });
     this.#publicProxies = new Proxies({ ...proxies, allows });
-    this.#privateAgent = opened(own, allowsPrivate, sockets);
-    this.#publicAgent = opened(own, allows, sockets);
-    this.#untrustedAgent = opened(foreign, allows, UNTRUSTED_SOCKETS_PER_ORIGIN, false);
-    this.#privateFileAgent = opened(own, allowsPrivate, sockets, false);
+    this.#privateAgent = opened(guarded(own, allowsPrivate), sockets);
+    this.#publicAgent = opened(guarded(own, allows), sockets);
+    this.#privateStreamAgent = new Http1Agent(guarded(own, allowsPrivate, READ_INTO_ONE_BUFFER), sockets);
+    this.#publicStreamAgent = new Http1Agent(guarded(own, allows, READ_INTO_ONE_BUFFER), sockets);
+    this.#untrustedAgent = opened(guarded(foreign, allows, NOTHING_AHEAD), UNTRUSTED_SOCKETS_PER_ORIGIN);
+    this.#privateFileAgent = opened(guarded(own, allowsPrivate, NOTHING_AHEAD), sockets);
     this.#traceparent = options.traceparent ?? (() => undefined);
     this.#untrustedPorts = new Set((options.untrustedPorts ?? UNTRUSTED_PORTS).map(String));
     this.#untrustedSlots = new Semaphore(maxUntrusted, maxUntrusted * WAITING_PER_EXCHANGE);
@@ -112,7 +123,8 @@ class OutboundHttpClient implements OutboundClient {
 
   request(request: ConfiguredRequest): Promise<OutboundResponse> {
     return new Promise((resolve, reject) => {
-      this.stream(request, streamingHandler(resolve, reject, undefined, request.readAheadBytes));
+      const handler = streamingHandler(resolve, reject, undefined, request.readAheadBytes);
+      this.#beginConfigured(request, handler, new Exchange(request, handler));
     });
   }
 
@@ -124,37 +136,45 @@ class OutboundHttpClient implements OutboundClient {
     });
   }
 
-  /** Its URLs are few, those of model calls, so that each is checked and taken apart once. */
-  stream(request: ConfiguredRequest, handler: ExchangeHandler): ExchangeControl {
-    const targets = request.private === true ? this.#privateTargets : this.#publicTargets;
-    return this.#beginConfigured(request, handler, new Exchange(request, handler), targets);
+  #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): Exchange {
+    const { url, private: isPrivate = false } = request;
+    const agent = isPrivate ? this.#privateAgent : this.#publicAgent;
+    return this.#begin(request, handler, exchange, agent, () => toConfiguredTarget(url, isPrivate));
   }
 
-  #beginConfigured(
+  /** Its URLs are few, those of model calls, so that each is checked and taken apart once. */
+  stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl {
+    const { url, private: isPrivate = false } = request;
+    const targets = isPrivate ? this.#privateTargets : this.#publicTargets;
+    const agent = isPrivate ? this.#privateStreamAgent : this.#publicStreamAgent;
+    return this.#begin(request, handler, new Exchange(request, handler), agent, () =>
+      getOrMakeEntry<string, Target>(targets, url, () => toConfiguredTarget(url, isPrivate)),
+    );
+  }
+
+  /** @param toTarget throws where the URL is not allowed */
+  #begin(
     request: ConfiguredRequest,
     handler: ExchangeHandler,
     exchange: Exchange,
-    targets?: LRUCache<string, Target>,
+    agent: ExchangeDispatcher,
+    toTarget: () => Target,
   ): Exchange {
-    const isPrivate = request.private === true;
-    let target: Target | undefined = targets?.get(request.url);
-    let agent: Dispatcher;
+    let target: Target;
+    let dispatcher: ExchangeDispatcher = agent;
     try {
-      if (target === undefined) {
-        target = toConfiguredTarget(request.url, isPrivate);
-        targets?.set(request.url, target);
-      }
-      agent = this.#agentFor(request, isPrivate);
+      target = toTarget();
+      if (request.proxy !== undefined)
+        dispatcher = (request.private === true ? this.#privateProxies : this.#publicProxies).agentFor(request.proxy);
     } catch (error) {
       handler.fail(new OutboundError('blocked', (error as Error).message));
       return exchange;
     }
-    return exchange.begin(agent, target, withTraceparent(withUncodedResponse(request.headers), this.#traceparent()));
-  }
-
-  #agentFor({ proxy }: ConfiguredRequest, isPrivate: boolean): Dispatcher {
-    if (proxy !== undefined) return (isPrivate ? this.#privateProxies : this.#publicProxies).agentFor(proxy);
-    return isPrivate ? this.#privateAgent : this.#publicAgent;
+    return exchange.begin(
+      dispatcher,
+      target,
+      withTraceparent(withUncodedResponse(request.headers), this.#traceparent()),
+    );
   }
 
   async requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse> {
@@ -209,11 +229,14 @@ class OutboundHttpClient implements OutboundClient {
 
   async close(graceMs = 0): Promise<void> {
     const agents = [this.#privateAgent, this.#publicAgent, this.#untrustedAgent, this.#privateFileAgent];
+    const streamAgents = [this.#privateStreamAgent, this.#publicStreamAgent];
     const isBusy = (): boolean =>
+      streamAgents.some((agent) => agent.isBusy) ||
       agents.some((agent) => Object.values(agent.stats).some(({ size }) => size !== undefined && size > 0));
     const endsAt = performance.now() + graceMs;
     while (isBusy() && performance.now() < endsAt) await setTimeout(CLOSE_POLL_MS);
     this.#closing.abort();
+    for (const agent of streamAgents) agent.destroy();
     await Promise.all([...agents, this.#privateProxies, this.#publicProxies].map((each) => each.destroy()));
   }
 }

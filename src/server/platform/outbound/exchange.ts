@@ -23,10 +23,26 @@ export interface Target {
   readonly path: string;
 }
 
+/** A request as it is given to what sends it; times are milliseconds. */
+export interface DispatchRequest extends Target {
+  readonly method: OutboundRequest['method'];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: NonNullable<OutboundRequest['body']> | null;
+  /** Longest wait for the status line. */
+  readonly headersTimeout: number;
+  /** Longest silence inside the body. */
+  readonly bodyTimeout: number;
+}
+
+/** What sends requests: undici's agents, and `Http1Agent`. */
+export interface ExchangeDispatcher {
+  dispatch(request: DispatchRequest, handler: Dispatcher.DispatchHandler): unknown;
+}
+
 /**
  * One request and its response at undici's dispatch level.
  *
- * undici calls `onRequestStart` right before it writes the first byte of this request to a connected socket, on fresh and
+ * `onRequestStart` is called right before it writes the first byte of this request to a connected socket, on fresh and
  * reused sockets alike. That call is the border between "nothing left" and "may have arrived".
  */
 export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
@@ -48,7 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   /** Sends the request. Never throws: whatever happens reaches the handler. */
-  begin(dispatcher: Dispatcher, target: Target, headers: Readonly<Record<string, string>>): this {
+  begin(dispatcher: ExchangeDispatcher, target: Target, headers: Readonly<Record<string, string>>): this {
     const { method, body, signal, headersTimeoutMs, idleTimeoutMs } = this.#request;
     if (signal?.aborted) {
       this.abort();

@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { generate } from 'selfsigned';
 import {
   BlockedIpError,
+  type ConnectorOptions,
   guardedConnector,
   guardedLookup,
   HostNotFoundError,
@@ -142,7 +143,7 @@ describe('a guarded connector', () => {
     protocol: 'http:' | 'https:',
     addresses: readonly ResolvedIp[],
     server: Server,
-    more: { readonly readsAhead?: boolean } = {},
+    more: Pick<ConnectorOptions, 'reading'> = {},
   ) => {
     const dial = guardedConnector({
       resolve: async () => addresses,
@@ -187,7 +188,7 @@ describe('a guarded connector', () => {
     );
     const address = [{ address: '127.0.0.1', family: 4 }] as const;
     const [asked, ahead] = await Promise.all([
-      open('http:', address, server, { readsAhead: false }),
+      open('http:', address, server, { reading: { highWaterMark: 0 } }),
       open('http:', address, server),
     ]);
     t.after(() => {

@@ -1,5 +1,5 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import { buildConnector, type Connector } from './undici-without-fetch.ts';
 
 export interface ResolvedIp {
@@ -78,30 +78,36 @@ async function resolveChecked(guard: IpGuard, hostname: string): Promise<[Resolv
   return [first, ...rest];
 }
 
+/** How sockets are read: options of `net.connect` and `tls.connect`. */
+export interface ReadingOptions {
+  /** Bytes that are read ahead of the response's reader. */
+  readonly highWaterMark?: number;
+  /** Takes the place of `data` events. */
+  readonly onread?: OnReadOpts;
+}
+
+export interface ConnectorOptions extends IpGuard {
+  readonly timeoutMs: number;
+  readonly reading?: ReadingOptions;
+  /** Aborts connection attempts in progress, which undici's own `destroy` does not. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * A connector that connects only to IPs `allows` accepts. Names are resolved in the socket's own `lookup`, so that the checked
  * IPs are the ones connected to and DNS rebinding (another IP on the next query) has no effect. One refused IP among several
  * refuses the name. HTTP/2 is not offered: only with one request per socket is it known whether a request was sent.
  */
-export function guardedConnector(options: {
-  readonly resolve: Resolve;
-  readonly allows: (address: string) => boolean;
-  readonly timeoutMs: number;
-  /** Aborts connection attempts in progress, which undici's own `destroy` does not. */
-  readonly signal: AbortSignal;
-  /** False: a socket is read only when its response is; default true, a chunk ahead. */
-  readonly readsAhead?: boolean;
-}): Connector {
+export function guardedConnector(options: ConnectorOptions): Connector {
   const check = (address: string): void => assertAllowed(options, address);
   const lookup = guardedLookup(options);
-  // An option of `net.connect` and `tls.connect`, to which undici passes what it does not know.
-  const reading = options.readsAhead === false ? { highWaterMark: 0 } : {};
   const dial = buildConnector({
     allowH2: false,
     timeout: options.timeoutMs,
     lookup,
     autoSelectFamily: true,
-    ...reading,
+    // undici passes what it does not know on to `net.connect` and `tls.connect`.
+    ...options.reading,
   });
   const dialling = new Set<Socket>();
   options.signal.addEventListener('abort', () => {

@@ -33,6 +33,12 @@ export interface ConfiguredRequest extends OutboundRequest {
   readonly proxy?: string | undefined;
 }
 
+/** A request whose response is relayed as it arrives, its body in memory. */
+export interface StreamedRequest extends ConfiguredRequest {
+  readonly method: 'GET' | 'POST';
+  readonly body?: string | Buffer | undefined;
+}
+
 /**
  * A request to a URL from a caller or an upstream. Only `accept`, `range` and the conditional headers pass, `user-agent` and
  * whatever else is dropped, so that no credential can be sent by mistake.
@@ -140,7 +146,7 @@ export interface OutboundClient {
    */
   requestJson(request: ConfiguredRequest): Promise<BufferedResponse>;
   /** The cheapest way to relay a response chunk by chunk; never throws, reports through `handler`. */
-  stream(request: ConfiguredRequest, handler: ExchangeHandler): ExchangeControl;
+  stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl;
   /** Ends idle sockets; requests in progress are given `graceMs` (default 0) to finish. */
   close(graceMs?: number): Promise<void>;
 }
