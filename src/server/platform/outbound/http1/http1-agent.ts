@@ -9,7 +9,7 @@ import { Http1Request } from './http1-request.ts';
 const SWEEP_MS = 500;
 
 /**
- * What undici's `Agent` does, for GET and POST with a body in memory, at half its CPU: HTTP/1.1, one request at a time on a connection,
+ * What undici's `Agent` does, for GET and POST with a body in memory, at two thirds of its CPU: HTTP/1.1, one request at a time on a connection,
  * connections kept and used again. Errors are those of undici, so that callers need not know which of both has sent a request.
  */
 export class Http1Agent implements ExchangeDispatcher {
