@@ -1,10 +1,5 @@
-import {
-  type Deployment,
-  type Operation,
-  type SimulationResult,
-  seededRandom,
-  simulateQueues,
-} from './scale/queueing-simulation.ts';
+import { seededRandom } from '../test/seeded-random.ts';
+import { type Deployment, type Operation, type SimulationResult, simulateQueues } from './scale/queueing-simulation.ts';
 
 /**
  * What 1, 10 and 100 million videos a day need, from the costs `bench/costs-per-step.ts` measures: the smallest deployment that stays below

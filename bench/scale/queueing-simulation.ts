@@ -32,17 +32,6 @@ export interface SimulationResult {
   readonly utilization: readonly { readonly station: string; readonly share: number }[];
 }
 
-/** Uniform numbers in [0, 1), the same ones for the same seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /**
  * Simulates a plant under a steady load, event by event. Operations arrive at random (a Poisson process); half of their work in
  * a process comes before the database and half after it; each piece of work varies exponentially around its average. A write

@@ -6,17 +6,7 @@ import { priceTokens } from '../../src/contract/token-prices-and-cost-calculatio
 import { mapGroupsToPlans } from '../../src/server/importer/mapping/groups-to-plans.ts';
 import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
 import { resolveModelMappingChains } from '../../src/server/importer/mapping/resolve-model-mapping-chains.ts';
-
-/** Numbers in [0, 1) that are the same in every run (mulberry32). */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+import { seededRandom } from '../seeded-random.ts';
 
 const random = seededRandom(17);
 const draw = (most: number): number => Math.floor(random() * most);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { seededRandom } from '../../bench/scale/queueing-simulation.ts';
 import { seedTasks } from '../../bench/support/seed-tasks.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
@@ -15,6 +14,7 @@ import { PollStore } from '../../src/server/video/poll/poll-store.ts';
 import { PollingConcurrencyShare } from '../../src/server/video/poll/polling-concurrency-share.ts';
 import { PollingProcessStore } from '../../src/server/video/poll/polling-process-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { seededRandom } from '../seeded-random.ts';
 
 const SECOND = 1_000;
 const PERIOD = 15 * SECOND;

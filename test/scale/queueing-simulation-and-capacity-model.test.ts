@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { calculate, chooseSmallestDeployment, OPERATIONS, perVideo } from '../../bench/capacity-model.ts';
-import {
-  type Deployment,
-  type Operation,
-  seededRandom,
-  simulateQueues,
-} from '../../bench/scale/queueing-simulation.ts';
+import { type Deployment, type Operation, simulateQueues } from '../../bench/scale/queueing-simulation.ts';
 import { SimulatedEventQueue } from '../../bench/scale/simulated-event-queue.ts';
+import { seededRandom } from '../seeded-random.ts';
 
 const QUERY: Operation = { name: 'query', perVideo: 1, processUs: 0, databaseUs: 1_000, walBytes: 0 };
 const PLANT: Deployment = { processes: 1, databases: 1, coresPerDatabase: 1, flushMs: 2, logMbPerSecond: 100 };

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { seededRandom } from '../../../test/seeded-random.ts';
 import { weightedOrder } from './weighted-and-stable-channel-order.ts';
-
-/** mulberry32: the same draws in every run. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe('the order channels are asked in', () => {
   it('takes a larger priority first, whatever the weights', () => {
-    const random = seeded(1);
+    const random = seededRandom(1);
     const channels = [
       { name: 'low', priority: 0, weight: 1000 },
       { name: 'high', priority: 5, weight: 0 },
@@ -29,7 +19,7 @@ describe('the order channels are asked in', () => {
   });
 
   it('puts each first in proportion to its weight', () => {
-    const random = seeded(2);
+    const random = seededRandom(2);
     const channels = [1, 2, 7].map((weight) => ({ weight, priority: 0 }));
     const first = new Map([1, 2, 7].map((weight) => [weight, 0]));
     for (let i = 0; i < 10_000; i++) {
@@ -40,7 +30,7 @@ describe('the order channels are asked in', () => {
   });
 
   it('puts weight 0 last, and leaves no channel out', () => {
-    for (const random of [seeded(3), () => 0]) {
+    for (const random of [seededRandom(3), () => 0]) {
       const channels = [0, 1, 0, 3].map((weight, index) => ({ weight, priority: 0, index }));
       const turn = weightedOrder(channels, random);
       assert.deepEqual(

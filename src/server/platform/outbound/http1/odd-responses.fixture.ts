@@ -1,12 +1,9 @@
-/** Numbers that are the same in each run (mulberry32); `below` is exclusive. */
+import { seededRandom } from '../../../../../test/seeded-random.ts';
+
+/** Whole numbers that are the same in each run; `below` is exclusive. */
 export function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+  const random = seededRandom(seed);
+  return (below) => (random() * 2 ** 32) % below;
 }
 
 type Numbers = ReturnType<typeof numbers>;
