@@ -77,24 +77,26 @@ export function openOutbound(options: OutboundOptions = {}): OutboundClient {
   return new OutboundHttpClient(options);
 }
 
+/** What sends requests to configured hosts by one rule of which IPs are allowed. */
+interface ConfiguredSenders {
+  readonly agent: Agent;
+  /** For `stream`, whose targets are kept. */
+  readonly streamAgent: Http1Agent;
+  readonly streamTargets: LRUCache<string, Target>;
+  readonly proxies: Proxies;
+}
+
 class OutboundHttpClient implements OutboundClient {
   /** Sets of sockets, so that none opened under a looser rule serves a stricter one. */
-  readonly #privateAgent: Agent;
-  readonly #publicAgent: Agent;
-  /** For `stream`. */
-  readonly #privateStreamAgent: Http1Agent;
-  readonly #publicStreamAgent: Http1Agent;
+  readonly #private: ConfiguredSenders;
+  readonly #public: ConfiguredSenders;
   readonly #untrustedAgent: Agent;
   /** For files of private channels. */
   readonly #privateFileAgent: Agent;
-  readonly #privateProxies: Proxies;
-  readonly #publicProxies: Proxies;
   readonly #untrustedSlots: Semaphore;
   readonly #closing = new AbortController();
   readonly #untrustedPorts: ReadonlySet<string>;
   readonly #traceparent: () => string | undefined;
-  readonly #privateTargets = new LRUCache<string, Target>({ max: MAX_KNOWN_TARGETS });
-  readonly #publicTargets = new LRUCache<string, Target>({ max: MAX_KNOWN_TARGETS });
 
   constructor(options: OutboundOptions) {
     const allows = options.isPublicIp ?? isPublicIp;
@@ -107,13 +109,14 @@ class OutboundHttpClient implements OutboundClient {
     const opened = (connect: Connector, connections: number): Agent =>
       new Agent({ connect, connections, allowH2: false, pipelining: 1 });
     const allowsPrivate = (address: string): boolean => !isCloudMetadataIp(address);
-    const proxies = { resolve: own, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets };
-    this.#privateProxies = new Proxies({ ...proxies, allows: allowsPrivate });
-    this.#publicProxies = new Proxies({ ...proxies, allows });
-    this.#privateAgent = opened(guarded(own, allowsPrivate), sockets);
-    this.#publicAgent = opened(guarded(own, allows), sockets);
-    this.#privateStreamAgent = new Http1Agent(guarded(own, allowsPrivate, READ_INTO_ONE_BUFFER), sockets);
-    this.#publicStreamAgent = new Http1Agent(guarded(own, allows, READ_INTO_ONE_BUFFER), sockets);
+    const configured = (rule: (address: string) => boolean): ConfiguredSenders => ({
+      agent: opened(guarded(own, rule), sockets),
+      streamAgent: new Http1Agent(guarded(own, rule, READ_INTO_ONE_BUFFER), sockets),
+      streamTargets: new LRUCache({ max: MAX_KNOWN_TARGETS }),
+      proxies: new Proxies({ resolve: own, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets }),
+    });
+    this.#private = configured(allowsPrivate);
+    this.#public = configured(allows);
     this.#untrustedAgent = opened(guarded(foreign, allows, NOTHING_AHEAD), UNTRUSTED_SOCKETS_PER_ORIGIN);
     this.#privateFileAgent = opened(guarded(own, allowsPrivate, NOTHING_AHEAD), sockets);
     this.#traceparent = options.traceparent ?? (() => undefined);
@@ -136,20 +139,22 @@ class OutboundHttpClient implements OutboundClient {
     });
   }
 
-  #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): Exchange {
+  #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): void {
     const { url, private: isPrivate = false } = request;
-    const agent = isPrivate ? this.#privateAgent : this.#publicAgent;
-    return this.#begin(request, handler, exchange, agent, () => toConfiguredTarget(url, isPrivate));
+    this.#begin(request, handler, exchange, this.#sendersFor(request).agent, () => toConfiguredTarget(url, isPrivate));
   }
 
   /** Its URLs are few, those of model calls, so that each is checked and taken apart once. */
   stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl {
     const { url, private: isPrivate = false } = request;
-    const targets = isPrivate ? this.#privateTargets : this.#publicTargets;
-    const agent = isPrivate ? this.#privateStreamAgent : this.#publicStreamAgent;
-    return this.#begin(request, handler, new Exchange(request, handler), agent, () =>
-      getOrMakeEntry<string, Target>(targets, url, () => toConfiguredTarget(url, isPrivate)),
+    const { streamAgent, streamTargets } = this.#sendersFor(request);
+    return this.#begin(request, handler, new Exchange(request, handler), streamAgent, () =>
+      getOrMakeEntry<string, Target>(streamTargets, url, () => toConfiguredTarget(url, isPrivate)),
     );
+  }
+
+  #sendersFor(request: ConfiguredRequest): ConfiguredSenders {
+    return request.private === true ? this.#private : this.#public;
   }
 
   /** @param toTarget throws where the URL is not allowed */
@@ -160,12 +165,12 @@ class OutboundHttpClient implements OutboundClient {
     agent: ExchangeDispatcher,
     toTarget: () => Target,
   ): Exchange {
+    const { proxy } = request;
     let target: Target;
-    let dispatcher: ExchangeDispatcher = agent;
+    let dispatcher = agent;
     try {
       target = toTarget();
-      if (request.proxy !== undefined)
-        dispatcher = (request.private === true ? this.#privateProxies : this.#publicProxies).agentFor(request.proxy);
+      if (proxy !== undefined) dispatcher = this.#sendersFor(request).proxies.agentFor(proxy);
     } catch (error) {
       handler.fail(new OutboundError('blocked', (error as Error).message));
       return exchange;
@@ -198,7 +203,7 @@ class OutboundHttpClient implements OutboundClient {
         throw new OutboundError('blocked', 'plain http is not allowed');
       const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, reject);
       new Exchange({ ...request, method: 'POST' }, handler, Number.POSITIVE_INFINITY).begin(
-        target.isAllowedPrivateHost ? this.#privateAgent : this.#untrustedAgent,
+        target.isAllowedPrivateHost ? this.#private.agent : this.#untrustedAgent,
         target,
         withUncodedResponse(headers),
       );
@@ -228,16 +233,16 @@ class OutboundHttpClient implements OutboundClient {
   }
 
   async close(graceMs = 0): Promise<void> {
-    const agents = [this.#privateAgent, this.#publicAgent, this.#untrustedAgent, this.#privateFileAgent];
-    const streamAgents = [this.#privateStreamAgent, this.#publicStreamAgent];
+    const configured = [this.#private, this.#public];
+    const agents = [...configured.map(({ agent }) => agent), this.#untrustedAgent, this.#privateFileAgent];
     const isBusy = (): boolean =>
-      streamAgents.some((agent) => agent.isBusy) ||
+      configured.some(({ streamAgent }) => streamAgent.isBusy) ||
       agents.some((agent) => Object.values(agent.stats).some(({ size }) => size !== undefined && size > 0));
     const endsAt = performance.now() + graceMs;
     while (isBusy() && performance.now() < endsAt) await setTimeout(CLOSE_POLL_MS);
     this.#closing.abort();
-    for (const agent of streamAgents) agent.destroy();
-    await Promise.all([...agents, this.#privateProxies, this.#publicProxies].map((each) => each.destroy()));
+    for (const { streamAgent } of configured) streamAgent.destroy();
+    await Promise.all([...agents, ...configured.map(({ proxies }) => proxies)].map((each) => each.destroy()));
   }
 }
 
