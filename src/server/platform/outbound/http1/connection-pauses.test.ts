@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { generate } from 'selfsigned';
 import type { Dispatcher } from 'undici';
-import { answerOf, ask, connector, OK, openAgent, startServer, turn } from './raw-server.fixture.ts';
+import { ANSWERED, answerOf, ask, connector, OK, openAgent, startServer, turn } from './raw-server.fixture.ts';
 
-const ANSWERED = ['start', 'head 200', 'end'];
 type Control = Dispatcher.DispatchController;
 const given = new TypeError('given up');
 

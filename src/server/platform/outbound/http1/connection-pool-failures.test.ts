@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Connector } from '../undici-without-fetch.ts';
-import {
-  answerOf,
-  ask,
-  connector,
-  openAgent,
-  type ReceivedRequest,
-  startServer,
-  turn,
-  until,
-} from './raw-server.fixture.ts';
-
-const ANSWERED = ['start', 'head 200', 'end'];
-const answer = ({ socket, path }: ReceivedRequest): void => void socket.write(answerOf(path));
+import { ANSWERED, answerWithPath, ask, connector, openAgent, startServer, turn, until } from './raw-server.fixture.ts';
 
 describe('a connection that cannot be opened', () => {
   const target = 'http://127.0.0.1:9';
@@ -29,7 +17,7 @@ describe('a connection that cannot be opened', () => {
     ],
   ] as [string, Connector][])
     it(`fails its request and no other, and takes no place: it ${name}`, async (t) => {
-      const server = await startServer(t, answer);
+      const server = await startServer(t, answerWithPath);
       let attempts = 0;
       const real = connector();
       const agent = openAgent(t, 1, (to, callback) => (++attempts <= 3 ? connect(to, callback) : real(to, callback)));
@@ -51,7 +39,7 @@ describe('a connection that cannot be opened', () => {
   });
 
   it('is closed where it is opened only after the agent was destroyed', async (t) => {
-    const server = await startServer(t, answer);
+    const server = await startServer(t, answerWithPath);
     const real = connector();
     const agent = openAgent(t, 1, (to, callback) =>
       real(to, (...result) => {

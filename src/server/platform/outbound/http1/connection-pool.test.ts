@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerOf, ask, OK, openAgent, type ReceivedRequest, startServer, turn, until } from './raw-server.fixture.ts';
-
-const ANSWERED = ['start', 'head 200', 'end'];
-const answer = ({ socket, path }: ReceivedRequest): void => void socket.write(answerOf(path));
+import {
+  ANSWERED,
+  answerOf,
+  answerWithPath,
+  ask,
+  OK,
+  openAgent,
+  type ReceivedRequest,
+  startServer,
+  turn,
+  until,
+} from './raw-server.fixture.ts';
 
 describe('connections to one origin', () => {
   it('are used again, each for one request at a time', async (t) => {
-    const server = await startServer(t, answer);
+    const server = await startServer(t, answerWithPath);
     const agent = openAgent(t);
     for (let n = 0; n < 5; n++) {
       const notes = ask(agent, server.origin, {}, { path: `/${n}` });
@@ -29,7 +37,7 @@ describe('connections to one origin', () => {
     const both = [ask(agent, server.origin), ask(agent, server.origin)];
     await until(() => held.length === 2);
     for (const [at, request] of held.splice(0).entries()) {
-      answer(request);
+      answerWithPath(request);
       await both[at]?.done;
       await turn();
     }
@@ -54,7 +62,7 @@ describe('connections to one origin', () => {
       const [first] = held.splice(0, 1);
       assert.ok(first);
       order.push(first.path);
-      answer(first);
+      answerWithPath(first);
     }
     await Promise.all(asked.map(({ done }) => done));
     assert.deepEqual(
@@ -71,7 +79,7 @@ describe('connections to one origin', () => {
   });
 
   it('are counted as busy while a request waits for one that has just become free', async (t) => {
-    const server = await startServer(t, answer);
+    const server = await startServer(t, answerWithPath);
     const agent = openAgent(t, 1);
     const seen: boolean[] = [];
     ask(agent, server.origin, { end: () => queueMicrotask(() => seen.push(agent.isBusy)) });
@@ -80,7 +88,7 @@ describe('connections to one origin', () => {
   });
 
   it('carry no request given up while it waited, and the next ones all the same', async (t) => {
-    const server = await startServer(t, answer);
+    const server = await startServer(t, answerWithPath);
     const agent = openAgent(t, 1);
     const givenUp = { start: (control: { abort(reason: Error): void }) => control.abort(new TypeError('given up')) };
     const first = ask(agent, server.origin, {}, { path: '/first' });
@@ -99,7 +107,7 @@ describe('connections to one origin', () => {
   });
 
   it('are kept where the request they were opened for was given up', async (t) => {
-    const server = await startServer(t, answer);
+    const server = await startServer(t, answerWithPath);
     const agent = openAgent(t, 1);
     const given = ask(agent, server.origin, { start: (control) => control.abort(new TypeError('given up')) });
     await given.done;
@@ -112,7 +120,7 @@ describe('connections to one origin', () => {
   it('are opened again for those that wait where one is lost', async (t) => {
     const server = await startServer(t, (request) => {
       if (request.path === '/lost') request.socket.resetAndDestroy();
-      else answer(request);
+      else answerWithPath(request);
     });
     const agent = openAgent(t, 1);
     const lost = ask(agent, server.origin, {}, { path: '/lost' });
@@ -154,7 +162,7 @@ describe('connections to one origin', () => {
     ['is reset', ({ socket }) => void socket.resetAndDestroy()],
   ] as [string, (request: ReceivedRequest) => void][])
     it(`are not used again where an idle one ${name}`, async (t) => {
-      const server = await startServer(t, answer);
+      const server = await startServer(t, answerWithPath);
       const agent = openAgent(t, 1);
       await ask(agent, server.origin).done;
       await turn();
@@ -167,7 +175,7 @@ describe('connections to one origin', () => {
     });
 
   it('are not used again in the turn of the event loop in which one has been reset', async (t) => {
-    const server = await startServer(t, answer);
+    const server = await startServer(t, answerWithPath);
     const agent = openAgent(t, 1);
     await ask(agent, server.origin).done;
     await turn();

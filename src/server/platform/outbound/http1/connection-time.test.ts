@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, OK, openAgent, startServer } from './raw-server.fixture.ts';
-
-const ANSWERED = ['start', 'head 200', 'end'];
+import { ANSWERED, ask, OK, openAgent, startServer } from './raw-server.fixture.ts';
 
 describe('the time of a response', () => {
   it('is over where no head comes, and where the body stops', async (t) => {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import {
+  ANSWERED,
   answerOf,
   ask,
   type Hooks,
@@ -15,7 +16,6 @@ import {
   until,
 } from './raw-server.fixture.ts';
 
-const ANSWERED = ['start', 'head 200', 'end'];
 type Control = Dispatcher.DispatchController;
 const given = new TypeError('given up');
 

@@ -6,6 +6,7 @@ import { generate } from 'selfsigned';
 import type { DispatchRequest } from '../exchange.ts';
 import { guardedConnector } from '../guarded-connector-and-resolvers.ts';
 import {
+  ANSWERED,
   answerOf,
   ask,
   connector,
@@ -18,7 +19,6 @@ import {
 } from './raw-server.fixture.ts';
 import { READ_INTO_ONE_BUFFER } from './socket-read-buffer.ts';
 
-const ANSWERED = ['start', 'head 200', 'end'];
 const answer = ({ socket, path, body }: ReceivedRequest): void => void socket.write(answerOf(`${path} ${body.length}`));
 
 describe('an agent', () => {

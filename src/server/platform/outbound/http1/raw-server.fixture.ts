@@ -175,3 +175,9 @@ export const turn = async (): Promise<void> => {
 export const OK = 'HTTP/1.1 200 OK\r\n';
 export const answerOf = (body: string, lines = ''): string =>
   `${OK}${lines}content-length: ${body.length}\r\n\r\n${body}`;
+
+/** Answers with the path that was asked for. */
+export const answerWithPath = ({ socket, path }: ReceivedRequest): void => void socket.write(answerOf(path));
+
+/** The notes of a request that was answered. */
+export const ANSWERED: readonly string[] = ['start', 'head 200', 'end'];

@@ -98,8 +98,7 @@ export class ResponseParser {
   }
 
   #readHead(bytes: Buffer, receiver: ResponseReceiver): Buffer {
-    const end = bytes.indexOf(HEAD_END);
-    if ((end === -1 ? bytes.length - 3 : end) > MAX_HEAD_BYTES) throw new errors.HeadersOverflowError();
+    const end = findHeadEnd(bytes);
     if (end === -1 && !START.startsWith(bytes.toString('latin1', 0, START.length))) throw malformed(NOT_HTTP);
     if (end === -1) return this.#wait(bytes);
     const text = bytes.toString('latin1', 0, end);
@@ -162,8 +161,7 @@ export class ResponseParser {
       this.#state = 'complete';
       return bytes.subarray(2);
     }
-    const end = bytes.indexOf(HEAD_END);
-    if ((end === -1 ? bytes.length - 3 : end) > MAX_HEAD_BYTES) throw new errors.HeadersOverflowError();
+    const end = findHeadEnd(bytes);
     if (end === -1) return this.#wait(bytes);
     if (!TRAILERS.test(bytes.toString('latin1', 0, end)))
       throw malformed('the trailers of the response are not header fields');
@@ -175,6 +173,14 @@ export class ResponseParser {
     this.#partial = bytes;
     return NOTHING;
   }
+}
+
+/** Where the lines of a head or trailers end; -1 where the end has not come. @throws HeadersOverflowError */
+function findHeadEnd(bytes: Buffer): number {
+  const end = bytes.indexOf(HEAD_END);
+  // Of an end that is cut off three bytes may be there.
+  if ((end === -1 ? bytes.length - 3 : end) > MAX_HEAD_BYTES) throw new errors.HeadersOverflowError();
+  return end;
 }
 
 /** The header fields behind the first line of a head that has been checked. */
