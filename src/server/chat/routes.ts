@@ -5,6 +5,7 @@ import { AppError } from '../platform/app-error.ts';
 import type { AccountCaller, Authenticator, ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
 import type { RequestContext } from '../platform/http/handler-request-context.ts';
 import type { JsonBody } from '../platform/http/json-body-reader.ts';
+import { RequestWithCollectedBody } from '../platform/http/request-with-collected-body.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { parseChatRequest } from './chat-request.ts';
@@ -40,11 +41,11 @@ interface ModelCallInput {
   readonly reply: FastifyReply;
 }
 
-const BY_PATH: ReadonlyMap<string, FastPathCall> = new Map(
-  ROUTES.map(([endpoint, dialect]) => [endpoint.path, { endpoint, dialect }]),
-);
+const PLAIN_CALLS: readonly FastPathCall[] = ROUTES.map(([endpoint, dialect]) => ({ endpoint, dialect }));
 
-const findPlainCall = (url: string): FastPathCall | undefined => BY_PATH.get(url) ?? parsePlainGeminiCall(url);
+/** Compared one by one: to find a text that was just received in a map, it would have to be hashed and kept first. */
+const findPlainCall = (url: string): FastPathCall | undefined =>
+  PLAIN_CALLS.find(({ endpoint }) => endpoint.path === url) ?? parsePlainGeminiCall(url);
 
 /**
  * Hangs model calls in two places: a lane for plain requests, which are nearly all, and Fastify's routes for whatever is
@@ -92,7 +93,7 @@ export function addChatRoutes(
     client.recordAs(endpoint.path);
     let body: JsonBody | undefined;
     try {
-      // The body is not read before the caller is authenticated.
+      // Before the caller is authenticated nothing of the body is read but a small one, which may be collected.
       const caller = await authenticator.model({
         headers: request.headers,
         session: undefined,
@@ -115,6 +116,7 @@ export function addChatRoutes(
   http.addFastPath((request, response) => {
     const route = request.method === 'POST' ? findPlainCall(request.url ?? '') : undefined;
     if (route === undefined || !isPlain(request) || fastPathTools.isCrossSite(request)) return false;
+    if (request instanceof RequestWithCollectedBody) request.collectBody(Number(request.headers['content-length']));
     void serve(request, response, route);
     return true;
   });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { toIpLimitKey } from '../client-ip.ts';
+import { RequestWithCollectedBody } from './request-with-collected-body.ts';
 
 /** Every body may take this long, regardless of its size. */
 export const BODY_GRACE_MS = 15_000;
@@ -99,7 +100,10 @@ export class ConnectionAndSlowBodyLimits {
       }
       const allowedMs = this.#options.bodyGraceMs + (socket.bytesRead - bytesBefore) / MIN_BODY_BYTES_PER_MS;
       // A body that is not read now, because others are in turn, is not its sender's fault.
-      if (now - startedAt > allowedMs && request.readableFlowing === true) this.#options.onSlowBody(request, response);
+      if (now - startedAt > allowedMs && isBeingRead(request)) this.#options.onSlowBody(request, response);
     }
   }
 }
+
+const isBeingRead = (request: IncomingMessage): boolean =>
+  request.readableFlowing === true || (request instanceof RequestWithCollectedBody && request.isCollected);

@@ -8,6 +8,7 @@ import type { JsonBoundsScanner } from '../json-bounds-scanner.ts';
 import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
 import { JsonRejectedError } from '../parse-untrusted-json.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
+import { RequestWithCollectedBody } from './request-with-collected-body.ts';
 
 export interface JsonBodyOptions {
   /** Bytes. */
@@ -52,6 +53,7 @@ export class JsonBodyReader {
     const { limit, budgetKey, response } = options;
     const announced = announcedLength(source);
     if (announced !== undefined && announced > limit) return Promise.reject(tooLarge(limit));
+    if (source instanceof RequestWithCollectedBody && source.isCollected) return readCollected(source, options);
     const request = { source, response, budgetKey, bytes: announced ?? limit };
     return this.#admission.read(request, () => this.#readNow(source, options, announced));
   }
@@ -67,6 +69,23 @@ export class JsonBodyReader {
       source.resume();
       throw toRequestError(error);
     }
+  }
+}
+
+/** A body the request has collected itself, which is too small to wait for admission. */
+async function readCollected(
+  source: RequestWithCollectedBody,
+  { maxValues }: JsonBodyOptions,
+): Promise<JsonBody | undefined> {
+  const scanner = requestScanner(maxValues);
+  const body = source.collectedBody();
+  const bytes = body instanceof Promise ? await body : body;
+  if (bytes.length === 0) return undefined;
+  try {
+    scanner.push(bytes);
+    return new ReadBody(bytes, parse(bytes, scanner), scanner.rootMembers);
+  } catch (error) {
+    throw toRequestError(error);
   }
 }
 

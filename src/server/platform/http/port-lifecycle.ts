@@ -1,8 +1,15 @@
-import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse as Response, Server } from 'node:http';
+import type {
+  IncomingMessage,
+  OutgoingHttpHeader,
+  OutgoingHttpHeaders,
+  ServerResponse as Response,
+  Server,
+} from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type RequestHandler, RequestsDuringStart } from './hold-requests-during-start.ts';
 import { createServer, ServerResponse } from './load-node-http.ts';
+import { RequestWithCollectedBody } from './request-with-collected-body.ts';
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
@@ -38,7 +45,11 @@ export class PortLifecycle {
         return super.writeHead(status, message as string | undefined, headers);
       }
     }
-    const options = { maxHeaderSize: 16_384, ...TIMEOUTS, ServerResponse: DrainingResponse };
+    const classes = {
+      IncomingMessage: RequestWithCollectedBody as typeof IncomingMessage,
+      ServerResponse: DrainingResponse,
+    };
+    const options = { maxHeaderSize: 16_384, ...TIMEOUTS, ...classes };
     this.server = createServer(options, (request, response) => this.#handler(request, response as Response));
     this.server.maxConnections = MAX_CONNECTIONS;
   }
