@@ -1,4 +1,5 @@
 import type { Channel } from '../channels/channel-directory-types.ts';
+import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound-types.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
@@ -21,6 +22,9 @@ const ownHeaders = memoizeByObject(
   }),
 );
 
+/** URLs of a channel by path. Texts made anew for each call would be hashed anew wherever they are looked up. */
+const urlsByPath = memoizeByObject((_channel: Channel) => new Map<string, string>());
+
 /** A call of a chat upstream. */
 export function toRequest(
   channel: Channel,
@@ -31,7 +35,7 @@ export function toRequest(
 ): StreamedRequest {
   return {
     method: 'POST',
-    url: channel.baseUrl + path,
+    url: getOrMakeEntry(urlsByPath(channel), path, () => channel.baseUrl + path),
     headers:
       headers === undefined ? ownHeaders(channel) : { ...ownHeaders(channel), ...headers, ...channel.extraHeaders },
     body,
