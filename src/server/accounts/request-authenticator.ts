@@ -25,6 +25,7 @@ const MAX_TOKEN_LENGTH = 200;
 /** Holds a JWT or a signature with a token in it. */
 const MAX_AUTHORIZATION_LENGTH = 700;
 const ALL_MODELS: readonly string[] = [];
+const MAX_KNOWN_HASHES = 10_000;
 
 /** Whose device access_token it is. `expiresAt`: Unix milliseconds. */
 export interface DeviceAccessToken {
@@ -66,6 +67,8 @@ interface FoundCredential {
  */
 export class RequestAuthenticator implements Authenticator {
   readonly #dependencies: RequestAuthenticatorDependencies;
+  /** Hashes of keys that were found, by key: to compute one takes ten times as long. */
+  readonly #keyHashes = new Map<string, string>();
 
   constructor(dependencies: RequestAuthenticatorDependencies) {
     this.#dependencies = dependencies;
@@ -94,7 +97,10 @@ export class RequestAuthenticator implements Authenticator {
     const { tokens, tokenUse, keyLimit, clock } = this.#dependencies;
     const key = readModelKey(headers);
     if (key === undefined) throw new AppError('invalid_api_key');
-    const row = await tokens.findByHash(hashToken(key));
+    const knownHash = this.#keyHashes.get(key);
+    const hash = knownHash ?? hashToken(key);
+    const row = await tokens.findByHash(hash);
+    if (row !== undefined && knownHash === undefined) this.#rememberHash(key, hash);
     if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
       throw new AppError('invalid_api_key');
     if (row.status !== ENABLED) throw new AppError('account_disabled');
@@ -104,6 +110,11 @@ export class RequestAuthenticator implements Authenticator {
     tokenUse.record(row.id, true);
     const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);
     return { kind: 'model', userId: row.user_id, tokenId: row.id, models, limits: toKeyLimits(row) };
+  }
+
+  #rememberHash(key: string, hash: string): void {
+    if (this.#keyHashes.size >= MAX_KNOWN_HASHES) this.#keyHashes.clear();
+    this.#keyHashes.set(key, hash);
   }
 
   async #findCredential(token: string): Promise<FoundCredential | undefined> {
