@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Json } from './adapter-types.ts';
 import { serializeJsonBody } from './serialize-json-body.ts';
 
-const picture = (letter: string): string => `data:image/png;base64,${letter.repeat(100_000)}==`;
+const picture = (letter: string): string => `data:image/png;base64,${letter.repeat(99_998)}==`;
 
 const bodies: readonly (readonly [string, Json])[] = [
   ['no long text', { prompt: 'a kite', seconds: 5 }],

@@ -1,9 +1,9 @@
+import { isBase64 } from '../platform/is-base64.ts';
 import type { Json } from './adapter-types.ts';
+import { stripDataUrlPrefix } from './media-to-base64-or-url.ts';
 
 /** Texts of this length, pictures in Base64 as a rule, are written into the bytes of a body directly. */
 const LONG_TEXT_LENGTH = 64 * 1024;
-/** JSON writes all others as they are, a byte a character: Base64 and the names before it. */
-const NOT_PLAIN = /[^A-Za-z0-9+/=:;,._-]/;
 /** Stands first in what takes the place of a long text; no text of a request has it, and JSON writes it in six characters. */
 const PLACEHOLDER = '\u0000';
 
@@ -15,7 +15,7 @@ export function serializeJsonBody(value: Json): string | Buffer {
   if (!hasLongText(value)) return JSON.stringify(value);
   const longTexts: string[] = [];
   const json = JSON.stringify(value, (_, inner: unknown) =>
-    isLongPlainText(inner) ? PLACEHOLDER + String(longTexts.push(inner) - 1) : inner,
+    isLongBase64(inner) ? PLACEHOLDER + String(longTexts.push(inner) - 1) : inner,
   );
   const parts: string[] = [];
   let at = 0;
@@ -38,8 +38,9 @@ function toBytes(parts: readonly string[]): Buffer {
   return bytes;
 }
 
-const isLongPlainText = (value: unknown): value is string =>
-  typeof value === 'string' && value.length >= LONG_TEXT_LENGTH && !NOT_PLAIN.test(value);
+/** Base64, which JSON writes as it is, a byte a character, alone or in a data URL. */
+const isLongBase64 = (value: unknown): value is string =>
+  typeof value === 'string' && value.length >= LONG_TEXT_LENGTH && isBase64(stripDataUrlPrefix(value));
 
 /** Small bodies, as nearly all are, go without the function for each value. */
 function hasLongText(value: Json): boolean {
