@@ -4,15 +4,17 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Figure } from '../bench/support/report-figure.ts';
 import { BENCHES } from './bench/bench-names.ts';
-import { replaceFiguresTable } from './bench/figures-table.ts';
+import { replaceFiguresTable, updateFiguresTable } from './bench/figures-table.ts';
 
 /**
- * Runs the benches one after the other, or those whose names contain one of the words given, and writes the table of
- * bench/README.md: `npm run bench [-- word …]`. With words the table is printed and not written.
+ * Runs the benches one after the other, or those named, or whose names contain one of the words given, and writes the table of
+ * bench/README.md: `npm run bench [-- word …]`. With words the rows of those benches are replaced, and a line says so.
  */
 const LONGEST_MS = 15 * 60_000;
 const words = process.argv.slice(2);
-const chosen = BENCHES.filter((name) => words.length === 0 || words.some((word) => name.includes(word)));
+const isMeant = (name: string, word: string): boolean =>
+  BENCHES.some((each) => each === word) ? name === word : name.includes(word);
+const chosen = BENCHES.filter((name) => words.length === 0 || words.some((word) => isMeant(name, word)));
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-figures-'));
 const file = join(folder, 'figures.jsonl');
 const failed: string[] = [];
@@ -29,8 +31,12 @@ try {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   const figures = lines.map((line) => JSON.parse(line) as Figure);
   const madeOn = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end.`;
-  const text = replaceFiguresTable(readFileSync('bench/README.md', 'utf8'), figures, madeOn);
-  if (words.length === 0 && failed.length === 0) {
+  const document = readFileSync('bench/README.md', 'utf8');
+  const text =
+    words.length === 0
+      ? replaceFiguresTable(document, figures, madeOn)
+      : updateFiguresTable(document, figures, chosen, madeOn);
+  if (failed.length === 0) {
     writeFileSync('bench/README.md', text);
     spawnSync('node_modules/.bin/biome', ['format', '--write', 'bench/README.md'], { stdio: 'inherit' });
   } else console.log(text.slice(text.indexOf('| subject')));

@@ -19,11 +19,52 @@ function toRow({ subject, unit, measured, asked, peer, spread }: Figure): string
 }
 
 /** The document with the table of these figures in the place of the one before. @throws where it has no place for one */
-export function replaceFiguresTable(document: string, figures: readonly Figure[], madeOn: string): string {
+export const replaceFiguresTable = (document: string, figures: readonly Figure[], madeOn: string): string =>
+  withTable(document, [madeOn], figures.map(toRow));
+
+/**
+ * The document with these figures in the place of those of the same subjects; all others stay as they were measured.
+ *
+ * @param repeated names of the benches that made them, for the line that says so
+ */
+export function updateFiguresTable(
+  document: string,
+  figures: readonly Figure[],
+  repeated: readonly string[],
+  madeOn: string,
+): string {
+  const { notes, rows } = readTable(document);
+  const renewed = new Map(figures.map((figure) => [figure.subject, toRow(figure)]));
+  const kept = rows.map((row) => take(renewed, subjectOf(row)) ?? row);
+  const names = `Again: ${repeated.join(', ')}: `;
+  const otherNotes = notes.filter((note) => !note.startsWith(names));
+  return withTable(document, [...otherNotes, names + madeOn], [...kept, ...renewed.values()]);
+}
+
+function take(rows: Map<string, string>, subject: string): string | undefined {
+  const row = rows.get(subject);
+  rows.delete(subject);
+  return row;
+}
+
+const subjectOf = (row: string): string => row.split('|')[1]?.trim() ?? '';
+
+/** The lines before the table, and its rows without the head. */
+function readTable(document: string): { readonly notes: readonly string[]; readonly rows: readonly string[] } {
+  const { begin, end } = placeOfTable(document);
+  const lines = document.slice(begin, end).split('\n').filter(Boolean);
+  const isRow = (line: string): boolean => line.startsWith('|');
+  return { notes: lines.filter((line) => !isRow(line)), rows: lines.filter(isRow).slice(2) };
+}
+
+function placeOfTable(document: string): { readonly begin: number; readonly end: number } {
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (begin === -1 || end < begin) throw new Error(`no place for the table: ${BEGIN} … ${END}`);
-  const table = ['| subject | asked, or peer | measured | ratio |', '|---|---|---|---|', ...figures.map(toRow)].join(
-    '\n',
-  );
-  return `${document.slice(0, begin + BEGIN.length)}\n${madeOn}\n\n${table}\n\n${document.slice(end)}`;
+  return { begin: begin + BEGIN.length, end };
+}
+
+function withTable(document: string, notes: readonly string[], rows: readonly string[]): string {
+  const { begin, end } = placeOfTable(document);
+  const table = ['| subject | asked, or peer | measured | ratio |', '|---|---|---|---|', ...rows].join('\n');
+  return `${document.slice(0, begin)}\n${notes.join('\n\n')}\n\n${table}\n\n${document.slice(end)}`;
 }

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
 import { BENCHES, BENCHES_RUN_ALONE } from '../../scripts/bench/bench-names.ts';
-import { replaceFiguresTable } from '../../scripts/bench/figures-table.ts';
+import { replaceFiguresTable, updateFiguresTable } from '../../scripts/bench/figures-table.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -22,6 +22,26 @@ test('the table of figures takes the place of the one before', () => {
   assert.equal(replaceFiguresTable(once, figures, 'Made today.'), once);
   assert.equal(replaceFiguresTable(once, [], 'Later.').includes('6,543'), false);
   assert.throws(() => replaceFiguresTable('# Without a place', figures, ''));
+});
+
+test('figures of some benches take the place of their rows alone, and a line says when', () => {
+  const row = (subject: string, measured: number) => ({ subject, unit: '/s', measured });
+  const whole = replaceFiguresTable(
+    read('bench/README.md'),
+    [row('call', 1), row('submit', 2), row('query', 3)],
+    'All.',
+  );
+  const some = [row('submit', 20), row('stream', 4)];
+  const once = updateFiguresTable(whole, some, ['video', 'chat'], 'Later.');
+  const table = once.slice(once.indexOf('All.'), once.indexOf('<!-- end -->'));
+  assert.match(table, /^All\.\n\nAgain: video, chat: Later\.\n/);
+  assert.deepEqual(
+    [...table.matchAll(/\| (\w+) \| {2}\| (\d+) \/s/g)].map(([, subject, value]) => `${subject} ${value}`),
+    ['call 1', 'submit 20', 'query 3', 'stream 4'],
+  );
+  const twice = updateFiguresTable(once, some, ['video', 'chat'], 'Later still.');
+  assert.ok(twice.includes('Again: video, chat: Later still.') && !twice.includes('Later.'));
+  assert.throws(() => updateFiguresTable('# Without a place', some, [], ''));
 });
 
 test('every bench is run by npm run bench or says why it is not', () => {
