@@ -36,9 +36,18 @@ export function updateFiguresTable(
   const { notes, rows } = readTable(document);
   const renewed = new Map(figures.map((figure) => [figure.subject, toRow(figure)]));
   const kept = rows.map((row) => take(renewed, subjectOf(row)) ?? row);
-  const names = `Again: ${repeated.join(', ')}: `;
-  const otherNotes = notes.filter((note) => !note.startsWith(names));
-  return withTable(document, [...otherNotes, names + madeOn], [...kept, ...renewed.values()]);
+  const earlier = notes.flatMap((note) => withoutNames(note, repeated));
+  return withTable(document, [...earlier, toNote(repeated, madeOn)], [...kept, ...renewed.values()]);
+}
+
+const toNote = (names: readonly string[], madeOn: string): string => `Again: ${names.join(', ')}: ${madeOn}`;
+
+/** A line on earlier repetitions, without those that were repeated once more. */
+function withoutNames(note: string, repeated: readonly string[]): string[] {
+  const [, names, madeOn] = /^Again: ([a-z-]+(?:, [a-z-]+)*): (.*)$/.exec(note) ?? [];
+  if (names === undefined || madeOn === undefined) return [note];
+  const left = names.split(', ').filter((name) => !repeated.includes(name));
+  return left.length === 0 ? [] : [toNote(left, madeOn)];
 }
 
 function take(rows: Map<string, string>, subject: string): string | undefined {
@@ -66,5 +75,5 @@ function placeOfTable(document: string): { readonly begin: number; readonly end:
 function withTable(document: string, notes: readonly string[], rows: readonly string[]): string {
   const { begin, end } = placeOfTable(document);
   const table = ['| subject | asked, or peer | measured | ratio |', '|---|---|---|---|', ...rows].join('\n');
-  return `${document.slice(0, begin)}\n${notes.join('\n\n')}\n\n${table}\n\n${document.slice(end)}`;
+  return `${document.slice(0, begin)}\n${notes.join('\n')}\n\n${table}\n\n${document.slice(end)}`;
 }
