@@ -41,7 +41,7 @@ export async function startService(
   folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-')),
 ): Promise<Service> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['bin/server.js'], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=4', 'bin/server.js'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env.PATH,

@@ -29,6 +29,15 @@ it('the first byte of a model call may take as long behind a proxy as without on
     assert.ok(numberIn(name, pattern) > 300, name);
 });
 
+it('every way to start the service limits the space of young objects alike', () => {
+  const starts = [read('../package.json'), read('Dockerfile'), read('reelgate.service')];
+  for (const text of starts)
+    assert.match(
+      text,
+      /node(?:"?,? "?)--max-semi-space-size=4(?:"?,? "?)(?:\/(?:app|opt\/reelgate)\/)?bin\/server\.js/,
+    );
+});
+
 it('containers run without root and write nowhere but to their volumes', () => {
   assert.match(read('Dockerfile'), /^USER 10001:10001$/m);
   assert.match(read('compose.yaml'), /read_only: true/);
