@@ -123,6 +123,18 @@ test('a response before the body leaves the connection as it must be for the nex
   assert.deepEqual(await talk([first.slice(0, -4), first.slice(-4), second], 2), ['refused', 'collected {"a":2}']);
 });
 
+test('what comes after an early response is not taken for a body', async () => {
+  const coming = nextRequest();
+  const socket = await openAndSend(requestOf('{"a":1', 7));
+  const request = await coming;
+  const body = Promise.resolve(request.collectedBody());
+  // As Node does with the rest of a request whose response is over.
+  (request as unknown as { _dump(): void })._dump();
+  socket.write('}');
+  assert.equal((await body).toString(), '{"a":1');
+  socket.destroy();
+});
+
 test('a client that disconnects within the body ends the reading, whether it has begun or not', async () => {
   for (const readsFirst of [true, false]) {
     const coming = nextRequest();

@@ -65,8 +65,9 @@ export class RequestWithCollectedBody extends IncomingMessage {
     return false;
   }
 
+  /** What has come and no more: after an early response Node drops what follows, and the memory was not cleared. */
   get #collected(): Buffer {
-    return this.#bytes ?? Buffer.alloc(0);
+    return this.#bytes?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
