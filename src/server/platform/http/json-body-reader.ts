@@ -53,7 +53,6 @@ export class JsonBodyReader {
     const { limit, budgetKey, response } = options;
     const announced = announcedLength(source);
     if (announced !== undefined && announced > limit) return Promise.reject(tooLarge(limit));
-    if (source instanceof RequestWithCollectedBody && source.isCollected) return readCollected(source, options);
     const request = { source, response, budgetKey, bytes: announced ?? limit };
     return this.#admission.read(request, () => this.#readNow(source, options, announced));
   }
@@ -61,7 +60,10 @@ export class JsonBodyReader {
   async #readNow(source: BodySource, options: JsonBodyOptions, announced?: number): Promise<JsonBody | undefined> {
     const scanner = requestScanner(options.maxValues);
     try {
-      const bytes = await collect(source, scanner, options.limit, announced);
+      const isCollected = source instanceof RequestWithCollectedBody && source.isCollected;
+      const bytes = await (isCollected ? source.collectedBody() : collect(source, scanner, options.limit, announced));
+      // The others were scanned piece by piece.
+      if (isCollected) scanner.push(bytes);
       if (bytes.length === 0) return undefined;
       if (bytes.length > LARGE_BODY_BYTES) await nextTurn();
       return new ReadBody(bytes, parse(bytes, scanner), scanner.rootMembers);
@@ -69,23 +71,6 @@ export class JsonBodyReader {
       source.resume();
       throw toRequestError(error);
     }
-  }
-}
-
-/** A body the request has collected itself, which is too small to wait for admission. */
-async function readCollected(
-  source: RequestWithCollectedBody,
-  { maxValues }: JsonBodyOptions,
-): Promise<JsonBody | undefined> {
-  const scanner = requestScanner(maxValues);
-  const body = source.collectedBody();
-  const bytes = body instanceof Promise ? await body : body;
-  if (bytes.length === 0) return undefined;
-  try {
-    scanner.push(bytes);
-    return new ReadBody(bytes, parse(bytes, scanner), scanner.rootMembers);
-  } catch (error) {
-    throw toRequestError(error);
   }
 }
 
