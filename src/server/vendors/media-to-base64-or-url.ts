@@ -1,3 +1,4 @@
+import { paddingLength } from '../platform/is-base64.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import type { MediaInput } from './adapter-types.ts';
 
@@ -23,10 +24,7 @@ export function toUrlOrDataUrl(media: MediaInput): string {
 }
 
 /** Number of bytes encoded by a Base64 text, without decoding it. */
-export function decodedLength(base64: string): number {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-  return Math.floor((base64.length * 3) / 4) - padding;
-}
+export const decodedLength = (base64: string): number => Math.floor((base64.length * 3) / 4) - paddingLength(base64);
 
 /** Refuses a picture given by value that is too large for the vendor; those given by URL are checked by the vendor only. */
 export function assertMaxSize(media: MediaInput, maxBytes: number, param: string): void {
