@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -34,6 +34,14 @@ export interface Service extends Process {
   readonly startMs: number;
 }
 
+/** What `npm start` gives to Node. */
+function startArguments(): string[] {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    readonly scripts: { readonly start: string };
+  };
+  return scripts.start.split(' ').slice(1);
+}
+
 /** Starts the plain server on a SQLite database (synchronous=FULL) of its own, or on the one given. */
 export async function startService(
   port: number,
@@ -41,7 +49,7 @@ export async function startService(
   folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-')),
 ): Promise<Service> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--max-semi-space-size=4', 'bin/server.js'], {
+  const child = spawn(process.execPath, startArguments(), {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env.PATH,
