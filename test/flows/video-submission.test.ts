@@ -10,6 +10,7 @@ const VENDORS = [
   { name: 'veo', model: 'veo-3.1-generate-preview' },
   { name: 'sora', model: 'sora-2' },
   { name: 'sora', model: 'sora-2-pro' },
+  { name: 'jimeng', model: 'jimeng_i2v_first_v30' },
 ] as const;
 
 describe('what a submit may ask for', () => {
@@ -209,6 +210,16 @@ describe('what a submit may ask for', () => {
           await service.caller.submit({ model: 'sora-2', prompt, input_reference });
           assert.equal((service.job('sora', prompt).input as Fields).reference, 'image_url');
         }
+      });
+
+      it('of 3 MB reach the vendor as they were sent, in a body that is signed too', async () => {
+        const image = Buffer.concat([picture.bytes, Buffer.alloc(3_000_000, picture.bytes)]).toString('base64');
+        await service.caller.submit({ model: 'kling-v1-6', prompt: 'large, plain', image });
+        const plain = service.job('kling', 'large, plain').input as { readonly body: Fields };
+        assert.equal(plain.body.image === image, true);
+        await service.caller.submit({ model: 'jimeng_i2v_first_v30', prompt: 'large, signed', image });
+        const signed = service.job('jimeng', 'large, signed').input as { readonly binary_data_base64: unknown[] };
+        assert.equal(signed.binary_data_base64[0] === image, true);
       });
     });
 

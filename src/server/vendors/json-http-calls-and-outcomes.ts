@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asObject } from '../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
@@ -5,7 +7,7 @@ import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from './adapter-types.ts';
 import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
 import type { RequestBody } from './request-body.ts';
-import { serializeJsonBody } from './serialize-json-body.ts';
+import { type LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
@@ -32,15 +34,32 @@ export const postJson = (
 ): Promise<BufferedResponse> =>
   context.sendJson(withJsonBody({ method: 'POST', url, headers, signal: context.signal }, body));
 
-/** The request with `body` as JSON; as it is where there is none. */
+/** The request with `body` as JSON; as it is where there is none. To be sent once: the bytes of pictures are made on the way. */
 export const withJsonBody = (request: OutboundRequest, body: Json | undefined): OutboundRequest =>
   body === undefined
     ? request
+    : withSerializedBody(
+        { ...request, headers: { ...request.headers, 'content-type': 'application/json' } },
+        serializeJsonBody(body),
+      );
+
+/** The same for JSON that has been serialized already; its type is in the headers. */
+export const withSerializedBody = (request: OutboundRequest, body: string | LongJsonBody): OutboundRequest =>
+  typeof body === 'string'
+    ? { ...request, body }
     : {
         ...request,
-        headers: { ...request.headers, 'content-type': 'application/json' },
-        body: serializeJsonBody(body),
+        headers: { ...request.headers, 'content-length': String(body.byteLength) },
+        body: Readable.from(inTurns(body.pieces()), { objectMode: false }),
       };
+
+/** One piece for each turn of the event loop: the system may take many megabytes without a wait. */
+async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    yield piece;
+    await nextTurn();
+  }
+}
 
 /** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
 export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';

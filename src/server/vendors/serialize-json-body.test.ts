@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Json } from './adapter-types.ts';
-import { serializeJsonBody } from './serialize-json-body.ts';
+import { LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
 
 const picture = (letter: string): string => `data:image/png;base64,${letter.repeat(99_998)}==`;
 
@@ -19,14 +19,26 @@ const bodies: readonly (readonly [string, Json])[] = [
   ['text like the spot a picture is replaced by', { prompt: '\\u00000 "\\u00001"', image: picture('A') }],
 ];
 
+const bytesOf = (body: string | LongJsonBody): Buffer =>
+  typeof body === 'string' ? Buffer.from(body) : Buffer.concat([...body.pieces()]);
+
 describe('JSON of requests with pictures', () => {
   for (const [name, body] of bodies)
-    it(`is the same bytes as JSON.stringify makes: ${name}`, () => {
-      assert.equal(String(serializeJsonBody(body)), JSON.stringify(body));
+    it(`is the same bytes as JSON.stringify makes, and as many as it says: ${name}`, () => {
+      const serialized = serializeJsonBody(body);
+      assert.equal(String(bytesOf(serialized)), JSON.stringify(body));
+      if (typeof serialized !== 'string') assert.equal(serialized.byteLength, Buffer.byteLength(JSON.stringify(body)));
     });
 
-  it('is bytes where there is a picture, and text else', () => {
-    assert.equal(Buffer.isBuffer(serializeJsonBody({ image: picture('A') })), true);
+  it('is made in pieces where there is a picture, again where it is asked for again, and text else', () => {
+    const serialized = serializeJsonBody({ image: picture('A') });
+    assert.ok(serialized instanceof LongJsonBody);
+    assert.deepEqual(
+      [...serialized.pieces()].map(({ length }) => length),
+      [10, 65_536, 34_486, 2],
+    );
+    assert.deepEqual([...serialized.pieces()], [...serialized.pieces()]);
     assert.equal(typeof serializeJsonBody({ prompt: 'a kite' }), 'string');
+    assert.equal(typeof serializeJsonBody({ prompt: 'a kite, '.repeat(10_000) }), 'string');
   });
 });

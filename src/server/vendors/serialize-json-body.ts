@@ -2,21 +2,53 @@ import { isBase64 } from '../platform/is-base64.ts';
 import type { Json } from './adapter-types.ts';
 import { stripDataUrlPrefix } from './media-to-base64-or-url.ts';
 
-/** Texts of this length, pictures in Base64 as a rule, are written into the bytes of a body directly. */
+/** Texts of this length, pictures in Base64 as a rule, are not copied as a whole. */
 const LONG_TEXT_LENGTH = 64 * 1024;
+/** Characters of such a text that become bytes at a time, as the connection takes them. */
+const PIECE_LENGTH = 64 * 1024;
 /** Stands first in what takes the place of a long text; no text of a request has it, and JSON writes it in six characters. */
 const PLACEHOLDER = '\u0000';
 
+/** The JSON of a request with pictures: its bytes are made while they are sent. */
+export class LongJsonBody {
+  /** JSON and, at odd indexes, long texts in it, all ASCII. */
+  readonly #parts: readonly string[];
+  /** What `Content-Length` says. */
+  readonly byteLength: number;
+
+  constructor(parts: readonly string[]) {
+    this.#parts = parts;
+    this.byteLength = parts.reduce(
+      (sum, part, index) => sum + (isLongText(index) ? part.length : Buffer.byteLength(part)),
+      0,
+    );
+  }
+
+  /** The bytes from the first on, each time it is called. */
+  *pieces(): Generator<Buffer> {
+    for (const [index, part] of this.#parts.entries()) {
+      if (!isLongText(index)) yield Buffer.from(part);
+      else
+        for (let at = 0; at < part.length; at += PIECE_LENGTH)
+          yield Buffer.from(part.slice(at, at + PIECE_LENGTH), 'latin1');
+    }
+  }
+}
+
+const isLongText = (index: number): boolean => index % 2 === 1;
+
 /**
- * A value as the JSON of a request. A picture is copied once: `JSON.stringify` collects a text in pieces, joins them, and the text is
- * made bytes afterwards, so that three copies would lie in memory beside the picture itself.
+ * A value as the JSON of a request. A picture in it is not copied: `JSON.stringify` collects a text in pieces, joins them, and the text is
+ * made bytes afterwards, so that three copies would lie in memory beside the picture itself. To write 13 MB into new memory at once would
+ * hold everything else up besides, most where the machine is slow to hand out pages.
  */
-export function serializeJsonBody(value: Json): string | Buffer {
+export function serializeJsonBody(value: Json): string | LongJsonBody {
   if (!hasLongText(value)) return JSON.stringify(value);
   const longTexts: string[] = [];
   const json = JSON.stringify(value, (_, inner: unknown) =>
     isLongBase64(inner) ? PLACEHOLDER + String(longTexts.push(inner) - 1) : inner,
   );
+  if (longTexts.length === 0) return json;
   const parts: string[] = [];
   let at = 0;
   for (const [index, text] of longTexts.entries()) {
@@ -26,16 +58,7 @@ export function serializeJsonBody(value: Json): string | Buffer {
     // The closing quote of the placeholder is that of the text.
     at = found + placeholder.length - 1;
   }
-  parts.push(json.slice(at));
-  return toBytes(parts);
-}
-
-/** The texts one after another, in one buffer. */
-function toBytes(parts: readonly string[]): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
-  let end = 0;
-  for (const part of parts) end += bytes.write(part, end);
-  return bytes;
+  return new LongJsonBody([...parts, json.slice(at)]);
 }
 
 /** Base64, which JSON writes as it is, a byte a character, alone or in a data URL. */

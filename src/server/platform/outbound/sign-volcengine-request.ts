@@ -4,7 +4,8 @@ import { createHash, createHmac } from 'node:crypto';
 export interface UnsignedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
-  readonly body: string | Buffer;
+  /** Of the body, one after another. */
+  readonly pieces: Iterable<string | Buffer>;
   /** Signed too, besides `host` and the two headers the signature adds; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -18,7 +19,12 @@ export interface SigningKey {
 
 const ALGORITHM = 'HMAC-SHA256';
 
-const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+function sha256(pieces: Iterable<string | Buffer>): string {
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest('hex');
+}
+
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** RFC 3986: only unreserved characters stay bare. */
@@ -45,7 +51,7 @@ export function signVolcengineRequest(
   const { pathname, searchParams, host } = new URL(request.url);
   const stamp = toStamp(nowMs);
   const date = stamp.slice(0, 8);
-  const bodyHash = sha256(request.body);
+  const bodyHash = sha256(request.pieces);
   const signed: Record<string, string> = { ...request.headers, 'x-date': stamp, 'x-content-sha256': bodyHash };
   const lines = Object.entries({ ...signed, host })
     .map(([name, value]) => [name, value.trim().replace(/ +/g, ' ')] as const)
@@ -64,7 +70,7 @@ export function signVolcengineRequest(
   ].join('\n');
   const scope = `${date}/${key.region}/${key.service}/request`;
   const signingKey = [date, key.region, key.service, 'request'].reduce<string | Buffer>(hmac, key.secretKey);
-  const signature = hmac(signingKey, [ALGORITHM, stamp, scope, sha256(canonical)].join('\n')).toString('hex');
+  const signature = hmac(signingKey, [ALGORITHM, stamp, scope, sha256([canonical])].join('\n')).toString('hex');
   const authorization = `${ALGORITHM} Credential=${key.accessKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
   return { ...signed, authorization };
 }

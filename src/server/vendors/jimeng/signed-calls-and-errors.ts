@@ -5,6 +5,7 @@ import { signVolcengineRequest } from '../../platform/outbound/sign-volcengine-r
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, toVendorError } from '../error-mapping.ts';
+import { withSerializedBody } from '../json-http-calls-and-outcomes.ts';
 import type { RequestBody } from '../request-body.ts';
 import { serializeJsonBody } from '../serialize-json-body.ts';
 import { asText, ownEntry } from '../untrusted-json.ts';
@@ -84,7 +85,8 @@ export function sendAction(
   const body = serializeJsonBody(fields);
   const { access_key: accessKey, secret_key: secretKey } = context.credentials;
   const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
-  const unsigned = { method: 'POST', url, body, headers: { 'content-type': 'application/json' } } as const;
+  const pieces = typeof body === 'string' ? [body] : body.pieces();
+  const unsigned = { method: 'POST', url, pieces, headers: { 'content-type': 'application/json' } } as const;
   const headers = signVolcengineRequest(unsigned, key, context.now());
-  return context.sendJson({ method: 'POST', url, headers, body, signal: context.signal });
+  return context.sendJson(withSerializedBody({ method: 'POST', url, headers, signal: context.signal }, body));
 }
