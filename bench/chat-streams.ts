@@ -11,16 +11,20 @@ import { startNginxProxy } from './support/start-nginx.ts';
 import { warmUp } from './support/warm-up.ts';
 
 /**
- * Many streams of 50 events, 100 ms apart, begun within `RAMP_MS`: how long the first event takes, what an event costs, what
+ * Many streams of 25 events, 100 ms apart, begun within 2 s: how long the first event takes, what an event costs, what
  * a stream holds in memory the first time, and whether every event arrives once and in order. Subjects take turns once each is warm.
+ * Where that takes the bare proxy more than a fifth of a core, both times are longer by as much: near a whole one first events wait for
+ * those of streams under way, and tell how fast the machine is.
  *
  * Repeat with `cd bench && npm ci && cd .. && node bench/chat-streams.ts`; needs nginx and `ulimit -n 20000`. `STREAMS`,
- * `CHUNKS`, `GAP_MS`, `RAMP_MS` and `ROUNDS` change the picture; `PORTKEY=0` leaves that one out, which takes long.
+ * `CHUNKS`, `STRETCH` (how many times longer) and `ROUNDS` change the picture; `PORTKEY=0` leaves that one out, which takes long.
  */
 const STREAMS = Number(process.env.STREAMS ?? '2000');
-const CHUNKS = Number(process.env.CHUNKS ?? '50');
-const GAP_MS = process.env.GAP_MS ?? '100';
-const RAMP_MS = Number(process.env.RAMP_MS ?? '2000');
+const CHUNKS = Number(process.env.CHUNKS ?? '25');
+const QUICK_GAP_MS = 100;
+const QUICK_RAMP_MS = 2_000;
+/** Of one core, with the bare proxy. */
+const MOST_BUSY = 0.2;
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const LONGEST_MS = 120_000;
 
@@ -33,18 +37,24 @@ interface Subject {
 const BODY = JSON.stringify({ model: 'bench-chat', stream: true, messages: [{ role: 'user', content: 'Speak.' }] });
 const request = (headers: Readonly<Record<string, string>>): Buffer => postBytes('/v1/chat/completions', headers, BODY);
 
-const upstream = await startScript('bench/support/streaming-chat-upstream.ts', { CHUNKS: String(CHUNKS), GAP_MS });
+const startUpstream = (gapMs: number): Promise<Process> =>
+  startScript('bench/support/streaming-chat-upstream.ts', { CHUNKS: String(CHUNKS), GAP_MS: String(gapMs) });
+const startBareProxy = ({ origin }: Process): Promise<Process> =>
+  startScript('bench/rivals/bare-proxy.ts', { UPSTREAM: origin });
+const plain = request({ authorization: 'Bearer sk-bench' });
+
+const stretch = Number(process.env.STRETCH ?? (await findStretch()));
+const RAMP_MS = QUICK_RAMP_MS * stretch;
+process.stdout.write(
+  `${STREAMS} streams begun within ${RAMP_MS.toFixed(0)} ms, events ${(QUICK_GAP_MS * stretch).toFixed(0)} ms apart\n`,
+);
+const upstream = await startUpstream(QUICK_GAP_MS * stretch);
 const { service, key } = await startChatService(4_381, upstream.origin);
 const portkey = process.env.PORTKEY === '0' ? undefined : await startPortkey();
-const plain = request({ authorization: 'Bearer sk-bench' });
 const subjects: readonly Subject[] = [
   { name: 'direct', process: upstream, bytes: plain },
   { name: 'nginx, 1 worker', process: await startNginxProxy(portOf(upstream)), bytes: plain },
-  {
-    name: 'bare Node proxy',
-    process: await startScript('bench/rivals/bare-proxy.ts', { UPSTREAM: upstream.origin }),
-    bytes: plain,
-  },
+  { name: 'bare Node proxy', process: await startBareProxy(upstream), bytes: plain },
   { name: 'Reelgate', process: service, bytes: request({ authorization: `Bearer ${key}` }) },
   ...(portkey === undefined
     ? []
@@ -90,6 +100,26 @@ try {
   report();
 } finally {
   await Promise.all(subjects.map(({ process }) => process.stop()));
+}
+
+/** How many times longer than on a quick machine it has to take; at least once. */
+async function findStretch(): Promise<number> {
+  const upstream = await startUpstream(QUICK_GAP_MS);
+  const bare = await startBareProxy(upstream);
+  const share = 4;
+  const few = async (): Promise<number> => {
+    const before = cpuSeconds(bare.pid);
+    await listen(portOf(bare), plain, STREAMS / share, QUICK_RAMP_MS / share);
+    return (cpuSeconds(bare.pid) - before) * share;
+  };
+  try {
+    // The first times it compiles its code.
+    for (let times = 0; times < 3; times++) await few();
+    const quickSeconds = (QUICK_RAMP_MS + CHUNKS * QUICK_GAP_MS) / 1_000;
+    return Math.max(1, (await few()) / (quickSeconds * MOST_BUSY));
+  } finally {
+    await Promise.all([bare.stop(), upstream.stop()]);
+  }
 }
 
 /** What all streams add to the memory of a process that has served some before, KB each. */
