@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sql } from 'kysely';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import type { Tables } from '../../tables.ts';
 import { MonthlyPartitions } from './monthly-partitions.ts';
 
 const NOV = Date.UTC(2026, 10, 20);
@@ -15,11 +17,11 @@ describe('tables in a part for each month', () => {
     async function setUp() {
       const database = await open();
       const { kysely } = database;
-      const add = (createdAt: number) =>
+      const add = (createdAt: number, writer: Kysely<Tables> = kysely) =>
         sql`insert into requests (ref, user_id, token_id, channel_id, kind, model, served_model, status, error_code, input_tokens,
             cached_tokens, output_tokens, seconds, quota, reserved, duration_ms, stream, client, price, facts, created_at)
           values (${`task_${createdAt}`}, 1, 0, 0, 'video', 'm', 'm', 'ok', '', 0, 0, 0, 0, 1, 1, 1, 0, '', '', '', ${createdAt})`.execute(
-          kysely,
+          writer,
         );
       const parts = async () => {
         const { rows } = await sql<{ part: string; n: number }>`
@@ -60,6 +62,33 @@ describe('tables in a part for each month', () => {
       assert.equal(await partitions.dropBefore(Date.UTC(2026, 11, 1) - 1), 0);
       assert.equal(await partitions.dropBefore(Date.UTC(2026, 11, 1)), 1);
       assert.deepEqual(await parts(), { requests_2027_01: 1 });
+    });
+
+    it('are made though somebody writes to the month at that moment, and whoever waits to write more does it again', async () => {
+      const { database, partitions, add, parts } = await setUp();
+      const isWaitedFor = async (count: number): Promise<void> => {
+        for (let waiting = 0; waiting < count; await pause(10)) {
+          const { rows } = await sql<{ n: number }>`
+            select count(*)::int as n from pg_locks where not granted and relation = 'requests_rest'::regclass`.execute(
+            database.kysely,
+          );
+          waiting = rows[0]?.n ?? 0;
+        }
+      };
+      const [written, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const early = database.transaction(async (trx) => {
+        await add(NOV, trx);
+        written.resolve();
+        await waiting.promise;
+      });
+      await written.promise;
+      const adding = partitions.add(NOV, NOV);
+      await isWaitedFor(1);
+      const late = [add(NOV + 1), database.transaction((trx) => add(NOV + 2, trx))];
+      await isWaitedFor(3);
+      waiting.resolve();
+      await Promise.all([early, adding, ...late]);
+      assert.deepEqual(await parts(), { requests_2026_11: 3 });
     });
 
     it('are made and dropped while others write, and nothing is lost', async () => {

@@ -62,10 +62,16 @@ export class MonthlyPartitions<T> {
       // Two processes may have found it missing.
       if ((await this.#months(run)).includes(month)) return;
       await run(sql`create table ${name} (like ${table} including defaults)`);
-      await run(sql`
-        with moved as (delete from ${sql.table(defaultPartitionOf(this.#table))} where created_at >= ${from} and created_at < ${to} returning *)
-        insert into ${name} select * from moved`);
-      // Unlike `create table … partition of` this lets reads and writes of the table go on.
+      const rest = sql.table(defaultPartitionOf(this.#table));
+      const move = sql`
+        with moved as (delete from ${rest} where created_at >= ${from} and created_at < ${to} returning *)
+        insert into ${name} select * from moved`;
+      await run(move);
+      // Attaching fails where a row of the month is left, so whatever was written meanwhile is moved once nobody can write more. Who
+      // waits for this lock to write such a row fails once the month is attached, and does it again (`isConflict`).
+      await run(sql`lock table ${rest} in access exclusive mode`);
+      await run(move);
+      // Unlike `create table … partition of` this lets reads and writes of the other months go on.
       await run(sql`alter table ${table} attach partition ${name} for values from (${from}) to (${to})`);
     });
   }

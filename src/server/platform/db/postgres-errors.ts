@@ -41,8 +41,12 @@ export const toConflictError = (error: unknown, attempts: number): DatabaseUnava
 
 /** The same work may succeed when it is done again. */
 export function isConflict(error: unknown): boolean {
-  return CONFLICT.has(codeOf(error)) || isStalePlan(error);
+  return CONFLICT.has(codeOf(error)) || isStalePlan(error) || isMovedPartition(error);
 }
+
+/** A partition for the new row was attached after the row's place had been looked up (check_violation, by `ExecPartitionCheckEmitError`). */
+const isMovedPartition = (error: unknown): boolean =>
+  codeOf(error) === '23514' && (error as { routine?: unknown }).routine === 'ExecPartitionCheckEmitError';
 
 /** The columns of a prepared statement's result have changed since it was planned; only this connection is affected. */
 export function isStalePlan(error: unknown): boolean {
