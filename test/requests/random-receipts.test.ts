@@ -50,7 +50,7 @@ const video: fc.Arbitrary<Case> = fc.record({
 });
 
 forEachDatabase((_name, open) => {
-  it(`a receipt's lines, the ledger and the charge agree in ${CASES} random cases`, async () => {
+  const openQuota = async () => {
     const database = await open();
     const [store, usage] = [new RequestStore(database), new LedgerReportStore(database)];
     const quota = new LedgerService({
@@ -62,7 +62,12 @@ forEachDatabase((_name, open) => {
           closed.map((each) => callToRequestRow(each, now)),
         ),
     });
-    const tasks = { receiptTask: async () => undefined };
+    return { database, store, usage, quota };
+  };
+  const tasks = { receiptTask: async () => undefined };
+
+  it(`a receipt's lines, the ledger and the charge agree in ${CASES} random cases`, async () => {
+    const { database, store, usage, quota } = await openQuota();
     const alone = new ReceiptService({ store, ledger: usage, tasks });
     /** The same service over the rows of many references, which two queries have read. */
     const readTogether = async (userId: number, refs: readonly string[]): Promise<ReceiptService> => {
@@ -116,6 +121,38 @@ forEachDatabase((_name, open) => {
         assert.deepEqual([receipt.reserved, receipt.refunded], [cost + 5, 5]);
       }
     }
+  });
+
+  it('has the entry that closed a call while its receipt was read', async () => {
+    const { database, usage, quota } = await openQuota();
+    await database.transaction((trx) => quota.openWallet(trx, 1, 1_000));
+    await database.transaction((trx) =>
+      quota.reserveAll(trx, [{ ref: 'req_1', userId: 1, tokenId: 1, model: 'm', amount: 10 }]),
+    );
+    const usageOfCall = { promptTokens: 0, completionTokens: 0 };
+    const receipts = new ReceiptService({
+      store: {
+        async findByRef(ref) {
+          await database.transaction((trx) =>
+            quota.settleAll(trx, [{ ref, cost: 7, usage: usageOfCall, detail: { ...DETAIL, price: '', facts: '' } }]),
+          );
+          return database.kysely.selectFrom('requests').selectAll().where('ref', '=', ref).executeTakeFirst();
+        },
+        findByRequestId: async () => undefined,
+      },
+      ledger: usage,
+      tasks,
+    });
+    const receipt = await receipts.find('req_1', 1);
+    assert.ok(receipt);
+    assert.deepEqual([receipt.outcome, receipt.charged, receipt.refunded], ['charged', 7, 3]);
+    assert.deepEqual(
+      receipt.ledger.map(({ kind, quota }) => [kind, quota]),
+      [
+        ['reserve', -10],
+        ['settle', 3],
+      ],
+    );
   });
 });
 

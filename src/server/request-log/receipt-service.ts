@@ -43,8 +43,11 @@ export class ReceiptService {
     const { store, ledger, tasks } = this.#dependencies;
     const task = await tasks.receiptTask(name);
     for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
-      const entries = await ledger.entriesOf(ref);
-      const row = await store.findByRef(ref, closingEntry(entries)?.created_at);
+      const before = await ledger.entriesOf(ref);
+      const row = await store.findByRef(ref, closingEntry(before)?.created_at);
+      // One transaction writes the row and what closes it; it may have done so between the two reads.
+      const closedMeanwhile = row !== undefined && before.length > 0 && closingEntry(before) === undefined;
+      const entries = closedMeanwhile ? await ledger.entriesOf(ref) : before;
       if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
     }
     // A request id that its caller chose is part of the reference.
