@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,6 +62,7 @@ const HEAVIEST = ['one text', 'text of other scripts', 'wide array of texts', 'b
 const PATH_GROUPS = 4;
 
 const CPU_SECONDS_AT_MOST = 1;
+/** Or, where that is more, twice what one text of this size takes on this machine, which cannot be made in pieces. */
 const LOOP_DELAY_MS_AT_MOST = 100;
 const MEMORY_MB_AT_MOST = 150;
 const AT_ONCE = 8;
@@ -69,6 +71,23 @@ const AT_ONCE = 8;
 function cpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/**
+ * Milliseconds of CPU time to make one text of the largest size, in a process without memory to use again: a new page takes some virtual
+ * machines fifty times as long as others.
+ */
+function msOfOneText(): number {
+  const program = `
+    const bytes = Buffer.alloc(${BYTES}, 'A');
+    const before = process.cpuUsage();
+    const text = bytes.latin1Slice();
+    const { user, system } = process.cpuUsage(before);
+    console.log((user + system) / 1_000, text.length);`;
+  const times = Array.from({ length: 3 }, () =>
+    Number.parseFloat(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' })),
+  );
+  return times.sort((a, b) => a - b)[1] ?? 0;
 }
 
 const memoryMbOf = (pid: number, figure: 'VmRSS' | 'VmHWM'): number =>
@@ -139,11 +158,13 @@ describe('hostile bodies of 30 MB', { skip: process.platform === 'linux' ? false
     }
     const grown = memoryMbOf(service.pid, 'VmHWM') - memoryMbBefore;
     const { longestMs, longestWallMs } = await probe.stop();
+    const ofOneText = msOfOneText();
     t.diagnostic(
-      `${Math.round(grown)} MB more; /livez ${Math.round(longestMs)} ms, ${Math.round(longestWallMs)} by the wall`,
+      `${Math.round(grown)} MB more; /livez ${Math.round(longestMs)} ms, ${Math.round(longestWallMs)} by the wall; one text ${Math.round(ofOneText)} ms`,
     );
     assert.ok(grown < MEMORY_MB_AT_MOST, `${Math.round(grown)} MB more`);
-    assert.ok(longestMs < LOOP_DELAY_MS_AT_MOST, `/livez waited for ${Math.round(longestMs)} ms of work`);
+    const atMost = Math.max(LOOP_DELAY_MS_AT_MOST, 2 * ofOneText);
+    assert.ok(longestMs < atMost, `/livez waited for ${Math.round(longestMs)} ms of work of ${Math.round(atMost)}`);
   });
 });
 
