@@ -149,7 +149,7 @@ describe('polls of thousands of tasks', () => {
       assert.equal(mostAtOnce() <= MAX_AT_ONCE, true, `${mostAtOnce()} at once`);
     });
 
-    for (const pause of [5 * SECOND, 4 * PERIOD])
+    for (const pause of [5 * SECOND, 4.4 * PERIOD])
       it(`spreads what was left after ${pause / SECOND} s without a process`, async () => {
         const { clock, polls, startAll, run, stop } = await setUp();
         const before = await startAll();
@@ -162,9 +162,12 @@ describe('polls of thousands of tasks', () => {
         const startedAt = clock.now();
         await run(running, PERIOD + 2 * SECOND);
         assert.equal(new Set(polls.map(({ seq }) => seq)).size, TASKS, 'each is polled within a period');
+        await run(running, PERIOD);
         const rates = Map.groupBy(polls, ({ at }) => Math.floor((at - startedAt) / SECOND));
         const highest = Math.max(...[...rates.values()].map((own) => own.length));
-        assert.ok(highest < 2.5 * PER_SECOND, `${highest} in a second, ${PER_SECOND.toFixed(0)} is usual`);
+        // Where less than a period was left, what is due anyway comes on top.
+        const atMost = (pause < PERIOD ? 2.5 : 1.4) * PER_SECOND;
+        assert.ok(highest < atMost, `${highest} in a second, ${PER_SECOND.toFixed(0)} is usual`);
       });
   });
 });

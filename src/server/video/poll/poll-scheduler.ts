@@ -123,7 +123,10 @@ export class PollScheduler {
     await this.#dependencies.processes?.stop();
   }
 
-  /** Over as long as it was left, a period at most: together with what is due by then, vendors get twice the usual rate. */
+  /**
+   * Over as long as it was left, a period at most: together with what is due by then, vendors get twice the usual rate, and the usual one after a
+   * whole period, when nothing else is due.
+   */
   async #spreadWhatWasLeft(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     const now = clock.now();

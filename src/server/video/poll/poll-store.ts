@@ -77,8 +77,18 @@ export class PollStore {
     return row?.next_poll_at ?? undefined;
   }
 
-  /** Spreads some of what is due over the time from `now` on. @returns whether there may be more of it */
-  async spreadDue(now: number, overMs: number, { periodMs, step }: PollSpread): Promise<boolean> {
+  /**
+   * Spreads some of what is due over the time from `now` on; over a period, each task at its own time within it, so that its next poll is a
+   * period later. @returns whether there may be more of it
+   */
+  async spreadDue(now: number, overMs: number, spread: PollSpread): Promise<boolean> {
+    const { periodMs, step } = spread;
+    // At least a millisecond ahead, so that no row is met twice.
+    const earliest = now + 1;
+    const next_poll_at =
+      overMs === periodMs
+        ? nextSpreadTime(earliest, spread)
+        : sql<number>`${earliest} + (seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} * ${overMs} / ${sql.lit(periodMs)}`;
     const due = this.#database.kysely
       .selectFrom('tasks')
       .select('seq')
@@ -89,10 +99,7 @@ export class PollStore {
       .skipLocked();
     const { numUpdatedRows } = await this.#database.kysely
       .updateTable('tasks')
-      // At least a millisecond ahead, so that no row is met twice.
-      .set({
-        next_poll_at: sql<number>`${now + 1} + (seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} * ${overMs} / ${sql.lit(periodMs)}`,
-      })
+      .set({ next_poll_at })
       .where('seq', 'in', due)
       .executeTakeFirst();
     return Number(numUpdatedRows) === ROWS_PER_WRITE;
