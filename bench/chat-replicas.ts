@@ -25,6 +25,8 @@ import { warmUp } from './support/warm-up.ts';
 const WARM_SECONDS = 5;
 /** Short rounds, and many, so that those of a ratio are close in time: the host's own speed changes from minute to minute. */
 const SECONDS = Number(process.env.SECONDS ?? '2');
+/** Processes that had nothing to do for a while have given memory back, and take it again first. */
+const SETTLE_SECONDS = 3;
 const ROUNDS = Number(process.env.ROUNDS ?? '15');
 const COUNTS = [1, 2, 4] as const;
 const ASKED_RATIO = 1.15;
@@ -78,17 +80,19 @@ try {
     services.push(await startService(FIRST_PORT + services.length, env, folder));
   while (proxies.length < Math.max(...COUNTS))
     proxies.push(await startScript('bench/rivals/bare-proxy.ts', { UPSTREAM: upstream.origin }));
-  // Each process compiles its own code: one that has served a quarter of the calls of another is still at it.
+  // Each process compiles its own code: one that has served a quarter of the calls of another is still at it. Together they open more
+  // connections, each with statements of its own to plan.
   for (const subject of [ours, bare])
-    for (const process of subject.processes) {
-      const windows = await warmUp(async () => (await measure(subject, [process], WARM_SECONDS)).cpuUs);
-      console.log(`${subject.name}, ${process.origin}: warm after ${windows} windows of ${WARM_SECONDS} s`);
+    for (const used of [...subject.processes.map((process) => [process]), subject.processes]) {
+      const windows = await warmUp(async () => (await measure(subject, used, WARM_SECONDS)).cpuUs);
+      const names = used.map(({ origin }) => origin).join(' ');
+      console.log(`${subject.name}, ${names}: warm after ${windows} windows of ${WARM_SECONDS} s`);
     }
   for (let round = 0; round < ROUNDS; round++)
     for (const subject of [ours, bare])
       for (const count of round % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
         const used = subject.processes.slice(0, count);
-        await measure(subject, used, SECONDS / 2);
+        await measure(subject, used, SETTLE_SECONDS);
         const { perSecond, cpuUs } = await measure(subject, used, SECONDS);
         subject.cpuUs.get(count)?.push(cpuUs);
         console.log(
