@@ -46,11 +46,12 @@ forEachDatabase((name, open) => {
 
   it(`${name}: T82: a database away for ten minutes while calls end is charged what was delivered once it is back`, async (t) => {
     const refs = Array.from({ length: 40 }, (_, n) => `req_${n}`);
+    // Before the pool has timers of its own, which the mocked `clearTimeout` would not find.
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const { directory, database, quota, balance } = await withReservations(t, refs);
     const { state, database: through } = removable(database);
     const journal = new SettlementJournal(directory, KEY, log);
     const batcher = new ChargeBatcher({ database: through, quota, log, journal });
-    t.mock.timers.enable({ apis: ['setTimeout'] });
     state.isAway = true;
     // One call ends every 15 seconds; every fourth failed and costs nothing.
     let next = 0;
