@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { untilLocksAwaited } from '../../../../test/until-locks-awaited.ts';
 import { DatabaseUnavailableError } from './database-errors.ts';
 import type { Database } from './database-interface-and-options.ts';
 import { addIndex, type Migration, migrate } from './migrate.ts';
@@ -131,8 +132,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await reader.transaction(async (trx) => {
       await trx.selectFrom('things').selectAll().execute();
       migrating = migrate(database, [createThings(), addColour]);
-      const waiting = sql<{ count: number }>`select count(*) as count from pg_locks where not granted`;
-      while ((await waiting.execute(trx)).rows[0]?.count === 0);
+      await untilLocksAwaited(trx, 1);
       // The step waits for this transaction, and gives up for a moment before this read of a third one times out.
       assert.equal((await things(openAnother(url))).length, 1);
     });

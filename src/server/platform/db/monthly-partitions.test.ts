@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { untilLocksAwaited } from '../../../../test/until-locks-awaited.ts';
 import type { Tables } from '../../tables.ts';
 import { MonthlyPartitions } from './monthly-partitions.ts';
 
@@ -66,15 +66,6 @@ describe('tables in a part for each month', () => {
 
     it('are made though somebody writes to the month at that moment, and whoever waits to write more does it again', async () => {
       const { database, partitions, add, parts } = await setUp();
-      const isWaitedFor = async (count: number): Promise<void> => {
-        for (let waiting = 0; waiting < count; await pause(10)) {
-          const { rows } = await sql<{ n: number }>`
-            select count(*)::int as n from pg_locks where not granted and relation = 'requests_rest'::regclass`.execute(
-            database.kysely,
-          );
-          waiting = rows[0]?.n ?? 0;
-        }
-      };
       const [written, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const early = database.transaction(async (trx) => {
         await add(NOV, trx);
@@ -83,9 +74,9 @@ describe('tables in a part for each month', () => {
       });
       await written.promise;
       const adding = partitions.add(NOV, NOV);
-      await isWaitedFor(1);
+      await untilLocksAwaited(database.kysely, 1);
       const late = [add(NOV + 1), database.transaction((trx) => add(NOV + 2, trx))];
-      await isWaitedFor(3);
+      await untilLocksAwaited(database.kysely, 3);
       waiting.resolve();
       await Promise.all([early, adding, ...late]);
       assert.deepEqual(await parts(), { requests_2026_11: 3 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sql, type Transaction } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
+import { untilLocksAwaited } from '../../../../test/until-locks-awaited.ts';
 import type { Tables } from '../../tables.ts';
 import { DatabaseUnavailableError } from './database-errors.ts';
 import { openDatabase } from './open-database.ts';
@@ -37,7 +38,6 @@ forEachDatabase((name, open, freshUrl) => {
     const [database, reader] = [openDatabase<Tables>(url), openDatabase<Tables>(url)];
     for (const table of ['one', 'other']) await sql`create table ${sql.table(table)} (id int)`.execute(reader.kysely);
     const both = sql<{ count: number }>`select count(*) as count from one, other`;
-    const waiting = sql<{ count: number }>`select count(*) as count from pg_locks where not granted`;
     let read: Promise<unknown> | undefined;
     for (let isVictim = false; !isVictim; )
       isVictim = await database
@@ -46,7 +46,7 @@ forEachDatabase((name, open, freshUrl) => {
           await sql`set local deadlock_timeout = '1min'`.execute(trx);
           await sql`lock table other in access exclusive mode`.execute(trx);
           read = both.execute(reader.kysely).then(({ rows }) => rows);
-          while ((await waiting.execute(trx)).rows[0]?.count === 0);
+          await untilLocksAwaited(trx, 1);
           await sql`lock table one in access exclusive mode`.execute(trx);
         })
         .then(
