@@ -33,6 +33,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
+/** For codes that say too little: `routine` is the function of PostgreSQL that reports the error. */
+const isRaisedBy = (error: unknown, code: string, routine: string): boolean =>
+  codeOf(error) === code && (error as { routine?: unknown }).routine === routine;
+
 /** Of a transaction, or of a statement outside of one, that loses against others. */
 export const MAX_ATTEMPTS = 3;
 
@@ -45,12 +49,11 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** A partition for the new row was attached after the row's place had been looked up (check_violation, by `ExecPartitionCheckEmitError`). */
-const isMovedPartition = (error: unknown): boolean =>
-  codeOf(error) === '23514' && (error as { routine?: unknown }).routine === 'ExecPartitionCheckEmitError';
+const isMovedPartition = (error: unknown): boolean => isRaisedBy(error, '23514', 'ExecPartitionCheckEmitError');
 
 /** The columns of a prepared statement's result have changed since it was planned; only this connection is affected. */
 export function isStalePlan(error: unknown): boolean {
-  return codeOf(error) === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery';
+  return isRaisedBy(error, '0A000', 'RevalidateCachedQuery');
 }
 
 /** The server did not answer in time, though it ends statements that take long: other connections are probably dead too. */
