@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { median } from '../bench/support/quantile.ts';
 import { AdminClient } from './admin-client.ts';
 import { type CrashingServer, startCrashingServer } from './faults/start-crashing-server.ts';
 
@@ -84,10 +85,11 @@ function msOfOneText(): number {
     const text = bytes.latin1Slice();
     const { user, system } = process.cpuUsage(before);
     console.log((user + system) / 1_000, text.length);`;
-  const times = Array.from({ length: 3 }, () =>
-    Number.parseFloat(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' })),
+  return median(
+    Array.from({ length: 3 }, () =>
+      Number.parseFloat(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' })),
+    ),
   );
-  return times.sort((a, b) => a - b)[1] ?? 0;
 }
 
 const memoryMbOf = (pid: number, figure: 'VmRSS' | 'VmHWM'): number =>
