@@ -8,12 +8,12 @@ import { seedTasks } from './support/seed-tasks.ts';
 /**
  * Unfinished tasks that several processes on one PostgreSQL poll: how evenly in time, how evenly over the processes, how many at once
  * at the vendor, and what becomes of the rate after all processes were restarted: `node bench/polling-processes.ts`. The processes,
- * PostgreSQL and the vendor share the machine's cores, so the period is a minute; a poll takes some 2 ms of them on a busy one.
+ * PostgreSQL and the vendor share the machine's cores, which a period of a minute would keep busy; a poll takes some 2 ms of them on a busy one.
  */
 const PROCESSES = Number(process.env.PROCESSES ?? '8');
 const TASKS = Number(process.env.TASKS ?? '50000');
-const PERIOD_SECONDS = Number(process.env.PERIOD_SECONDS ?? '60');
-const PERIODS = Number(process.env.PERIODS ?? '3');
+const PERIOD_SECONDS = Number(process.env.PERIOD_SECONDS ?? '120');
+const PERIODS = Number(process.env.PERIODS ?? '2');
 const CHANNELS = 4;
 const MAX_POLLS_AT_ONCE = 96;
 const FIRST_PORT = 4_390;

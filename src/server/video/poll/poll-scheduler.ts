@@ -125,21 +125,25 @@ export class PollScheduler {
 
   /**
    * Over as long as it was left, a period at most: together with what is due by then, vendors get twice the usual rate, and the usual one after a
-   * whole period, when nothing else is due.
+   * whole period, when nothing else is due. What has its new time while the rest is still being spread is polled then: fifty thousand take
+   * seconds, and it would come at once afterwards.
    */
   async #spreadWhatWasLeft(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     const now = clock.now();
     const leftMs = now - ((await store.oldestDue()) ?? now);
     if (leftMs <= LEFT_MS) return;
-    while (!this.#stopping.signal.aborted && (await store.spreadDue(now, Math.min(leftMs, periodMs), this.#spread)));
+    const overMs = Math.min(leftMs, periodMs);
+    while (!this.#stopping.signal.aborted && (await store.spreadDue(now, clock.now(), overMs, this.#spread)))
+      await this.#claimDue(now);
   }
 
-  async #claimDue(): Promise<void> {
+  /** Claims what is due; only what became due after `dueAfter`, where it is given. */
+  async #claimDue(dueAfter?: number): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     while (this.#waiting < this.#shareOf(MAX_WAITING)) {
       const claimedAt = clock.now();
-      const due = await store.claimDue(claimedAt, Math.max(2 * periodMs, MIN_LEASE_MS), CLAIM_BATCH);
+      const due = await store.claimDue(claimedAt, Math.max(2 * periodMs, MIN_LEASE_MS), CLAIM_BATCH, dueAfter);
       for (const task of due) this.#enqueue(task, { claimedAt, lease: task.next_poll_at ?? 0 });
       if (due.length < CLAIM_BATCH) break;
     }

@@ -16,13 +16,14 @@ export class PollStore {
 
   /**
    * Claims due tasks for this process by moving their next poll one lease ahead; exactly one process claims a row. Tasks of a
-   * process that dies are due again when the lease ends, which is their `next_poll_at`.
+   * process that dies are due again when the lease ends, which is their `next_poll_at`. Only those are claimed that became due after `dueAfter`.
    */
-  async claimDue(now: number, leaseMs: number, limit: number): Promise<Task[]> {
+  async claimDue(now: number, leaseMs: number, limit: number, dueAfter = -1): Promise<Task[]> {
     return this.#database.transaction(async (trx) => {
       const due = trx
         .selectFrom('tasks')
         .select('seq')
+        .where('next_poll_at', '>', dueAfter)
         .where('next_poll_at', '<=', now)
         .orderBy('next_poll_at')
         .limit(limit)
@@ -78,10 +79,10 @@ export class PollStore {
   }
 
   /**
-   * Spreads some of what is due over the time from `now` on; over a period, each task at its own time within it, so that its next poll is a
-   * period later. @returns whether there may be more of it
+   * Spreads some of what was due at `dueAt` over the time from `now` on; over a period, each task at its own time within it, so that its next
+   * poll is a period later. @returns whether there may be more of it
    */
-  async spreadDue(now: number, overMs: number, spread: PollSpread): Promise<boolean> {
+  async spreadDue(dueAt: number, now: number, overMs: number, spread: PollSpread): Promise<boolean> {
     const { periodMs, step } = spread;
     // At least a millisecond ahead, so that no row is met twice.
     const earliest = now + 1;
@@ -92,7 +93,7 @@ export class PollStore {
     const due = this.#database.kysely
       .selectFrom('tasks')
       .select('seq')
-      .where('next_poll_at', '<=', now)
+      .where('next_poll_at', '<=', dueAt)
       .orderBy('next_poll_at')
       .limit(ROWS_PER_WRITE)
       .forUpdate()
