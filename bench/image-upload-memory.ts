@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
@@ -10,7 +10,7 @@ import { reportFigure } from './support/report-figure.ts';
 
 /**
  * How much memory a submit with a picture of 10 MB in Base64 takes at its peak, beyond what the service held before, and what fifty of them at
- * once take, and how long they keep everything else waiting.
+ * once take, and how long they keep everything else waiting: the median of five rounds.
  * Repeat with `node bench/image-upload-memory.ts`; the simulated vendor runs in this process, the service in another.
  */
 const PICTURE = Buffer.concat([
@@ -29,6 +29,8 @@ const service = await startService(4_340, {
   NODE_OPTIONS: `--import=${resolve('bench/support/event-loop-delay-on-signal.ts')}`,
   EVENT_LOOP_DELAY_FILE: delayFile,
 });
+// The callers and the vendor, this process, would be on other machines: where cores are few, they must not keep the service from them.
+setPriority(constants.priority.PRIORITY_LOW);
 try {
   const { operator, origin, pid } = service;
   await operator.addChannel({
@@ -67,7 +69,7 @@ try {
   process.stdout.write(`longest stall in 3 s without a request: ${(await longestStall()).toFixed(0)} ms\n`);
   const peaks: number[] = [];
   const stalls: number[] = [];
-  for (let round = 1; round <= 2; round++) {
+  for (let round = 1; round <= ROUNDS; round++) {
     const peak = await peakOf(() => Promise.all(Array.from({ length: AT_ONCE }, () => submit({ image: PICTURE }))));
     const stall = await longestStall();
     process.stdout.write(`${AT_ONCE} at once: ${peak} MB at most, longest stall ${stall.toFixed(0)} ms\n`);
@@ -79,7 +81,8 @@ try {
   reportFigure({
     subject: `${together}, longest stall`,
     unit: 'ms',
-    measured: Math.max(...stalls),
+    measured: stalls.toSorted((a, b) => a - b)[ROUNDS >> 1] ?? 0,
+    spread: [Math.min(...stalls), Math.max(...stalls)],
     asked: ASKED_STALL_MS,
   });
 } finally {

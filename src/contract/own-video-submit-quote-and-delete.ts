@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Done, Ok } from './success-bodies-and-pagination.ts';
-import { GenerationBody, VIDEO_JSON_LIMIT } from './video.ts';
+import { GenerationBody, PICTURE_FIELDS, VIDEO_JSON_LIMIT } from './video.ts';
 import { Quote } from './video-quotes.ts';
 
 /** A video request from the console; keys beyond the common ones are arguments of the model's media schema. */
@@ -15,6 +15,7 @@ export const submitOwnVideo = endpoint({
   path: '/api/videos',
   summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
   bodyLimit: VIDEO_JSON_LIMIT,
+  longTextFields: PICTURE_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Type.Object({ task_id: Type.String() })),
 });
@@ -25,6 +26,7 @@ export const quoteVideo = endpoint({
   path: '/api/videos/quote',
   summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
   bodyLimit: VIDEO_JSON_LIMIT,
+  longTextFields: PICTURE_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Quote),
 });

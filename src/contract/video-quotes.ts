@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
 import { Receipt } from './receipts.ts';
-import { submitDefaults, VideoBody } from './video.ts';
+import { submitDefaults, takesPictures, VideoBody } from './video.ts';
 
 const HowMany = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'null: without a limit.' });
 
@@ -45,8 +45,7 @@ export const quoteModelVideo = endpoint({
   path: '/v1/videos/quote',
   summary: 'What this video would cost and how many can be made; starts nothing. The body of POST /v1/videos',
   envelope: 'openai-video',
-  accepts: 'json-or-multipart',
-  files: ['image', 'images', 'input_reference'],
+  ...takesPictures,
   body: VideoBody,
   response: ModelQuote,
   documentedResponse: ModelQuote,

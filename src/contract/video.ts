@@ -42,6 +42,9 @@ export const VideoBody = Type.Object({
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 });
 
+/** Where pictures are: files of a multipart body, or texts of a JSON body. */
+export const PICTURE_FIELDS = ['image', 'images', 'input_reference'] as const;
+
 export const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
 
 /** The unified task: every key is always present (service contract, video task). */
@@ -86,6 +89,12 @@ export const submitDefaults = {
   response: VideoObject,
   documentedResponse: DocumentedSubmit,
 } as const;
+/** What those of them have in common that take the unified fields. */
+export const takesPictures = {
+  accepts: 'json-or-multipart',
+  files: PICTURE_FIELDS,
+  longTextFields: PICTURE_FIELDS,
+} as const;
 /** What the endpoints that read one have in common. */
 export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;
 /** A file, or a part of one (RFC 9110 section 14). */
@@ -99,8 +108,7 @@ export const submitGeneration = endpoint({
   path: '/v1/video/generations',
   summary: 'Start a video (unified format)',
   envelope: 'video',
-  accepts: 'json-or-multipart',
-  files: ['image', 'images', 'input_reference'],
+  ...takesPictures,
   body: GenerationBody,
 });
 export const getGeneration = endpoint({
@@ -116,8 +124,7 @@ export const submitVideo = endpoint({
   path: '/v1/videos',
   summary: 'Start a video (OpenAI format)',
   envelope: 'openai-video',
-  accepts: 'json-or-multipart',
-  files: ['image', 'images', 'input_reference'],
+  ...takesPictures,
   body: VideoBody,
 });
 export const listVideos = endpoint({

@@ -223,6 +223,87 @@ describe('what a submit may ask for', () => {
       });
     });
 
+    describe('large pictures in JSON', () => {
+      const large = (fill: string): string =>
+        Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
+      const [first, second] = [large('first'), large('second')];
+      const sentTo = (prompt: string) => (service.job('kling', prompt).input as { readonly body: Fields }).body;
+
+      it('wherever they may stand, are sent whole, once each', async () => {
+        for (const [prompt, pictures, sent] of [
+          ['image and images', { image: first, images: [first, second] }, [first, second]],
+          ['as data URL', { images: [`data:image/png;base64,${first}`] }, [first, undefined]],
+          ['reference object', { image: second, input_reference: { image_url: first } }, [second, first]],
+          ['reference text', { input_reference: first }, [first, undefined]],
+          ['beside metadata', { image: first, metadata: { image_tail: second } }, [first, second]],
+          ['with an emoji 😀', { image: first }, [first, undefined]],
+        ] as const) {
+          await service.caller.submit({ model: 'kling-v1-6', prompt, ...pictures });
+          const { image, image_tail } = sentTo(prompt);
+          assert.deepEqual([image === sent[0], image_tail === sent[1]], [true, true], prompt);
+        }
+      });
+
+      it('from the console too, quotes included', async () => {
+        const body = { model: 'kling-v1-6', prompt: 'from the console', image: first };
+        await service.operator.requestData('POST', '/api/videos/quote', body);
+        await service.operator.requestData('POST', '/api/videos', body);
+        assert.equal(sentTo('from the console').image === first, true);
+      });
+
+      it('are judged whole by a media schema, and stored cut', async () => {
+        const input_schema = {
+          type: 'object',
+          properties: {
+            prompt: { type: 'string' },
+            image: { type: 'string', pattern: '^[A-Za-z0-9+/=]+$', maxLength: first.length },
+          },
+        };
+        await service.operator.requestData('POST', '/api/admin/models', {
+          id: 'kling-with-pattern',
+          alias_of: 'kling-v1-6',
+          input_schema,
+        });
+        await service.caller.submit({ model: 'kling-with-pattern', prompt: 'by pattern', image: first });
+        assert.equal(sentTo('by pattern').image === first, true);
+        const longer = large('first, and longer');
+        const refused = { model: 'kling-with-pattern', prompt: 'too long', image: longer + longer.slice(0, 4) };
+        assert.equal((await service.caller.request('POST', '/v1/videos', refused)).status, 400);
+        const database = openReadOnly(url);
+        try {
+          const stored = await database.kysely.selectFrom('tasks').select('request').execute();
+          const requests = stored.map(({ request }) => String(request)).filter((text) => text.includes('by pattern'));
+          assert.equal(requests.length, 1);
+          assert.match(requests[0] ?? '', /"image":"iVBOR[^"]+…\[cut, \d+ characters\]"/);
+          assert.ok((requests[0]?.length ?? 0) < 1_200);
+        } finally {
+          await database.close();
+        }
+      });
+
+      it('that are none are refused, and cost nothing', async () => {
+        for (const image of [
+          'A'.repeat(90_001),
+          `${first.slice(0, -4)}"\\n"`,
+          `https://a.example/${'a'.repeat(90_000)}`,
+          `${'é'.repeat(90_000)}`,
+          `data:text/plain,${first}`,
+          'AAAA'.repeat(20_000),
+        ])
+          for (const body of [{ image }, { images: [image] }, { input_reference: { image_url: image } }]) {
+            const cost = await costOf(async () => {
+              const answer = await service.caller.request('POST', '/v1/videos', {
+                model: 'kling-v1-6',
+                prompt: 'no picture',
+                ...body,
+              });
+              assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], image.slice(0, 40));
+            });
+            assert.equal(cost, 0);
+          }
+      });
+    });
+
     describe('remix', () => {
       const remix = (id: unknown, body: Fields) =>
         service.caller.request('POST', `/v1/videos/${String(id)}/remix`, body);

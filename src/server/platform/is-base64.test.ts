@@ -2,7 +2,21 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { seededRandom } from '../../../test/seeded-random.ts';
-import { isBase64 } from './is-base64.ts';
+import { isBase64 as isBase64Text } from './is-base64.ts';
+import { TextInBytes } from './long-text.ts';
+
+/** Of a text and of its bytes, which must agree. */
+function isBase64(text: string): boolean {
+  const found = isBase64Text(text);
+  // At even and at odd places of the memory.
+  for (const before of ['', '-'])
+    assert.equal(
+      isBase64Text(new TextInBytes(Buffer.from(before + text).subarray(before.length))),
+      found,
+      JSON.stringify(text.slice(0, 99)),
+    );
+  return found;
+}
 
 /** The definition, character by character. */
 const byDefinition = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);

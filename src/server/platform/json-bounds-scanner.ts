@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer';
+import { LONG_TEXT_LENGTH } from './long-text.ts';
 import { JsonRejectedError } from './parse-untrusted-json.ts';
 
 /** What a JSON document may have before it is parsed. A wider one costs more to parse and to check than to send. */
@@ -17,8 +18,6 @@ const MAX_NUMBER_BYTES = 128;
 const MAX_BYTES_OUTSIDE_STRINGS = 8 * 1024 * 1024;
 /** Escapes in all strings together: what a megabyte of Chinese needs where every character is escaped, several times over. */
 const MAX_ESCAPES = 2_000_000;
-/** Texts that are better taken from the bytes than parsed. */
-const LONG_TEXT_BYTES = 64 * 1024;
 /** Longest name that `isPollutingName` needs to see: `constructor`. */
 const KEPT_KEY_BYTES = 12;
 
@@ -226,7 +225,7 @@ export class JsonBoundsScanner {
 
   #endString(end: number): void {
     this.#state = OUTSIDE;
-    if (end - this.#textStart >= LONG_TEXT_BYTES && !this.#textHasEscape)
+    if (end - this.#textStart >= LONG_TEXT_LENGTH && !this.#textHasEscape)
       this.longTexts.push({ start: this.#textStart, end });
     if (this.#isKey && (this.#keyBytes === 9 || this.#keyBytes === 11)) {
       const name = this.#keyStart.toString('latin1', 0, this.#keyBytes);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
 import {
+  parseKeepingLongTexts,
   parseRequestJson,
   parseScannedJson,
   positionsOfWrittenFractions,
@@ -126,6 +127,49 @@ describe('parseRequestJson', () => {
     }
     assert.deepEqual(parseRequestJson(Buffer.from(`\ufeff{"a":"${long[1]}","n":1.0}`)), { a: long[1], n: 1 });
     assert.equal(rejectionOfText(`["\\u00000","${long[0]}"]`), 'text');
+  });
+
+  it('leaves long texts of the fields it is told in the bytes, and puts their start into the value', () => {
+    const [a, b, c] = ['A', 'B', 'C'].map((letter) => letter.repeat(70_000)) as [string, string, string];
+    const cut = (text: string): string => `${text.slice(0, 960)}…[cut, 70000 characters]`;
+    const keep = (body: unknown, fields: readonly string[]) => {
+      const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+      const scanner = requestScanner();
+      scanner.push(bytes);
+      const { value, longTexts } = parseKeepingLongTexts(bytes, scanner, fields);
+      return { value, kept: Object.fromEntries([...longTexts].map(([path, text]) => [path, String(text)])) };
+    };
+    const body = {
+      image: a,
+      images: ['short', b, [c]],
+      reference: { url: c, deep: { er: c } },
+      prompt: '图'.repeat(30_000),
+      other: [a, { image: b }],
+    };
+    const found = keep(body, ['image', 'images', 'reference', 'missing']);
+    assert.deepEqual(found.kept, { image: a, 'images.1': b, 'reference.url': c });
+    assert.deepEqual(found.value, {
+      ...body,
+      image: cut(a),
+      images: ['short', cut(b), [c]],
+      reference: { url: cut(c), deep: { er: c } },
+    });
+    assert.deepEqual(keep(body, []), { value: body, kept: {} });
+    for (const whole of [[a, b], { image: 'short' }, { image: { toString: a } }, { n: null }])
+      assert.deepEqual(keep(whole, ['images']), { value: whole, kept: {} });
+    assert.deepEqual(keep(`"${a}"`, ['images']), { value: a, kept: {} });
+    // Of a name written twice the last is the one.
+    assert.deepEqual(keep(`{"image":"${a}","image":"${b}"}`, ['image']).kept, { image: b });
+    assert.deepEqual(keep(`{"image":"${a}","image":"b"}`, ['image']), { value: { image: 'b' }, kept: {} });
+    // An escape for a surrogate: the document is read as a whole.
+    assert.deepEqual(keep(`{"image":"${a}","p":"\\ud83d\\ude00"}`, ['image']), {
+      value: { image: a, p: '😀' },
+      kept: {},
+    });
+    assert.equal(
+      catchJsonRejectionReason(() => keep(`{"__proto__":"${a}"}`, ['__proto__'])),
+      'prototype',
+    );
   });
 
   it('notes whole numbers that are not written as integers', () => {

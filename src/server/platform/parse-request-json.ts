@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonBoundsScanner } from './json-bounds-scanner.ts';
+import { type KeptLongTexts, keepLongTexts, NO_LONG_TEXTS } from './keep-long-texts.ts';
+import { TextInBytes } from './long-text.ts';
 import { assertNoPollutingKeys, JsonRejectedError } from './parse-untrusted-json.ts';
 import { hasOnlyWellFormedText } from './well-formed-text-and-code-points.ts';
 
@@ -28,13 +30,34 @@ export function parseRequestJson(bytes: Buffer): unknown {
  *
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
-export function parseScannedJson(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
+export const parseScannedJson = (bytes: Buffer, scanner: JsonBoundsScanner): unknown =>
+  parseKeepingLongTexts(bytes, scanner, []).value;
+
+/** A parsed body, and its long texts in `fields` that were left in its bytes. */
+export interface ParsedBody {
+  readonly value: unknown;
+  readonly longTexts: KeptLongTexts;
+}
+
+/**
+ * The same; long texts in the root's `fields` stay in the bytes and are cut in the value. A document with an escape for U+0000 or a surrogate
+ * keeps none.
+ *
+ * @throws JsonRejectedError `syntax`, `prototype` or `text`
+ */
+export function parseKeepingLongTexts(
+  bytes: Buffer,
+  scanner: JsonBoundsScanner,
+  fields: readonly string[],
+): ParsedBody {
   if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
-  const value = scanner.hasSuspectEscape ? parseWhole(bytes, scanner) : parseAroundLongTexts(bytes, scanner);
+  const isWhole = scanner.hasSuspectEscape || scanner.longTexts.length === 0;
+  const parsed = isWhole ? parseWhole(bytes, scanner) : parseAroundLongTexts(bytes, scanner, fields);
+  const { value } = parsed;
   if (scanner.hasSuspectKey) assertNoPollutingKeys(value);
   if (scanner.hasSuspectEscape && !hasOnlyWellFormedText(value))
     throw new JsonRejectedError('text', 'text with U+0000 or a lone surrogate is not allowed');
-  return value;
+  return parsed;
 }
 
 /** A number in a parsed document, by the object or array that holds it. */
@@ -58,20 +81,16 @@ const WRITTEN_FRACTION = /[.eE]/;
 /** The reviver of ECMAScript 2026, whose third argument has the text of a number. */
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-function parseWhole(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
-  return parse(bytes.toString(encodingOf(scanner)), scanner);
+function parseWhole(bytes: Buffer, scanner: JsonBoundsScanner): ParsedBody {
+  return { value: parse(bytes.toString(encodingOf(scanner)), scanner), longTexts: NO_LONG_TEXTS };
 }
 
 /** Stands first in what takes the place of a long text; a document with an escape for it is parsed as a whole. */
 const PLACEHOLDER = 0;
 
-/**
- * Parses a small text with a placeholder for each long one, which is then taken from the bytes directly: a picture of 30 MB
- * is copied once instead of three times.
- */
-function parseAroundLongTexts(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
+/** Parses a small text with a placeholder for each long one, which is then taken from the bytes directly or left there. */
+function parseAroundLongTexts(bytes: Buffer, scanner: JsonBoundsScanner, fields: readonly string[]): ParsedBody {
   const { longTexts } = scanner;
-  if (longTexts.length === 0) return parseWhole(bytes, scanner);
   const encoding = encodingOf(scanner);
   let text = '';
   let at = 0;
@@ -80,26 +99,28 @@ function parseAroundLongTexts(bytes: Buffer, scanner: JsonBoundsScanner): unknow
     at = end;
   }
   text += bytes.toString(encoding, at);
-  return parse(text, scanner, (value) => {
-    if (typeof value !== 'string' || value.charCodeAt(0) !== PLACEHOLDER) return value;
+  const textOf = (value: unknown): TextInBytes | undefined => {
+    if (typeof value !== 'string' || value.charCodeAt(0) !== PLACEHOLDER) return undefined;
     const place = longTexts[Number(value.slice(1))];
-    return bytes.toString(encoding, place?.start, place?.end);
-  });
+    return new TextInBytes(bytes.subarray(place?.start, place?.end));
+  };
+  const root = parse(text, scanner);
+  const kept = keepLongTexts(root, fields, textOf);
+  return { value: textOf(root)?.toString() ?? root, longTexts: kept };
 }
 
 const encodingOf = ({ hasNonAscii }: JsonBoundsScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');
 
-/** @param replace what takes the place of a parsed value */
-function parse(text: string, { hasFraction }: JsonBoundsScanner, replace?: (value: unknown) => unknown): unknown {
+function parse(text: string, { hasFraction }: JsonBoundsScanner): unknown {
   const positions: NumberPosition[] = [];
   const reviver: Reviver = function (key, inner, { source } = {}) {
     if (typeof inner === 'number' && Number.isInteger(inner) && source !== undefined && WRITTEN_FRACTION.test(source))
       positions.push({ holder: this as object, key });
-    return replace === undefined ? inner : replace(inner);
+    return inner;
   };
   try {
     const document = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-    const value: unknown = hasFraction || replace !== undefined ? JSON.parse(document, reviver) : JSON.parse(document);
+    const value: unknown = hasFraction ? JSON.parse(document, reviver) : JSON.parse(document);
     if (positions.length > 0 && typeof value === 'object' && value !== null)
       integersWrittenAsFractions.set(value, positions);
     return value;

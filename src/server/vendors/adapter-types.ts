@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
+import type { TextInBytes } from '../platform/long-text.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 import type { BilledFacts } from './parse-billed-units-and-seconds.ts';
@@ -11,12 +12,12 @@ import type { PriceSource } from './price-source.ts';
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * An image given by the caller. Base64 stays text without a `data:` prefix and is never decoded here; `media-to-base64-or-url.ts`
+ * An image given by the caller. Base64 stays text without a `data:` prefix, a long one in its bytes, and is never decoded here; `media-to-base64-or-url.ts`
  * converts it to what vendors take.
  */
 export type MediaInput =
   | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'base64'; readonly data: string; readonly mimeType: string }
+  | { readonly kind: 'base64'; readonly data: string | TextInBytes; readonly mimeType: string }
   | { readonly kind: 'file'; readonly bytes: Buffer; readonly mimeType: string; readonly filename: string };
 
 /** One generation as the caller requested it, already validated; adapters only translate it. */

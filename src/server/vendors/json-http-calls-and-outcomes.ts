@@ -6,7 +6,7 @@ import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from './adapter-types.ts';
 import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
-import type { RequestBody } from './request-body.ts';
+import type { RequestBody, RequestJson } from './request-body.ts';
 import { type LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
@@ -35,7 +35,7 @@ export const postJson = (
   context.sendJson(withJsonBody({ method: 'POST', url, headers, signal: context.signal }, body));
 
 /** The request with `body` as JSON; as it is where there is none. To be sent once: the bytes of pictures are made on the way. */
-export const withJsonBody = (request: OutboundRequest, body: Json | undefined): OutboundRequest =>
+export const withJsonBody = (request: OutboundRequest, body: RequestJson | undefined): OutboundRequest =>
   body === undefined
     ? request
     : withSerializedBody(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Base64OfFile, PrefixedText, TextInBytes } from '../platform/long-text.ts';
 import type { Json } from './adapter-types.ts';
 import { LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
 
@@ -29,6 +30,19 @@ describe('JSON of requests with pictures', () => {
       assert.equal(String(bytesOf(serialized)), JSON.stringify(body));
       if (typeof serialized !== 'string') assert.equal(serialized.byteLength, Buffer.byteLength(JSON.stringify(body)));
     });
+
+  it('is the same whether a picture is a text, in the bytes of a body, or a file', () => {
+    const file = Buffer.alloc(100_000, 'picture');
+    const base64 = file.toString('base64');
+    const expected = { prompt: '图 "x"', images: [{ url: `data:image/png;base64,${base64}` }, base64], last: 1 };
+    for (const text of [new Base64OfFile(file), new TextInBytes(Buffer.from(base64))]) {
+      const images = [{ url: new PrefixedText('data:image/png;base64,', text) }, text];
+      const serialized = serializeJsonBody({ ...expected, images });
+      assert.ok(serialized instanceof LongJsonBody);
+      assert.equal(String(bytesOf(serialized)) === JSON.stringify(expected), true);
+      assert.equal(serialized.byteLength, Buffer.byteLength(JSON.stringify(expected)));
+    }
+  });
 
   it('is made in pieces where there is a picture, again where it is asked for again, and text else', () => {
     const serialized = serializeJsonBody({ image: picture('A') });

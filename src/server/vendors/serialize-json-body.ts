@@ -1,10 +1,9 @@
 import { isBase64 } from '../platform/is-base64.ts';
-import type { Json } from './adapter-types.ts';
+import { LONG_TEXT_LENGTH, LongText } from '../platform/long-text.ts';
 import { stripDataUrlPrefix } from './media-to-base64-or-url.ts';
+import type { RequestJson } from './request-body.ts';
 
-/** Texts of this length, pictures in Base64 as a rule, are not copied as a whole. */
-const LONG_TEXT_LENGTH = 64 * 1024;
-/** Characters of such a text that become bytes at a time, as the connection takes them. */
+/** Characters of a long text that become bytes at a time, as the connection takes them. */
 const PIECE_LENGTH = 64 * 1024;
 /** Stands first in what takes the place of a long text; no text of a request has it, and JSON writes it in six characters. */
 const PLACEHOLDER = '\u0000';
@@ -12,14 +11,15 @@ const PLACEHOLDER = '\u0000';
 /** The JSON of a request with pictures: its bytes are made while they are sent. */
 export class LongJsonBody {
   /** JSON and, at odd indexes, long texts in it, all ASCII. */
-  readonly #parts: readonly string[];
+  readonly #parts: readonly (string | LongText)[];
   /** What `Content-Length` says. */
   readonly byteLength: number;
 
-  constructor(parts: readonly string[]) {
+  constructor(parts: readonly (string | LongText)[]) {
     this.#parts = parts;
-    this.byteLength = parts.reduce(
-      (sum, part, index) => sum + (isLongText(index) ? part.length : Buffer.byteLength(part)),
+    this.byteLength = parts.reduce<number>(
+      (sum, part, index) =>
+        sum + (typeof part === 'string' && !isLongText(index) ? Buffer.byteLength(part) : part.length),
       0,
     );
   }
@@ -27,7 +27,8 @@ export class LongJsonBody {
   /** The bytes from the first on, each time it is called. */
   *pieces(): Generator<Buffer> {
     for (const [index, part] of this.#parts.entries()) {
-      if (!isLongText(index)) yield Buffer.from(part);
+      if (typeof part !== 'string') yield* part.pieces();
+      else if (!isLongText(index)) yield Buffer.from(part);
       else
         for (let at = 0; at < part.length; at += PIECE_LENGTH)
           yield Buffer.from(part.slice(at, at + PIECE_LENGTH), 'latin1');
@@ -42,14 +43,14 @@ const isLongText = (index: number): boolean => index % 2 === 1;
  * made bytes afterwards, so that three copies would lie in memory beside the picture itself. To write 13 MB into new memory at once would
  * hold everything else up besides, most where the machine is slow to hand out pages.
  */
-export function serializeJsonBody(value: Json): string | LongJsonBody {
+export function serializeJsonBody(value: RequestJson): string | LongJsonBody {
   if (!hasLongText(value)) return JSON.stringify(value);
-  const longTexts: string[] = [];
+  const longTexts: (string | LongText)[] = [];
   const json = JSON.stringify(value, (_, inner: unknown) =>
-    isLongBase64(inner) ? PLACEHOLDER + String(longTexts.push(inner) - 1) : inner,
+    inner instanceof LongText || isLongBase64(inner) ? PLACEHOLDER + String(longTexts.push(inner) - 1) : inner,
   );
   if (longTexts.length === 0) return json;
-  const parts: string[] = [];
+  const parts: (string | LongText)[] = [];
   let at = 0;
   for (const [index, text] of longTexts.entries()) {
     const placeholder = JSON.stringify(PLACEHOLDER + String(index));
@@ -66,7 +67,8 @@ const isLongBase64 = (value: unknown): value is string =>
   typeof value === 'string' && value.length >= LONG_TEXT_LENGTH && isBase64(stripDataUrlPrefix(value));
 
 /** Small bodies, as nearly all are, go without the function for each value. */
-function hasLongText(value: Json): boolean {
+function hasLongText(value: RequestJson): boolean {
   if (typeof value === 'string') return value.length >= LONG_TEXT_LENGTH;
+  if (value instanceof LongText) return true;
   return typeof value === 'object' && value !== null && Object.values(value).some(hasLongText);
 }

@@ -6,7 +6,11 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { PriceQuoteService } from './price-quote-service.ts';
-import { type GenerationRequestBody, parseGenerationRequest } from './submit/generation-request.ts';
+import {
+  type GenerationRequestBody,
+  parseGenerationRequest,
+  type RequestPictures,
+} from './submit/generation-request.ts';
 import { submitForAccount } from './submit/submit-for-token-or-account.ts';
 import type { SubmitService } from './submit/submit-service.ts';
 import type { TaskStore } from './task-store.ts';
@@ -26,17 +30,18 @@ export function addConsoleVideoRoutes(
   routes: RouteRegistry,
   { store, submitter, quotes, videoDeletion, durations, channels }: ConsoleVideoRouteDependencies,
 ): void {
-  const parse = (body: unknown) => parseGenerationRequest(body as GenerationRequestBody, [], undefined);
+  const parse = (body: unknown, request: RequestPictures) =>
+    parseGenerationRequest(body as GenerationRequestBody, request, undefined);
 
   routes.add(endpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {
-    const generation = parse(body);
+    const generation = parse(body, request);
     await announceEnd(channels, generation.model, reply);
     const { task } = await submitForAccount(submitter, caller.userId, generation, request);
     return ok({ task_id: task.public_id });
   });
 
-  routes.add(endpoints.quoteVideo, async ({ body, caller }) =>
-    ok(await quotes.quote({ userId: caller.userId, models: [] }, parse(body))),
+  routes.add(endpoints.quoteVideo, async ({ body, caller, request }) =>
+    ok(await quotes.quote({ userId: caller.userId, models: [] }, parse(body, request))),
   );
 
   routes.add(endpoints.listGenerationTimes, async () => {

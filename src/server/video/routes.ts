@@ -44,17 +44,17 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   const { submitter, reader, renderer, channels } = dependencies;
 
   routes.add(endpoints.submitGeneration, async ({ body, caller, request, reply }) => {
-    const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, undefined);
+    const generation = parseGenerationRequest(body as GenerationRequestBody, request, undefined);
     await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
   routes.add(endpoints.submitVideo, async ({ body, caller, request, reply }) => {
-    const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, DEFAULT_MODEL);
+    const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
     await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
   routes.add(quoteModelVideo, async ({ body, caller, request, reply }) => {
-    const generation = parseGenerationRequest(body as GenerationRequestBody, request.files, DEFAULT_MODEL);
+    const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
     await announceEnd(channels, generation.model, reply);
     return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation)) };
   });

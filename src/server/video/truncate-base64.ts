@@ -1,3 +1,4 @@
+import { cutText } from '../platform/long-text.ts';
 import type { Json } from '../vendors/adapter-types.ts';
 
 /** Longest Base64 text kept of a request or of a vendor's response. */
@@ -31,5 +32,5 @@ function truncateText(value: unknown): unknown {
   if (typeof value !== 'string' || value.length <= MAX_KEPT_LENGTH) return value;
   const start = value.startsWith('data:') ? value.indexOf(',') + 1 : 0;
   if (!BASE64.test(value.slice(start, start + MAX_KEPT_LENGTH))) return value;
-  return `${value.slice(0, MAX_KEPT_LENGTH)}…[cut, ${value.length} characters]`;
+  return cutText(value.slice(0, MAX_KEPT_LENGTH), value.length);
 }

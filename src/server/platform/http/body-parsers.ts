@@ -25,6 +25,7 @@ export function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyRe
     const body = await reader.read(request.raw, {
       limit: endpoint.jsonBodyLimit ?? bodyLimitOf(endpoint),
       maxValues: endpoint.maxBodyValues,
+      longTextFields: endpoint.longTextFields,
       budgetKey: budgetKeyOf(request),
       response: request.rawResponse,
     });

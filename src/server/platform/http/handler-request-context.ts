@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
+import { type KeptLongTexts, NO_LONG_TEXTS } from '../keep-long-texts.ts';
 import type { Log } from '../log.ts';
 import type { UploadedFile } from './multipart.ts';
 
@@ -40,6 +41,11 @@ export class RequestContext {
   /** File parts of a multipart body. */
   get files(): readonly UploadedFile[] {
     return this.#request.uploads ?? [];
+  }
+
+  /** Long texts of the body in the endpoint's `longTextFields`. Gone once the handler has returned. */
+  get longTexts(): KeptLongTexts {
+    return this.#request.rawBody?.longTexts ?? NO_LONG_TEXTS;
   }
 
   /** The body as it came, where a rule needs the very bytes (idempotency). Gone once the handler has returned. */

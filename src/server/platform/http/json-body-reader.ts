@@ -5,7 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { allocateRequestBytes, concatRequestBytes } from '../allocate-request-bytes.ts';
 import { AppError } from '../app-error.ts';
 import type { JsonBoundsScanner } from '../json-bounds-scanner.ts';
-import { parseScannedJson, requestScanner } from '../parse-request-json.ts';
+import type { KeptLongTexts } from '../keep-long-texts.ts';
+import { type ParsedBody, parseKeepingLongTexts, requestScanner } from '../parse-request-json.ts';
 import { JsonRejectedError } from '../parse-untrusted-json.ts';
 import { type AdmissionRequest, type BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
 import { RequestWithCollectedBody } from './request-with-collected-body.ts';
@@ -15,6 +16,8 @@ export interface JsonBodyOptions {
   readonly limit: number;
   /** Members, elements and the root, all together; default 50 000. */
   readonly maxValues?: number | undefined;
+  /** Members of the root whose long texts stay in the bytes; default none. */
+  readonly longTextFields?: readonly string[] | undefined;
   /** Who shares the budget of large bodies: the account. */
   readonly budgetKey: string;
   /** Closes when the request is over. */
@@ -24,6 +27,8 @@ export interface JsonBodyOptions {
 export interface JsonBody {
   readonly bytes: Buffer;
   readonly value: unknown;
+  /** Those that stayed in the bytes. */
+  readonly longTexts: KeptLongTexts;
   /** Members the root was written with; the value has fewer where a name was written twice. */
   readonly rootMembers: number;
   /** Gives the memory of the bytes back at once, where they are many. Nothing may use them any more, such as a socket. */
@@ -66,7 +71,7 @@ export class JsonBodyReader {
       if (isCollected) scanner.push(bytes);
       if (bytes.length === 0) return undefined;
       if (bytes.length > LARGE_BODY_BYTES) await nextTurn();
-      return new ReadBody(bytes, parse(bytes, scanner), scanner.rootMembers);
+      return new ReadBody(bytes, parse(bytes, scanner, options.longTextFields), scanner.rootMembers);
     } catch (error) {
       source.resume();
       throw toRequestError(error);
@@ -77,11 +82,13 @@ export class JsonBodyReader {
 class ReadBody implements JsonBody {
   readonly bytes: Buffer;
   readonly value: unknown;
+  readonly longTexts: KeptLongTexts;
   readonly rootMembers: number;
 
-  constructor(bytes: Buffer, value: unknown, rootMembers: number) {
+  constructor(bytes: Buffer, { value, longTexts }: ParsedBody, rootMembers: number) {
     this.bytes = bytes;
     this.value = value;
+    this.longTexts = longTexts;
     this.rootMembers = rootMembers;
   }
 
@@ -90,9 +97,9 @@ class ReadBody implements JsonBody {
   }
 }
 
-function parse(bytes: Buffer, scanner: JsonBoundsScanner): unknown {
+function parse(bytes: Buffer, scanner: JsonBoundsScanner, longTextFields: readonly string[] = []): ParsedBody {
   try {
-    return parseScannedJson(bytes, scanner);
+    return parseKeepingLongTexts(bytes, scanner, longTextFields);
   } catch (error) {
     discard(bytes);
     throw error;

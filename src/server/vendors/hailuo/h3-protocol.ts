@@ -13,7 +13,7 @@ import {
   postJson,
   refusedSubmit,
 } from '../json-http-calls-and-outcomes.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
+import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
@@ -65,12 +65,12 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
   const { maxImages } = limitsOf(request.model);
   if (given.length > maxImages) rejectField('images', `cannot be used: ${request.model} takes ${maxImages} pictures`);
   const { first_frame_image: first, last_frame_image: last } = metadata;
-  if (first !== undefined && given.length > 0 && given[0] !== first) {
+  if (first !== undefined && given.length > 0 && !isSameMedia(given[0] ?? '', first)) {
     rejectField('image', 'and metadata.first_frame_image are two different first frames');
   }
   if (last !== undefined && given.length > 1)
     rejectField('images', 'and metadata.last_frame_image name too many pictures');
-  const item = (url: string, role: string) => ({ type: 'image_url', image_url: { url }, role });
+  const item = (url: MediaText, role: string) => ({ type: 'image_url', image_url: { url }, role });
   if (given.length > 2) return given.map((url) => item(url, 'reference_image'));
   const [start, end] = [first ?? given[0], last ?? given[1]];
   return [

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import type { Json, VideoRequest } from '../adapter-types.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
+import type { VideoRequest } from '../adapter-types.ts';
+import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody, type RequestJson } from '../request-body.ts';
 import { ownEntry } from '../untrusted-json.ts';
 import { type DurationsByResolution, type GenerationMode, MODES_BY_MODEL } from './models.ts';
 
@@ -25,7 +25,7 @@ export const parseMetadata = createMetadataParser(
 type Metadata = ReturnType<typeof parseMetadata>;
 
 /** Maps the caller's pictures to body fields; the keys of `metadata` count as pictures too. */
-function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Record<string, Json | undefined> {
+function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Record<string, RequestJson | undefined> {
   const ways = ownEntry(MODES_BY_MODEL, model);
   const given = images.map(toUrlOrDataUrl);
   if (ways?.subject) {
@@ -53,12 +53,12 @@ function toImageFields({ images, model }: VideoRequest, metadata: Metadata): Rec
 }
 
 /** One field, one picture: an `image` beside a frame named in `metadata` is put into the other frame field. */
-function toFrameFields(given: readonly string[], metadata: Metadata): Record<string, Json | undefined> {
+function toFrameFields(given: readonly MediaText[], metadata: Metadata): Record<string, RequestJson | undefined> {
   const { first_frame_image: first, last_frame_image: last } = metadata;
-  if (given.length > 0 && first !== undefined && first !== given[0]) {
+  if (given.length > 0 && first !== undefined && !isSameMedia(first, given[0] ?? '')) {
     rejectField('image', 'and metadata.first_frame_image are two different first frames');
   }
-  if (given.length > 1 && last !== undefined && last !== given[1]) {
+  if (given.length > 1 && last !== undefined && !isSameMedia(last, given[1] ?? '')) {
     rejectField('images', 'and metadata.last_frame_image are two different last frames');
   }
   return { first_frame_image: first ?? given[0], last_frame_image: last ?? given[1] };
@@ -85,7 +85,7 @@ function toResolution(size: string, offered: readonly string[], landscapeOnly: b
 
 const ANY_DURATIONS: DurationsByResolution = { '768P': [6, 10], '512P': [6, 10], '720P': [6, 10], '1080P': [6, 10] };
 
-function modeOf(pictures: Record<string, Json | undefined>): GenerationMode {
+function modeOf(pictures: Record<string, RequestJson | undefined>): GenerationMode {
   if (pictures.subject_reference) return 'subject';
   if (pictures.last_frame_image) return 'last';
   return pictures.first_frame_image ? 'first' : 'text';
@@ -94,7 +94,7 @@ function modeOf(pictures: Record<string, Json | undefined>): GenerationMode {
 interface ResolvedOptions {
   readonly seconds: number;
   readonly resolution: string;
-  readonly pictures: Record<string, Json | undefined>;
+  readonly pictures: Record<string, RequestJson | undefined>;
 }
 
 /** Resolution and length by the table of the model; a model that is not in it is checked by the vendor only. */

@@ -7,7 +7,7 @@ import type { Json, MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from
 import { KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import { failedTask, rejectedPoll, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
-import { assertMaxSize, toBase64 } from '../media-to-base64-or-url.ts';
+import { assertMaxSize, type MediaText, toBase64 } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
@@ -65,7 +65,7 @@ function toRatio(size: string | undefined, known: JimengModel | undefined): stri
 }
 
 /** The body without its pictures. */
-function toFields(request: VideoRequest): RequestBody {
+function toFields(request: VideoRequest): RequestBody & { readonly req_key: string } {
   const known = modelOf(request);
   const req_key = toReqKey(request.model, known, request.images.length);
   if (request.officialBody) {
@@ -90,7 +90,7 @@ async function toImageFields({ images, officialBody }: VideoRequest, context: Ad
   for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
   const urls = images.flatMap((image) => (image.kind === 'url' ? [image.url] : []));
   if (urls.length === images.length) return { image_urls: urls };
-  const load = async (image: MediaInput): Promise<string> =>
+  const load = async (image: MediaInput): Promise<MediaText> =>
     image.kind === 'url' ? (await context.fetchImage(image.url, MAX_IMAGE_BYTES)).data : (toBase64(image) ?? '');
   return { binary_data_base64: await Promise.all(images.map(load)) };
 }
@@ -157,11 +157,12 @@ export const jimeng: VendorAdapter = {
   handleOf: ({ id, model }) => (/^jimeng_/.test(model) ? { reqKey: model, id } : undefined),
 
   async submit(request, context) {
-    const body: RequestBody = { ...toFields(request), ...(await toImageFields(request, context)) };
+    const fields = toFields(request);
+    const body: RequestBody = { ...fields, ...(await toImageFields(request, context)) };
     const response = await sendAction(context, 'submit', body);
     if (isError(response)) return refusedSubmit(parseError(response, context.now()), response);
     const id = parseCode(response) === OK ? asId(asObject(asObject(response.json)?.data)?.task_id) : undefined;
-    return acceptedSubmit(id, response, { reqKey: body.req_key ?? '', id: id ?? '' });
+    return acceptedSubmit(id, response, { reqKey: fields.req_key, id: id ?? '' });
   },
 
   async query(handle, context) {

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
-import type { Json, VideoRequest } from '../adapter-types.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
+import type { VideoRequest } from '../adapter-types.ts';
+import { type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody, type RequestJson } from '../request-body.ts';
 import { familyOf, type ModelFamily, SEEDANCE_RATIOS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */
@@ -47,8 +47,8 @@ export const METADATA = parseMetadata.schema;
 
 interface ContentItem {
   readonly kind: 'text' | 'image' | 'video';
-  /** The prompt, or the URL. */
-  readonly value: string;
+  /** The prompt, the URL, or a picture as a data URL. */
+  readonly value: MediaText;
   readonly role?: string | undefined;
 }
 
@@ -98,7 +98,7 @@ const PROMPT_COMMAND = /(?:^|\s)--(rs|resolution|dur|duration|frames|fps)(?=\s|=
 
 function rejectPromptCommands(items: readonly ContentItem[]): void {
   for (const { kind, value } of items) {
-    const command = kind === 'text' ? PROMPT_COMMAND.exec(value)?.[1] : undefined;
+    const command = kind === 'text' ? PROMPT_COMMAND.exec(String(value))?.[1] : undefined;
     if (command) rejectField('prompt', `must not carry --${command}: use duration, size or metadata`);
   }
 }
@@ -124,7 +124,7 @@ function toContent(
   request: VideoRequest,
   elements: readonly ContentElement[],
   family: ModelFamily | undefined,
-): readonly Json[] {
+): readonly RequestJson[] {
   const named = elements.map(toItem);
   const isSaid = request.prompt === '' || named.some(({ kind, value }) => kind === 'text' && value === request.prompt);
   const items = assignRoles([

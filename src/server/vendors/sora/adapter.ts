@@ -105,7 +105,8 @@ function toMultipart(fields: RequestBody, file: Extract<MediaInput, { kind: 'fil
       for (const [key, inner] of Object.entries(value)) field(`${name}[${key}]`, inner);
     } else part(`name="${quote(name)}"`, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
   };
-  for (const [name, value] of Object.entries(fields)) field(name, value);
+  // The one picture is the file, so that all else is plain JSON.
+  for (const [name, value] of Object.entries(fields)) field(name, value as Json);
   const type = file.mimeType.replace(/[\r\n]/g, '');
   part(`name="input_reference"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
   parts.push(Buffer.from(`--${boundary}--\r\n`));

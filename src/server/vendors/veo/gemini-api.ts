@@ -2,9 +2,10 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { ContentSource, Json, VendorAdapter } from '../adapter-types.ts';
+import type { ContentSource, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
+import type { RequestJson } from '../request-body.ts';
 import { asArray, asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './parse-long-running-operation.ts';
@@ -24,7 +25,7 @@ const keyHeader = (context: AdapterContext): Readonly<Record<string, string>> =>
 export const geminiRequest = (
   context: AdapterContext,
   path: string,
-  body?: Json,
+  body?: RequestJson,
   method?: OutboundRequest['method'],
 ): OutboundRequest =>
   withJsonBody(

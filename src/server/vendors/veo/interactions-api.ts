@@ -6,6 +6,7 @@ import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { ambiguousSubmit, failedTask, rejectedPoll } from '../error-mapping.ts';
 import { refusedSubmit } from '../json-http-calls-and-outcomes.ts';
+import type { RequestJson } from '../request-body.ts';
 import { asText, asUrl, toRawResponse } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini-api.ts';
 import { parseGoogleError } from './google-errors.ts';
@@ -41,7 +42,7 @@ interface Call {
   readonly method?: OutboundRequest['method'];
   /** Below `interactions`. */
   readonly path?: string;
-  readonly body?: Json;
+  readonly body?: RequestJson;
 }
 
 /** Vertex AI serves them at its global endpoint only, whatever the location of the channel. */

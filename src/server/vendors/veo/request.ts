@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VideoRequest } from '../adapter-types.ts';
-import { assertMaxSize, toBase64 } from '../media-to-base64-or-url.ts';
+import { assertMaxSize, type MediaText, toBase64 } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
@@ -99,7 +99,7 @@ function vertexParameters(request: VideoRequest, family: ModelFamily, options: A
 }
 
 export interface EncodedImage {
-  readonly data: string;
+  readonly data: MediaText;
   readonly mimeType: string;
 }
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import type { Json, VideoRequest } from '../adapter-types.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
+import type { VideoRequest } from '../adapter-types.ts';
+import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody, type RequestJson } from '../request-body.ts';
 import {
   IMAGE_COUNTS,
   type ModelLine,
@@ -51,18 +51,18 @@ type Parameters = NonNullable<Metadata['parameters']>;
 // --- Pictures ---
 
 interface InputImages {
-  readonly images: readonly string[];
+  readonly images: readonly MediaText[];
   /** First and last frame, from the pictures and from the metadata. */
-  readonly first: string | undefined;
-  readonly last: string | undefined;
+  readonly first: MediaText | undefined;
+  readonly last: MediaText | undefined;
   readonly metadata: Input;
 }
-type Fields = Readonly<Record<string, Json | undefined>>;
+type Fields = Readonly<Record<string, RequestJson | undefined>>;
 
-const mediaItem = (type: string, url: string | undefined): readonly Json[] =>
+const mediaItem = (type: string, url: MediaText | undefined): readonly RequestJson[] =>
   url === undefined ? [] : [{ type, url }];
-const mediaItems = (type: string, urls: readonly string[]) => urls.flatMap((url) => mediaItem(type, url));
-const frameItems = ({ first, last, metadata }: InputImages): readonly Json[] => [
+const mediaItems = (type: string, urls: readonly MediaText[]) => urls.flatMap((url) => mediaItem(type, url));
+const frameItems = ({ first, last, metadata }: InputImages): readonly RequestJson[] => [
   ...mediaItem('first_frame', first),
   ...mediaItem('last_frame', last),
   ...mediaItem('driving_audio', metadata.audio_url),
@@ -116,10 +116,10 @@ function resolveImages({ images, model }: VideoRequest, kind: RequestKind, metad
   if (urls.length + (start === undefined ? 0 : 1) < min)
     rejectField('image', `is needed: ${model} begins with a picture`);
   if (kind.endsWith('frames') || kind === 'media-picture' || kind === 'media-all') {
-    if (start !== undefined && urls.length > 0 && start !== urls[0]) {
+    if (start !== undefined && urls.length > 0 && !isSameMedia(start, urls[0] ?? '')) {
       rejectField('image', 'and metadata.input.first_frame_url are two different first frames');
     }
-    if (end !== undefined && urls.length > 1 && end !== urls[1]) {
+    if (end !== undefined && urls.length > 1 && !isSameMedia(end, urls[1] ?? '')) {
       rejectField('images', 'and metadata.input.last_frame_url are two different last frames');
     }
   }

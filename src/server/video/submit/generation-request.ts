@@ -5,6 +5,8 @@ import type { VendorId } from '../../../contract/vendor-ids.ts';
 import { type GenerationBody, VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
 import { AppError, invalidRequest } from '../../platform/app-error.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';
+import type { KeptLongTexts } from '../../platform/keep-long-texts.ts';
+import { isSameText, type TextInBytes } from '../../platform/long-text.ts';
 import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
 import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter-types.ts';
 import { fromUpload, parseMedia } from './parse-image-input.ts';
@@ -20,8 +22,9 @@ export interface GenerationRequest {
   readonly size?: string | undefined;
   readonly mode?: string | undefined;
   readonly metadata: { readonly [key: string]: unknown };
-  /** The whole body, for media schemas, native fields and the record of the task. */
+  /** The whole body, for media schemas, native fields and the record of the task; those of its texts are cut that are in `longTexts`. */
   readonly body: { readonly [key: string]: unknown };
+  readonly longTexts?: KeptLongTexts | undefined;
   /** The body in the vendor's own format, on the vendor-format routes. */
   readonly officialBody?: { readonly [key: string]: Json } | undefined;
   /** With `officialBody`: whose format it is; other vendors' models cannot be requested with it. */
@@ -36,10 +39,16 @@ export interface GenerationRequest {
   readonly callbackUrl?: string | undefined;
 }
 
+/** What a request has beside the fields of its body. */
+export interface RequestPictures {
+  readonly files: readonly UploadedFile[];
+  readonly longTexts: KeptLongTexts;
+}
+
 /** Reads the body of the unified and the OpenAI format, which share their fields. */
 export function parseGenerationRequest(
   body: GenerationRequestBody,
-  files: readonly UploadedFile[],
+  { files, longTexts }: RequestPictures,
   defaultModel: string | undefined,
 ): GenerationRequest {
   const model = body.model ?? defaultModel;
@@ -54,12 +63,13 @@ export function parseGenerationRequest(
   return {
     model,
     prompt: body.prompt ?? '',
-    images: parseImages(body, files),
+    images: parseImages(body, files, longTexts),
     seconds,
     size: body.size,
     mode: body.mode,
     metadata: body.metadata ?? {},
     body,
+    longTexts,
     callbackUrl: callbackUrl || undefined,
   };
 }
@@ -71,21 +81,25 @@ function parseSeconds(text: string): number {
 }
 
 /** `image`, then `images`, then `input_reference`, then uploaded parts; the same text twice counts once. */
-function parseImages(body: GenerationRequestBody, files: readonly UploadedFile[]): MediaInput[] {
+function parseImages(
+  body: GenerationRequestBody,
+  files: readonly UploadedFile[],
+  longTexts: KeptLongTexts,
+): MediaInput[] {
   const reference = body.input_reference;
-  const texts: [string, string][] = [
-    ...(body.image === undefined ? [] : [['image', body.image] as [string, string]]),
+  const given: [path: string, text: string | undefined][] = [
+    ['image', body.image],
     ...(body.images ?? []).map((text, index): [string, string] => [`images.${index}`, text]),
-    ...(reference === undefined
-      ? []
-      : [['input_reference', typeof reference === 'string' ? reference : reference.image_url] as [string, string]]),
+    typeof reference === 'object' ? ['input_reference.image_url', reference.image_url] : ['input_reference', reference],
   ];
-  const seen = new Set<string>();
+  const seen: (string | TextInBytes)[] = [];
   const media: MediaInput[] = [];
   let total = 0;
-  for (const [param, text] of texts) {
-    if (seen.has(text)) continue;
-    seen.add(text);
+  for (const [path, inBody] of given) {
+    const text = longTexts.get(path) ?? inBody;
+    if (text === undefined || seen.some((other) => isSameText(other, text))) continue;
+    const param = path === 'input_reference.image_url' ? 'input_reference' : path;
+    seen.push(text);
     total += text.length;
     if (total > VIDEO_JSON_LIMIT) throw new AppError('body_too_large', { params: { limit: '32 MB' }, param });
     media.push(parseMedia(text, param));

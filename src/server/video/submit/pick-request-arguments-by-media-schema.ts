@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
 import { validatorFor } from '../../platform/http/schema-validation.ts';
+import { NO_LONG_TEXTS, withLongTexts } from '../../platform/keep-long-texts.ts';
 import type { Json, VideoRequest } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from './generation-request.ts';
 
@@ -17,14 +18,19 @@ interface Property {
  */
 export function pickRequestArguments(
   schema: TSchema | undefined,
-  { body, isPromptOptional }: Pick<GenerationRequest, 'body' | 'isPromptOptional'>,
+  {
+    body,
+    longTexts = NO_LONG_TEXTS,
+    isPromptOptional,
+  }: Pick<GenerationRequest, 'body' | 'longTexts' | 'isPromptOptional'>,
 ): VideoRequest['extraFields'] {
   if (schema === undefined) {
     const isMissing = typeof body.prompt !== 'string' || body.prompt.trim() === '';
     if (isMissing && isPromptOptional !== true) throw invalidRequest('prompt is required.', 'prompt');
     return [];
   }
-  const checked = validatorFor(schema)(body);
+  // A schema may say of a picture how long it may be, or what is in it.
+  const checked = validatorFor(schema)(withLongTexts(body, longTexts));
   if ('error' in checked) throw checked.error;
   const properties = (schema as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
   return Object.entries(properties)
