@@ -40,6 +40,14 @@ describe('a long text', () => {
     assert.equal(String(first), 'a'.repeat(49_152));
   });
 
+  it('ends early where the memory of the body was given back meanwhile', () => {
+    const body = Buffer.allocUnsafeSlow(100_000).fill('a');
+    const pieces = new TextInBytes(body).pieces();
+    assert.equal(pieces.next().value?.length, 49_152);
+    (body.buffer as ArrayBuffer).transfer(0);
+    assert.equal(pieces.next().done, true);
+  });
+
   it('is the same as another by its characters', () => {
     const [one, two] = [randomBytes(90_000), randomBytes(90_000)];
     const text = new TextInBytes(Buffer.from(one.toString('base64')));

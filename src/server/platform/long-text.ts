@@ -57,8 +57,10 @@ export class TextInBytes extends LongText {
   }
 
   *pieces(): Generator<Buffer> {
-    // Copies: a connection may still be writing a piece when the body's memory is given back.
-    for (let at = 0; at < this.length; at += PIECE_BYTES) yield Buffer.from(this.bytes.subarray(at, at + PIECE_BYTES));
+    // Copies: a connection may still be writing a piece when the body's memory is given back. The length of the bytes is 0 from then on: a
+    // vendor that answered before it had read everything gets no more.
+    for (let at = 0; at < this.bytes.length; at += PIECE_BYTES)
+      yield Buffer.from(this.bytes.subarray(at, at + PIECE_BYTES));
   }
 }
 
