@@ -4,8 +4,11 @@ import { DocumentedSubmit } from './openapi-video-schema.ts';
 import { readDefaults, submitDefaults, TaskParam, UnifiedTaskResponse } from './video.ts';
 
 const VendorNativeBody = Type.Record(Type.String(), Type.Unknown());
+/** Of Kling's bodies and of Jimeng's. */
+const longTextFields = ['image', 'image_tail', 'binary_data_base64'];
+const submits = { ...submitDefaults, longTextFields } as const;
 const official = (path: string, summary: string) =>
-  endpoint({ ...submitDefaults, path, summary, envelope: 'video', body: VendorNativeBody });
+  endpoint({ ...submits, path, summary, envelope: 'video', body: VendorNativeBody });
 const officialQuery = (path: string, summary: string) =>
   endpoint({ ...readDefaults, path, summary, envelope: 'video', params: TaskParam, response: UnifiedTaskResponse });
 
@@ -22,7 +25,7 @@ export const klingOmniQuery = officialQuery('/kling/v1/videos/omni-video/:task_i
 export const klingTextQuery = officialQuery('/kling/v1/videos/text2video/:task_id', 'Get such a task');
 export const klingImageQuery = officialQuery('/kling/v1/videos/image2video/:task_id', 'Get such a task');
 const jimeng = {
-  ...submitDefaults,
+  ...submits,
   documentedResponse: Type.Union([DocumentedSubmit, UnifiedTaskResponse]),
   summary: "Start or query a video with Jimeng's own body; Action in the query decides",
   envelope: 'video',
@@ -66,21 +69,21 @@ const klingGet = (path: string) =>
 
 /** Kling's API as Kling serves it: an existing client only has to change its base URL. */
 export const klingNativeText = endpoint({
-  ...submitDefaults,
+  ...submits,
   ...klingNative,
   path: '/kling/native/v1/videos/text2video',
   summary: "Start a video from text, request and response in Kling's own format",
   body: VendorNativeBody,
 });
 export const klingNativeImage = endpoint({
-  ...submitDefaults,
+  ...submits,
   ...klingNative,
   path: '/kling/native/v1/videos/image2video',
   summary: "Start a video from an image, request and response in Kling's own format",
   body: VendorNativeBody,
 });
 export const klingNativeOmni = endpoint({
-  ...submitDefaults,
+  ...submits,
   ...klingNative,
   path: '/kling/native/v1/videos/omni-video',
   summary: "Start a video from pictures, videos and elements, request and response in Kling's own format",

@@ -43,15 +43,23 @@ export function keepLongTexts(
   return kept;
 }
 
-/** A body with the whole texts where they were cut; what holds them is copied. */
-export function withLongTexts(body: UntrustedObject, kept: KeptLongTexts): UntrustedObject {
+/**
+ * A body with the whole texts where they were cut; what holds them is copied.
+ *
+ * @param form of such a text; default: a string
+ */
+export function withLongTexts(
+  body: UntrustedObject,
+  kept: KeptLongTexts,
+  form: (text: TextInBytes) => unknown = String,
+): UntrustedObject {
   const whole: Record<string, unknown> = { ...body };
   for (const [path, text] of kept) {
     const [field = '', key] = path.split('.', 2);
-    if (key === undefined) whole[field] = String(text);
+    if (key === undefined) whole[field] = form(text);
     else {
       const inner = whole[field] as Record<string, unknown> | unknown[];
-      whole[field] = Object.assign(Array.isArray(inner) ? [...inner] : { ...inner }, { [key]: String(text) });
+      whole[field] = Object.assign(Array.isArray(inner) ? [...inner] : { ...inner }, { [key]: form(text) });
     }
   }
   return whole;

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { TextInBytes } from '../platform/long-text.ts';
+import type { LongText, TextInBytes } from '../platform/long-text.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 import type { BilledFacts } from './parse-billed-units-and-seconds.ts';
@@ -11,9 +11,11 @@ import type { PriceSource } from './price-source.ts';
 /** Any JSON value. Handles and responses are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+/** JSON of a request that may hold pictures. */
+export type RequestJson = Json | LongText | readonly RequestJson[] | { readonly [key: string]: RequestJson };
+
 /**
- * An image given by the caller. Base64 stays text without a `data:` prefix, a long one in its bytes, and is never decoded here; `media-to-base64-or-url.ts`
- * converts it to what vendors take.
+ * An image given by the caller. Base64 has no `data:` prefix, stays in its bytes where it is long, and is not decoded; `media-to-base64-or-url.ts` converts it.
  */
 export type MediaInput =
   | { readonly kind: 'url'; readonly url: string }
@@ -38,7 +40,7 @@ export interface VideoRequest {
   /** Arguments of the model's media schema: dotted path in the vendor's body → value. */
   readonly extraFields: readonly { readonly path: string; readonly value: Json }[];
   /** A body in the vendor's own format, where an endpoint takes that; it wins over the common fields. */
-  readonly officialBody?: { readonly [key: string]: Json };
+  readonly officialBody?: { readonly [key: string]: RequestJson };
   /** With `officialBody`: which of the vendor's own operations was called, such as `text2video`. */
   readonly officialOperation?: string;
   /** Fields of the caller's body that are not common ones; only adapters with `passthrough` send them on. */

@@ -4,9 +4,9 @@ import { asObject } from '../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
-import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from './adapter-types.ts';
+import type { ContentSource, Json, QueryOutcome, RequestJson, SubmitOutcome } from './adapter-types.ts';
 import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
-import type { RequestBody, RequestJson } from './request-body.ts';
+import type { RequestBody } from './request-body.ts';
 import { type LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 

@@ -1,10 +1,7 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import { LongText } from '../platform/long-text.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import type { Json, VideoRequest } from './adapter-types.ts';
-
-/** JSON of a request that may hold pictures. */
-export type RequestJson = Json | LongText | readonly RequestJson[] | { readonly [key: string]: RequestJson };
+import type { RequestJson, VideoRequest } from './adapter-types.ts';
 
 /** A vendor's request body while it is being built. */
 export type RequestBody = { [key: string]: RequestJson };

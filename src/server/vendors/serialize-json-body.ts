@@ -1,7 +1,7 @@
 import { isBase64 } from '../platform/is-base64.ts';
 import { LONG_TEXT_LENGTH, LongText } from '../platform/long-text.ts';
+import type { RequestJson } from './adapter-types.ts';
 import { stripDataUrlPrefix } from './media-to-base64-or-url.ts';
-import type { RequestJson } from './request-body.ts';
 
 /** Characters of a long text that become bytes at a time, as the connection takes them. */
 const PIECE_LENGTH = 64 * 1024;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Json, MediaInput, VideoRequest } from '../adapter-types.ts';
+import type { MediaInput, VideoRequest } from '../adapter-types.ts';
 import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
@@ -127,7 +127,7 @@ function toCommonBody(request: VideoRequest): RequestBody {
 }
 
 /** The vendor's own body; fields the gateway sets itself are not taken from the caller. */
-function toOfficialBody(official: { readonly [key: string]: Json }, model: string): RequestBody {
+function toOfficialBody(official: NonNullable<VideoRequest['officialBody']>, model: string): RequestBody {
   // The gateway delivers callbacks, and the vendor is sent our task id instead of the caller's.
   const { model: _, callback_url: __, external_task_id: ___, ...body } = official;
   return { ...body, model_name: model };

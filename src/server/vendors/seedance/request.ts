@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
-import type { VideoRequest } from '../adapter-types.ts';
+import type { RequestJson, VideoRequest } from '../adapter-types.ts';
 import { type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { applyExtraFields, omitUndefined, type RequestBody, type RequestJson } from '../request-body.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
 import { familyOf, type ModelFamily, SEEDANCE_RATIOS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */

@@ -1,10 +1,9 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { ContentSource } from '../adapter-types.ts';
+import type { ContentSource, RequestJson } from '../adapter-types.ts';
 import { rejectedPoll, unreadablePoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
-import type { RequestJson } from '../request-body.ts';
 import { asText } from '../untrusted-json.ts';
 import { GEMINI_BASE_URL } from './gemini-api.ts';
 import { accessToken, type ServiceAccount, TokenRequestFailed } from './google-token.ts';

@@ -41,9 +41,15 @@ export function addVendorFormatRoutes(
   const query = async (caller: ModelCaller, taskId: string) =>
     renderer.unified(await reader.readForToken(caller, taskId));
 
-  routes.add(endpoints.klingText, (input) => submit(parseKlingRequest(input.body, 'text2video'), input));
-  routes.add(endpoints.klingImage, (input) => submit(parseKlingRequest(input.body, 'image2video'), input));
-  routes.add(endpoints.klingOmni, (input) => submit(parseKlingRequest(input.body, 'omni-video'), input));
+  routes.add(endpoints.klingText, (input) =>
+    submit(parseKlingRequest(input.body, 'text2video', input.request.longTexts), input),
+  );
+  routes.add(endpoints.klingImage, (input) =>
+    submit(parseKlingRequest(input.body, 'image2video', input.request.longTexts), input),
+  );
+  routes.add(endpoints.klingOmni, (input) =>
+    submit(parseKlingRequest(input.body, 'omni-video', input.request.longTexts), input),
+  );
   routes.add(endpoints.klingOmniQuery, ({ params, caller }) => query(caller, params.task_id));
   routes.add(endpoints.klingTextQuery, ({ params, caller }) => query(caller, params.task_id));
   routes.add(endpoints.klingImageQuery, ({ params, caller }) => query(caller, params.task_id));
@@ -54,7 +60,7 @@ export function addVendorFormatRoutes(
       body,
       caller,
     } = input;
-    if (Action === 'CVSync2AsyncSubmitTask') return submit(parseJimengRequest(body), input);
+    if (Action === 'CVSync2AsyncSubmitTask') return submit(parseJimengRequest(body, input.request.longTexts), input);
     if (Action !== 'CVSync2AsyncGetResult')
       throw invalidRequest('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
     if (typeof body.task_id !== 'string') throw invalidRequest('task_id is required.', 'task_id');

@@ -1,6 +1,8 @@
 import { invalidRequest } from '../../platform/app-error.ts';
-import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
-import type { Json, MediaInput } from '../../vendors/adapter-types.ts';
+import { isBase64 } from '../../platform/is-base64.ts';
+import { type KeptLongTexts, NO_LONG_TEXTS, withLongTexts } from '../../platform/keep-long-texts.ts';
+import { assertNoPrivateUrls, assertPublicUrl } from '../../platform/outbound/assert-no-private-urls.ts';
+import type { MediaInput } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
 import { parseMedia } from '../submit/parse-image-input.ts';
 
@@ -14,7 +16,11 @@ const MAX_EXTERNAL_ID_LENGTH = 200;
  * A request in Kling's own format: `model_name` (or `model`), `prompt`, `image`, `duration` as a string, and so on. All other
  * fields reach the vendor unchanged.
  */
-export function parseKlingRequest(given: Body, operation: KlingOperation): GenerationRequest {
+export function parseKlingRequest(
+  given: Body,
+  operation: KlingOperation,
+  longTexts: KeptLongTexts = NO_LONG_TEXTS,
+): GenerationRequest {
   const body = withoutNulls(given);
   assertNoPrivateUrls({ ...body, callback_url: undefined });
   const image = optionalText(body, 'image');
@@ -29,12 +35,14 @@ export function parseKlingRequest(given: Body, operation: KlingOperation): Gener
     prompt: optionalText(body, 'prompt') ?? '',
     // The omni endpoint takes a prompt for each shot instead.
     isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
-    images: operation === 'image2video' && image !== undefined ? [parseMedia(image, 'image')] : [],
+    images:
+      operation === 'image2video' && image !== undefined ? [parseMedia(longTexts.get('image') ?? image, 'image')] : [],
     seconds: Number(seconds),
     mode: optionalText(body, 'mode') ?? 'std',
     metadata: {},
     body,
-    officialBody: { ...rest, model_name: model } as { [key: string]: Json },
+    longTexts,
+    officialBody: { ...toOfficialBody(rest, longTexts), model_name: model },
     officialVendor: 'kling',
     officialOperation: operation,
     callbackUrl: callbackUrlOf(body),
@@ -61,7 +69,7 @@ export function externalIdOf(body: Body): string | undefined {
 }
 
 /** A request in Jimeng's own format, where `req_key` names the model. */
-export function parseJimengRequest(given: Body): GenerationRequest {
+export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LONG_TEXTS): GenerationRequest {
   const body = withoutNulls(given);
   const model = optionalText(body, 'req_key');
   if (model === undefined) throw invalidRequest('req_key is required.', 'req_key');
@@ -69,13 +77,24 @@ export function parseJimengRequest(given: Body): GenerationRequest {
   return {
     model,
     prompt: optionalText(body, 'prompt') ?? '',
-    images: [...parseMediaList(body, 'image_urls'), ...parseMediaList(body, 'binary_data_base64')],
+    images: [
+      ...parseMediaList(body, 'image_urls', longTexts),
+      ...parseMediaList(body, 'binary_data_base64', longTexts),
+    ],
     metadata: {},
     body,
-    officialBody: body as { [key: string]: Json },
+    longTexts,
+    officialBody: toOfficialBody(body, longTexts),
     officialVendor: 'jimeng',
     callbackUrl: callbackUrlOf(body),
   };
+}
+
+/** What the vendor gets. Pictures stay in the bytes; any other long text is checked whole, and JSON may have to write it otherwise. */
+function toOfficialBody(body: Body, longTexts: KeptLongTexts): NonNullable<GenerationRequest['officialBody']> {
+  for (const [path, text] of longTexts) if (!isBase64(text)) assertPublicUrl(path, String(text));
+  const official = withLongTexts(body, longTexts, (text) => (isBase64(text) ? text : String(text)));
+  return official as NonNullable<GenerationRequest['officialBody']>;
 }
 
 /** The vendors' clients send null for fields they leave out. */
@@ -96,11 +115,12 @@ function optionalText(body: Body, key: string): string | undefined {
   return value;
 }
 
-function parseMediaList(body: Body, key: string): MediaInput[] {
+function parseMediaList(body: Body, key: string, longTexts: KeptLongTexts): MediaInput[] {
   const value = body[key] ?? [];
   if (!Array.isArray(value)) throw invalidRequest(`${key} must be a list of strings.`, key);
   return value.map((each: unknown, index) => {
     if (typeof each !== 'string') throw invalidRequest(`${key} must be a list of strings.`, key);
-    return parseMedia(each, `${key}.${index}`);
+    const param = `${key}.${index}`;
+    return parseMedia(longTexts.get(param) ?? each, param);
   });
 }

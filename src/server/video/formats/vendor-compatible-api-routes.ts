@@ -54,7 +54,7 @@ export function addVendorCompatibleRoutes(
 function addKlingRoutes(routes: RouteRegistry, dependencies: VendorCompatibleRouteDependencies): void {
   const { submitter, reader, store, channels } = dependencies;
   const submit = async ({ body, caller, request, reply }: NativeInput, operation: KlingOperation) => {
-    const generation = { ...parseKlingRequest(body, operation), externalId: externalIdOf(body) };
+    const generation = { ...parseKlingRequest(body, operation, request.longTexts), externalId: externalIdOf(body) };
     await announceEnd(channels, generation.model, reply);
     const submitted = await submitForToken(submitter, caller, generation, request);
     return toKlingEnvelope(toKlingSubmitData(submitted), request.id);
@@ -94,7 +94,7 @@ function addJimengRoutes(
   const act = async ({ query: { Action }, body, caller, request, reply }: JimengInput) => {
     const ok = (data: object) => toJimengBody(10_000, 'Success', data, request.id, reply.elapsedTime);
     if (Action === 'CVSync2AsyncSubmitTask') {
-      const generation = parseJimengRequest(body);
+      const generation = parseJimengRequest(body, request.longTexts);
       await announceEnd(channels, generation.model, reply);
       const { task } = await submitForToken(submitter, caller, generation, request);
       return ok({ task_id: task.public_id });

@@ -26,7 +26,7 @@ export interface GenerationRequest {
   readonly body: { readonly [key: string]: unknown };
   readonly longTexts?: KeptLongTexts | undefined;
   /** The body in the vendor's own format, on the vendor-format routes. */
-  readonly officialBody?: { readonly [key: string]: Json } | undefined;
+  readonly officialBody?: VideoRequest['officialBody'] | undefined;
   /** With `officialBody`: whose format it is; other vendors' models cannot be requested with it. */
   readonly officialVendor?: VendorId | undefined;
   /** With `officialBody`: the vendor's operation that was called. */

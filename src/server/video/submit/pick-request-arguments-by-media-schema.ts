@@ -30,10 +30,11 @@ export function pickRequestArguments(
     return [];
   }
   // A schema may say of a picture how long it may be, or what is in it.
-  const checked = validatorFor(schema)(withLongTexts(body, longTexts));
+  const whole = withLongTexts(body, longTexts);
+  const checked = validatorFor(schema)(whole);
   if ('error' in checked) throw checked.error;
   const properties = (schema as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
   return Object.entries(properties)
-    .filter(([name]) => Object.hasOwn(body, name) && !STANDARD_FIELDS.has(name))
-    .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: body[name] as Json }));
+    .filter(([name]) => Object.hasOwn(whole, name) && !STANDARD_FIELDS.has(name))
+    .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as Json }));
 }

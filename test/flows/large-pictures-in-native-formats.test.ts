@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+import { type Fields, startVideoService, type VideoService } from './video-fixture.ts';
+
+const IMAGE = '/kling/v1/videos/image2video';
+const NATIVE_IMAGE = '/kling/native/v1/videos/image2video';
+const JIMENG = '/jimeng/?Action=CVSync2AsyncSubmitTask&Version=2022-08-31';
+
+const large = (fill: string): string =>
+  Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(90_000, fill)]).toString('base64');
+const [first, second] = [large('first'), large('second')];
+
+describe('large pictures in the formats of Kling and Jimeng', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: VideoService;
+    before(async () => {
+      service = await startVideoService(await freshUrl(), {}, [
+        { name: 'kling', model: 'kling-v1-6' },
+        { name: 'jimeng', model: 'jimeng_i2v_first_v30' },
+      ]);
+    });
+    after(() => service.stop());
+    const sentToKling = (prompt: string) => (service.job('kling', prompt).input as { readonly body: Fields }).body;
+
+    for (const path of [IMAGE, NATIVE_IMAGE])
+      it(`are sent whole: ${path}`, async () => {
+        const body = { model_name: 'kling-v1-6', prompt: `by ${path}`, image: first, image_tail: second };
+        assert.equal((await service.caller.request('POST', path, body)).status, 200);
+        const sent = sentToKling(`by ${path}`);
+        assert.deepEqual([sent.image === first, sent.image_tail === second], [true, true]);
+      });
+
+    it('are sent whole in a list, and signed', async () => {
+      const body = { req_key: 'jimeng_i2v_first_v30', prompt: 'signed', binary_data_base64: [first] };
+      assert.equal((await service.caller.request('POST', JIMENG, body)).status, 200);
+      const sent = service.job('jimeng', 'signed').input as { readonly binary_data_base64: unknown[] };
+      assert.equal(sent.binary_data_base64[0] === first, true);
+    });
+
+    it('are sent whole where a media schema declares them', async () => {
+      await service.operator.requestData('POST', '/api/admin/models', {
+        id: 'kling-with-tail',
+        alias_of: 'kling-v1-6',
+        input_schema: { type: 'object', properties: { prompt: { type: 'string' }, image_tail: { type: 'string' } } },
+      });
+      const body = { model_name: 'kling-with-tail', prompt: 'declared', image: first, image_tail: second };
+      assert.equal((await service.caller.request('POST', IMAGE, body)).status, 200);
+      assert.equal(sentToKling('declared').image_tail === second, true);
+    });
+
+    it('that are private addresses far behind blanks, or no pictures, are refused', async () => {
+      const blanks = ' '.repeat(70_000);
+      for (const picture of [
+        `${blanks}http://127.0.0.1/`,
+        `${blanks}file:///etc/passwd`,
+        `http://127.0.0.1/${'a'.repeat(70_000)}`,
+      ])
+        for (const [path, body] of [
+          [IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: first, image_tail: picture }],
+          [IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: picture }],
+          [NATIVE_IMAGE, { model_name: 'kling-v1-6', prompt: 'private', image: first, image_tail: picture }],
+          [JIMENG, { req_key: 'jimeng_i2v_first_v30', prompt: 'private', binary_data_base64: [picture] }],
+          ['/v1/videos', { model: 'kling-v1-6', prompt: 'private', image: picture }],
+          ['/v1/videos', { model: 'kling-v1-6', prompt: 'private', metadata: { image_tail: picture } }],
+        ] as const)
+          assert.equal((await service.caller.request('POST', path, body)).status, 400, `${path} ${Object.keys(body)}`);
+      assert.equal(service.sandbox.control.jobs('kling').filter(({ prompt }) => prompt === 'private').length, 0);
+    });
+
+    it('a long text that is no Base64 is written as JSON writes it', async () => {
+      const image_tail = `data:image/png;base64,${second}é`;
+      const body = { model_name: 'kling-v1-6', prompt: 'not Base64', image: first, image_tail };
+      await service.caller.request('POST', IMAGE, body);
+      const sent = service.sandbox.control.requests({ vendor: 'kling' }).map((request) => String(request.body));
+      assert.equal(
+        sent.filter((text) => text.includes('not Base64') && text.includes(JSON.stringify(image_tail))).length,
+        1,
+      );
+    });
+  });
+});
