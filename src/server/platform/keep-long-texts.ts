@@ -51,15 +51,15 @@ export function keepLongTexts(
 export function withLongTexts(
   body: UntrustedObject,
   kept: KeptLongTexts,
-  form: (text: TextInBytes) => unknown = String,
+  form: (text: TextInBytes, path: string) => unknown = String,
 ): UntrustedObject {
   const whole: Record<string, unknown> = { ...body };
   for (const [path, text] of kept) {
     const [field = '', key] = path.split('.', 2);
-    if (key === undefined) whole[field] = form(text);
+    if (key === undefined) whole[field] = form(text, path);
     else {
       const inner = whole[field] as Record<string, unknown> | unknown[];
-      whole[field] = Object.assign(Array.isArray(inner) ? [...inner] : { ...inner }, { [key]: form(text) });
+      whole[field] = Object.assign(Array.isArray(inner) ? [...inner] : { ...inner }, { [key]: form(text, path) });
     }
   }
   return whole;

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { Base64OfFile, isSameText, LONG_TEXT_LENGTH, type LongText, PrefixedText, TextInBytes } from './long-text.ts';
+import {
+  Base64OfFile,
+  isSameText,
+  LONG_TEXT_LENGTH,
+  type LongText,
+  PrefixedText,
+  TextInBytes,
+  TextInString,
+} from './long-text.ts';
 
 /** Around the size of a piece, which is 48 KiB, and a few besides. */
 const SIZES = [0, 1, 2, 3, 49_151, 49_152, 49_153, 98_304, 98_305, 200_000];
@@ -15,6 +23,7 @@ describe('a long text', () => {
       for (const [text, expected] of [
         [new Base64OfFile(bytes), base64],
         [new TextInBytes(Buffer.from(base64)), base64],
+        [new TextInString(base64), base64],
         [new PrefixedText('data:image/png;base64,', new Base64OfFile(bytes)), `data:image/png;base64,${base64}`],
       ] as const) {
         assert.equal(text.length, expected.length);

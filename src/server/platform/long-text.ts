@@ -4,7 +4,7 @@ export const LONG_TEXT_LENGTH = 64 * 1024;
 const PIECE_BYTES = 48 * 1024;
 
 /**
- * A long text that exists as bytes and becomes text piece by piece, where it is needed: 13 MB at once hold everything else up for 10 to 60 ms
+ * A long text that is made piece by piece, where it is needed: 13 MB at once hold everything else up for 10 to 60 ms
  * while the system finds memory for them.
  */
 export abstract class LongText {
@@ -19,6 +19,7 @@ export abstract class LongText {
   }
 }
 
+/** Whether two texts have the same characters, whatever they are kept in. */
 export const isSameText = (a: string | LongText, b: string | LongText): boolean => {
   if (a.length !== b.length) return false;
   return a instanceof TextInBytes && b instanceof TextInBytes ? a.equals(b) : String(a) === String(b);
@@ -61,6 +62,23 @@ export class TextInBytes extends LongText {
     // vendor that answered before it had read everything gets no more.
     for (let at = 0; at < this.bytes.length; at += PIECE_BYTES)
       yield Buffer.from(this.bytes.subarray(at, at + PIECE_BYTES));
+  }
+}
+
+/** A text that exists as such, of ASCII alone. */
+export class TextInString extends LongText {
+  readonly #text: string;
+  readonly length: number;
+
+  constructor(text: string) {
+    super();
+    this.#text = text;
+    this.length = text.length;
+  }
+
+  *pieces(): Generator<Buffer> {
+    for (let at = 0; at < this.length; at += LONG_TEXT_LENGTH)
+      yield Buffer.from(this.#text.slice(at, at + LONG_TEXT_LENGTH), 'latin1');
   }
 }
 

@@ -1,16 +1,14 @@
 import { isBase64 } from '../platform/is-base64.ts';
-import { LONG_TEXT_LENGTH, LongText } from '../platform/long-text.ts';
+import { LONG_TEXT_LENGTH, LongText, TextInString } from '../platform/long-text.ts';
 import type { RequestJson } from './adapter-types.ts';
 import { stripDataUrlPrefix } from './media-to-base64-or-url.ts';
 
-/** Characters of a long text that become bytes at a time, as the connection takes them. */
-const PIECE_LENGTH = 64 * 1024;
 /** Stands first in what takes the place of a long text; no text of a request has it, and JSON writes it in six characters. */
 const PLACEHOLDER = '\u0000';
 
 /** The JSON of a request with pictures: its bytes are made while they are sent. */
 export class LongJsonBody {
-  /** JSON and, at odd indexes, long texts in it, all ASCII. */
+  /** JSON, and the long texts in it, all ASCII. */
   readonly #parts: readonly (string | LongText)[];
   /** What `Content-Length` says. */
   readonly byteLength: number;
@@ -18,25 +16,19 @@ export class LongJsonBody {
   constructor(parts: readonly (string | LongText)[]) {
     this.#parts = parts;
     this.byteLength = parts.reduce<number>(
-      (sum, part, index) =>
-        sum + (typeof part === 'string' && !isLongText(index) ? Buffer.byteLength(part) : part.length),
+      (sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : part.length),
       0,
     );
   }
 
   /** The bytes from the first on, each time it is called. */
   *pieces(): Generator<Buffer> {
-    for (const [index, part] of this.#parts.entries()) {
-      if (typeof part !== 'string') yield* part.pieces();
-      else if (!isLongText(index)) yield Buffer.from(part);
-      else
-        for (let at = 0; at < part.length; at += PIECE_LENGTH)
-          yield Buffer.from(part.slice(at, at + PIECE_LENGTH), 'latin1');
+    for (const part of this.#parts) {
+      if (typeof part === 'string') yield Buffer.from(part);
+      else yield* part.pieces();
     }
   }
 }
-
-const isLongText = (index: number): boolean => index % 2 === 1;
 
 /**
  * A value as the JSON of a request. A picture in it is not copied: `JSON.stringify` collects a text in pieces, joins them, and the text is
@@ -45,10 +37,11 @@ const isLongText = (index: number): boolean => index % 2 === 1;
  */
 export function serializeJsonBody(value: RequestJson): string | LongJsonBody {
   if (!hasLongText(value)) return JSON.stringify(value);
-  const longTexts: (string | LongText)[] = [];
-  const json = JSON.stringify(value, (_, inner: unknown) =>
-    inner instanceof LongText || isLongBase64(inner) ? PLACEHOLDER + String(longTexts.push(inner) - 1) : inner,
-  );
+  const longTexts: LongText[] = [];
+  const json = JSON.stringify(value, (_, inner: unknown) => {
+    const text = isLongBase64(inner) ? new TextInString(inner) : inner;
+    return text instanceof LongText ? PLACEHOLDER + String(longTexts.push(text) - 1) : text;
+  });
   if (longTexts.length === 0) return json;
   const parts: (string | LongText)[] = [];
   let at = 0;

@@ -92,8 +92,12 @@ export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LO
 
 /** What the vendor gets. Pictures stay in the bytes; any other long text is checked whole, and JSON may have to write it otherwise. */
 function toOfficialBody(body: Body, longTexts: KeptLongTexts): NonNullable<GenerationRequest['officialBody']> {
-  for (const [path, text] of longTexts) if (!isBase64(text)) assertPublicUrl(path, String(text));
-  const official = withLongTexts(body, longTexts, (text) => (isBase64(text) ? text : String(text)));
+  const official = withLongTexts(body, longTexts, (text, path) => {
+    if (isBase64(text)) return text;
+    const whole = String(text);
+    assertPublicUrl(path, whole);
+    return whole;
+  });
   return official as NonNullable<GenerationRequest['officialBody']>;
 }
 
