@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer';
+import { hasControlCharacter } from './has-control-character.ts';
 import { LONG_TEXT_LENGTH } from './long-text.ts';
 import { JsonRejectedError } from './parse-untrusted-json.ts';
 
@@ -26,6 +27,7 @@ const SHORT_TEXT_BYTES = 64;
 /** Searched at a time: so few that finding something early in it, again and again, costs little. */
 const WINDOW_BYTES = 4 * 1024;
 
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -60,7 +62,10 @@ export class JsonBoundsScanner {
   hasFraction = false;
   /** Values directly in the root: members written, those with the same name counted each. */
   rootMembers = 0;
-  /** Texts without escapes from 64 KiB on, by their first byte and the one after their last: pictures in Base64, as a rule. */
+  /**
+   * Texts from 64 KiB on, by their first byte and the one after their last: pictures in Base64, as a rule. Those with escapes or with control
+   * characters, which JSON forbids there, are not among them: `JSON.parse` must see them.
+   */
   readonly longTexts: { readonly start: number; readonly end: number }[] = [];
 
   readonly #bounds: JsonScanBounds;
@@ -75,7 +80,8 @@ export class JsonBoundsScanner {
   /** Bytes of the chunks before this one. */
   #before = 0;
   #textStart = 0;
-  #textHasEscape = false;
+  /** Neither an escape nor a control character in it so far. */
+  #isPlainText = true;
   #inScalar = false;
   #scalarBytes = 0;
   #keyBytes = 0;
@@ -114,7 +120,7 @@ export class JsonBoundsScanner {
         this.#state = IN_STRING;
         at++;
         this.#textStart = this.#before + at;
-        this.#textHasEscape = false;
+        this.#isPlainText = true;
         break;
       }
       if (byte <= 0x20) this.#inScalar = false;
@@ -185,7 +191,8 @@ export class JsonBoundsScanner {
           this.#state = AFTER_BACKSLASH;
           break;
         }
-      } else nonAscii |= byte;
+      } else if (byte < SPACE) this.#isPlainText = false;
+      else nonAscii |= byte;
     }
     if (nonAscii > 0x7f) this.hasNonAscii = true;
     if (this.#isKey) this.#keepKey(chunk, start, Math.min(at, length));
@@ -205,6 +212,7 @@ export class JsonBoundsScanner {
         if (found >= 0) text = text.subarray(0, found);
       }
       if (!this.hasNonAscii && !isAscii(text)) this.hasNonAscii = true;
+      if (this.#isPlainText && hasControlCharacter(text)) this.#isPlainText = false;
       if (text.length < window) return at + text.length;
     }
     return length;
@@ -212,7 +220,7 @@ export class JsonBoundsScanner {
 
   #countEscape(): void {
     if (++this.#escapes > MAX_ESCAPES) throw tooWide(`JSON with more than ${MAX_ESCAPES} escapes`);
-    this.#textHasEscape = true;
+    this.#isPlainText = false;
     if (this.#isKey) this.hasSuspectKey = true;
   }
 
@@ -225,7 +233,7 @@ export class JsonBoundsScanner {
 
   #endString(end: number): void {
     this.#state = OUTSIDE;
-    if (end - this.#textStart >= LONG_TEXT_LENGTH && !this.#textHasEscape)
+    if (end - this.#textStart >= LONG_TEXT_LENGTH && this.#isPlainText)
       this.longTexts.push({ start: this.#textStart, end });
     if (this.#isKey && (this.#keyBytes === 9 || this.#keyBytes === 11)) {
       const name = this.#keyStart.toString('latin1', 0, this.#keyBytes);

@@ -55,9 +55,12 @@ export function withLongTexts(
 ): UntrustedObject {
   const whole: Record<string, unknown> = { ...body };
   for (const [path, text] of kept) {
-    const [field = '', key] = path.split('.', 2);
-    if (key === undefined) whole[field] = form(text, path);
+    // Of the first dot: a name inside may have dots of its own, and is another's otherwise.
+    const dot = path.indexOf('.');
+    if (dot < 0) whole[path] = form(text, path);
     else {
+      const field = path.slice(0, dot);
+      const key = path.slice(dot + 1);
       const inner = whole[field] as Record<string, unknown> | unknown[];
       whole[field] = Object.assign(Array.isArray(inner) ? [...inner] : { ...inner }, { [key]: form(text, path) });
     }

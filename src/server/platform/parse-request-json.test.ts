@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
+import { withLongTexts } from './keep-long-texts.ts';
 import {
+  type ParsedBody,
   parseKeepingLongTexts,
   parseRequestJson,
   parseScannedJson,
@@ -17,6 +19,13 @@ function parseInPieces(bytes: Buffer, size: number): unknown {
   const scanner = requestScanner();
   for (let at = 0; at < bytes.length; at += size) scanner.push(bytes.subarray(at, at + size));
   return parseScannedJson(bytes, scanner);
+}
+
+function parseKeeping(text: string, fields: readonly string[]): ParsedBody {
+  const bytes = Buffer.from(text);
+  const scanner = requestScanner();
+  scanner.push(bytes);
+  return parseKeepingLongTexts(bytes, scanner, fields);
 }
 
 describe('parseRequestJson', () => {
@@ -129,14 +138,27 @@ describe('parseRequestJson', () => {
     assert.equal(rejectionOfText(`["\\u00000","${long[0]}"]`), 'text');
   });
 
+  it('refuses a control character in a text of any length, wherever it stands', () => {
+    for (const length of [10, 70_000])
+      for (const character of ['\u0000', '\t', '\n', '\u001f'])
+        for (const at of [0, 1, 5, length - 5, length - 1, length >> 1]) {
+          const bytes = Buffer.from(`{"image":"${'A'.repeat(at)}${character}${'A'.repeat(length - at - 1)}"}`);
+          for (const size of [999, 65_536, bytes.length])
+            assert.equal(
+              catchJsonRejectionReason(() => parseInPieces(bytes, size)),
+              'syntax',
+              `${JSON.stringify(character)} at ${at} of ${length}, in pieces of ${size}`,
+            );
+        }
+    const others = ' ~\u007f\u0080é漢'.repeat(10_000);
+    assert.deepEqual(parseRequestJson(Buffer.from(`["${others}"]`)), [others]);
+  });
+
   it('leaves long texts of the fields it is told in the bytes, and puts their start into the value', () => {
     const [a, b, c] = ['A', 'B', 'C'].map((letter) => letter.repeat(70_000)) as [string, string, string];
     const cut = (text: string): string => `${text.slice(0, 960)}…[cut, 70000 characters]`;
     const keep = (body: unknown, fields: readonly string[]) => {
-      const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-      const scanner = requestScanner();
-      scanner.push(bytes);
-      const { value, longTexts } = parseKeepingLongTexts(bytes, scanner, fields);
+      const { value, longTexts } = parseKeeping(typeof body === 'string' ? body : JSON.stringify(body), fields);
       return { value, kept: Object.fromEntries([...longTexts].map(([path, text]) => [path, String(text)])) };
     };
     const body = {
@@ -170,6 +192,13 @@ describe('parseRequestJson', () => {
       catchJsonRejectionReason(() => keep(`{"__proto__":"${a}"}`, ['__proto__'])),
       'prototype',
     );
+  });
+
+  it('puts a long text back under its own name, which may have dots in it', () => {
+    const body = { reference: { url: 'short', 'url.x': 'A'.repeat(70_000) } };
+    const { value, longTexts } = parseKeeping(JSON.stringify(body), ['reference']);
+    assert.equal(longTexts.size, 1);
+    assert.deepEqual(withLongTexts(value as Record<string, unknown>, longTexts), body);
   });
 
   it('notes whole numbers that are not written as integers', () => {
