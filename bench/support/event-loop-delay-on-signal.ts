@@ -1,12 +1,32 @@
 import { writeFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Preloaded into a server (`node --import`): on SIGUSR2 it writes the longest delay of its event loop since the last time, in ms, to `EVENT_LOOP_DELAY_FILE`. */
+/**
+ * Preloaded into a server (`node --import`): on SIGUSR2 it writes to `EVENT_LOOP_DELAY_FILE` the longest time its event loop was held up since the
+ * last time, and how much of that its thread was on a processor; the rest it waited for one, or for its helper threads.
+ */
+export interface LongestStall {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+const EVERY_MS = 1;
 const file = process.env.EVENT_LOOP_DELAY_FILE;
-const delay = monitorEventLoopDelay({ resolution: 1 });
-delay.enable();
+let longest: LongestStall = { ms: 0, cpuMs: 0 };
+let before = now();
+
+function now(): LongestStall {
+  const { user, system } = process.threadCpuUsage();
+  return { ms: performance.now(), cpuMs: (user + system) / 1_000 };
+}
+
+setInterval(() => {
+  const at = now();
+  const ms = at.ms - before.ms - EVERY_MS;
+  if (ms > longest.ms) longest = { ms, cpuMs: at.cpuMs - before.cpuMs };
+  before = at;
+}, EVERY_MS).unref();
 
 process.on('SIGUSR2', () => {
-  if (file !== undefined) writeFileSync(file, String(delay.max / 1e6));
-  delay.reset();
+  if (file !== undefined) writeFileSync(file, JSON.stringify(longest));
+  longest = { ms: 0, cpuMs: 0 };
 });

@@ -3,11 +3,14 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
 import { collectYoungGarbage } from '../collect-garbage.ts';
+import { allowGrowthForLargeBodies } from '../heap-growth.ts';
 import { KeyedByteBudget } from './keyed-byte-budget.ts';
 
 const MB = 1024 * 1024;
 /** Bodies up to this are taken at once: they cost less than the bookkeeping. */
 export const LARGE_BODY_BYTES = 256 * 1024;
+/** From here on a body is a good part of what the heap may grow by. */
+const GROWTH_BYTES = 4 * MB;
 /** Collected before more is taken. */
 const MAX_GARBAGE_BYTES = 16 * MB;
 /** How long after its body was read a request may count against its account; most are answered or refused sooner. */
@@ -78,6 +81,7 @@ export class BodyAdmission {
     };
     response.once('close', release);
     try {
+      if (bytes >= GROWTH_BYTES) allowGrowthForLargeBodies();
       await this.#collectGarbage();
       const result = await this.#whileFastEnough(request, read);
       timer = setTimeout(release, HANDLING_MS).unref();
