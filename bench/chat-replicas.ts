@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../test/start-postgres.ts';
-import { type Process, portOf, type Service, startScript, startService } from './support/child-processes.ts';
+import { portOf, type Service, startService } from './support/child-processes.ts';
 import { PostgresCpu } from './support/postgres-cpu.ts';
 import { exactCpuSeconds } from './support/process-cpu-and-memory.ts';
 import { median, spreadOf } from './support/quantile.ts';
-import { postBytes, rawLoad } from './support/raw-socket-load.ts';
+import { rawLoad } from './support/raw-socket-load.ts';
 import { reportFigure } from './support/report-figure.ts';
 import { COMPLETION, makeAccountCalls, startChatService } from './support/start-chat-service.ts';
 import { startNginx } from './support/start-nginx.ts';
@@ -18,7 +18,8 @@ import { warmUp } from './support/warm-up.ts';
  * PostgreSQL together, which must not grow with the processes. `SHARED=1` divides the connections of one among them. That is what scaling
  * means where there are two cores only; the rate says something where there are more cores than processes.
  * Sixteen accounts, as a single one is a queue at its wallet. PostgreSQL runs without fsync, so this is about processors, not about the disk.
- * Bare Node proxies take turns with them: they share nothing, so that what they lose beside each other is the machine's share.
+ * Processes with a database each, on the same server, take turns with them: they run the same code and share no row, no lock and no message,
+ * so that what they lose beside each other is the machine's share, such as of its caches.
  *
  * Repeat with `node bench/chat-replicas.ts`; needs nginx and PostgreSQL.
  */
@@ -29,112 +30,131 @@ const SECONDS = Number(process.env.SECONDS ?? '2');
 const SETTLE_SECONDS = 3;
 const ROUNDS = Number(process.env.ROUNDS ?? '15');
 const COUNTS = [1, 2, 4] as const;
+const MOST = Math.max(...COUNTS);
 const ASKED_RATIO = 1.15;
 const ACCOUNTS = 16;
 const CONNECTIONS = 64;
 /** The same connections over any number of processes: each then has fewer calls to put into a statement. */
 const IS_SHARED = process.env.SHARED === '1';
-const FIRST_PORT = 4_383;
+const FIRST_PORT = 4_375;
 
 const postgres = await startPostgres();
 const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
-const env = { DATABASE_URL: postgres.url, KEEP: '1' };
-const { service: first } = await startChatService(FIRST_PORT, upstream.origin, env);
-const services: Service[] = [first];
-const proxies: Process[] = [];
+const services: Service[] = [];
 const client = new Client({ connectionString: postgres.url });
 await client.connect();
 const cpuOfPostgres = await PostgresCpu.find(client);
 
+/** A process, and the bytes of a call of each of its accounts. */
+interface Measured {
+  readonly service: Service;
+  readonly requests: readonly Buffer[];
+}
+
 interface Subject {
   readonly name: string;
-  readonly processes: readonly Process[];
-  /** By account. */
-  readonly requests: readonly Buffer[];
-  /** CPU seconds that others have spent for it. */
-  readonly otherSeconds: () => number;
+  readonly processes: readonly Measured[];
   /** By number of processes, each round's µs a call. */
   readonly cpuUs: ReadonlyMap<number, number[]>;
 }
-const noFigures = (): Subject['cpuUs'] => new Map(COUNTS.map((count) => [count, []]));
-const ours: Subject = {
-  name: 'model calls',
-  processes: services,
-  requests: await makeAccountCalls(first, ACCOUNTS),
-  otherSeconds: () => cpuOfPostgres.seconds(),
-  cpuUs: noFigures(),
-};
-const bare: Subject = {
-  name: 'bare Node proxies',
-  processes: proxies,
-  requests: Array<Buffer>(ACCOUNTS).fill(
-    postBytes('/v1/chat/completions', { authorization: 'Bearer sk-bench' }, '{"model":"bench-chat","messages":[]}'),
-  ),
-  otherSeconds: () => 0,
-  cpuUs: noFigures(),
-};
+const subjectOf = (name: string, processes: readonly Measured[]): Subject => ({
+  name,
+  processes,
+  cpuUs: new Map(COUNTS.map((count) => [count, []])),
+});
+
+/** As many processes as are measured, on one database. */
+async function startOnOneDatabase(): Promise<Measured[]> {
+  const env = { DATABASE_URL: postgres.url, KEEP: '1' };
+  const first = await startMeasured(env);
+  const further: Measured[] = [];
+  while (further.length < MOST - 1) {
+    const service = await startService(FIRST_PORT + services.length, env, folder);
+    services.push(service);
+    further.push({ service, requests: first.requests });
+  }
+  return [first, ...further];
+}
+
+/** The same with a database each. */
+async function startOnOwnDatabases(): Promise<Measured[]> {
+  const processes: Measured[] = [];
+  while (processes.length < MOST) {
+    const name = `bench_${processes.length}`;
+    await client.query(`create database ${name}`);
+    const url = new URL(postgres.url);
+    url.pathname = `/${name}`;
+    processes.push(await startMeasured({ DATABASE_URL: url.href }));
+  }
+  return processes;
+}
+
+async function startMeasured(env: Readonly<Record<string, string>>): Promise<Measured> {
+  const { service } = await startChatService(FIRST_PORT + services.length, upstream.origin, env);
+  services.push(service);
+  return { service, requests: await makeAccountCalls(service, ACCOUNTS) };
+}
 
 try {
-  while (services.length < Math.max(...COUNTS))
-    services.push(await startService(FIRST_PORT + services.length, env, folder));
-  while (proxies.length < Math.max(...COUNTS))
-    proxies.push(await startScript('bench/rivals/bare-proxy.ts', { UPSTREAM: upstream.origin }));
+  const ours = subjectOf('model calls', await startOnOneDatabase());
+  const apart = subjectOf('with a database each', await startOnOwnDatabases());
   // Each process compiles its own code: one that has served a quarter of the calls of another is still at it. Together they open more
   // connections, each with statements of its own to plan.
-  for (const subject of [ours, bare])
+  for (const subject of [ours, apart])
     for (const used of [...subject.processes.map((process) => [process]), subject.processes]) {
-      const windows = await warmUp(async () => (await measure(subject, used, WARM_SECONDS)).cpuUs);
-      const names = used.map(({ origin }) => origin).join(' ');
+      const windows = await warmUp(async () => (await measure(used, WARM_SECONDS)).cpuUs);
+      const names = used.map(({ service }) => service.origin).join(' ');
       console.log(`${subject.name}, ${names}: warm after ${windows} windows of ${WARM_SECONDS} s`);
     }
   for (let round = 0; round < ROUNDS; round++)
-    for (const subject of [ours, bare])
+    for (const subject of round % 2 === 0 ? [ours, apart] : [apart, ours])
       for (const count of round % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
         const used = subject.processes.slice(0, count);
-        await measure(subject, used, SETTLE_SECONDS);
-        const { perSecond, cpuUs } = await measure(subject, used, SECONDS);
+        await measure(used, SETTLE_SECONDS);
+        const { perSecond, cpuUs } = await measure(used, SECONDS);
         subject.cpuUs.get(count)?.push(cpuUs);
         console.log(
           `${subject.name}, ${count} processes: ${perSecond.toFixed(0)}/s, ${cpuUs.toFixed(0)} µs of CPU a call`,
         );
       }
   for (const count of COUNTS.slice(1)) {
-    report(ours, count, `model calls on ${count} processes of one PostgreSQL, CPU`, { asked: ASKED_RATIO });
-    report(bare, count, `the same on ${count} bare Node proxies, which share nothing, CPU`, {});
+    const subject = `model calls on ${count} processes of one PostgreSQL, CPU`;
+    report(subject, 'of one process', ratios(ours, count, ours, 1), ASKED_RATIO);
+    report(`${subject}, beside a database each`, 'of as many', ratios(ours, count, apart, count), ASKED_RATIO);
+    report(`${count} processes with a database each, CPU`, 'of one process', ratios(apart, count, apart, 1));
   }
 } finally {
-  for (const process of [...services, ...proxies]) await process.stop();
+  for (const service of services) await service.stop();
   await client.end();
   await upstream.stop();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** What a call costs on so many processes, as a multiple of one. */
-function report(
-  { cpuUs }: Subject,
-  count: number,
-  subject: string,
-  limit: Pick<Parameters<typeof reportFigure>[0], 'asked'>,
-): void {
-  const ratios = (cpuUs.get(count) ?? []).map((each, round) => each / (cpuUs.get(1)?.[round] ?? 0));
-  const measured = median(ratios);
-  const spread = spreadOf(ratios);
-  console.log(`${subject}: ${measured.toFixed(2)} × that of one (${spread.map((each) => each.toFixed(2)).join('–')})`);
-  reportFigure({ subject, unit: '×', measured, ...limit, peer: 'of one process', spread });
+/** In each round, what a call cost one subject on so many processes, as a multiple of another. */
+function ratios(one: Subject, count: number, other: Subject, otherCount: number): number[] {
+  return (one.cpuUs.get(count) ?? []).map((each, round) => each / (other.cpuUs.get(otherCount)?.[round] ?? 0));
+}
+
+function report(subject: string, peer: string, values: readonly number[], asked?: number): void {
+  const measured = median(values);
+  const spread = spreadOf(values);
+  const range = spread.map((each) => each.toFixed(2)).join('–');
+  console.log(`${subject}: ${measured.toFixed(2)} × that ${peer} (${range})`);
+  reportFigure({ subject, unit: '×', measured, ...(asked === undefined ? {} : { asked }), peer, spread });
 }
 
 /** Calls over so many processes together, every account with the same number of connections. */
 async function measure(
-  { requests, otherSeconds }: Subject,
-  used: readonly Process[],
+  used: readonly Measured[],
   seconds: number,
 ): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
   const connections = CONNECTIONS / ACCOUNTS / (IS_SHARED ? used.length : 1);
-  const cpuSeconds = (): number => used.reduce((sum, { pid }) => sum + exactCpuSeconds(pid), otherSeconds());
+  const cpuSeconds = (): number =>
+    used.reduce((sum, { service }) => sum + exactCpuSeconds(service.pid), cpuOfPostgres.seconds());
   const before = cpuSeconds();
-  const loads = used.flatMap((service) =>
+  const loads = used.flatMap(({ service, requests }) =>
     requests.map((request) => rawLoad({ port: portOf(service), connections, seconds, request })),
   );
   const results = await Promise.all(loads);
