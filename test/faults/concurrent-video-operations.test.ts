@@ -9,7 +9,8 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
-const ENV = { SYNC_PERIOD_SECONDS: '1', AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' };
+/** Long enough for all submits to reach their vendors within it on a machine that others keep busy: what has not by then is given up. */
+const ENV = { SYNC_PERIOD_SECONDS: '1', AMBIGUOUS_SUBMIT_TTL_SECONDS: '10' };
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },
   { name: 'veo', model: 'veo-3.1-generate-preview' },
@@ -17,9 +18,9 @@ const VENDORS = [
 ] as const;
 /**
  * Outcomes, and how many tasks of each vendor have them; without those that Veo has to report for a minute before the service accepts them.
- * Several submits that break off would open the circuit of their vendor in a process that has seen few others, and what comes next be refused.
+ * Three submits that break off could open the circuit of their vendor in a process that has seen few others, and what comes next be refused.
  */
-const OUTCOMES = { '': 4, '[fail]': 3, '[filtered]': 3, '[empty]': 3, '[drop]': 1 };
+const OUTCOMES = { '': 4, '[fail]': 3, '[filtered]': 3, '[empty]': 3, '[drop]': 2 };
 /** For all tasks to end while twelve callers ask for them without a pause, on a machine that others keep busy. */
 const END_SECONDS = 120;
 
