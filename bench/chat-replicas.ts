@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../test/start-postgres.ts';
 import { portOf, type Service, startService } from './support/child-processes.ts';
@@ -40,7 +37,6 @@ const FIRST_PORT = 4_375;
 
 const postgres = await startPostgres();
 const upstream = await startNginx(`location / { return 200 '${COMPLETION}'; }`);
-const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
 const services: Service[] = [];
 const client = new Client({ connectionString: postgres.url });
 await client.connect();
@@ -66,11 +62,11 @@ const subjectOf = (name: string, processes: readonly Measured[]): Subject => ({
 
 /** As many processes as are measured, on one database. */
 async function startOnOneDatabase(): Promise<Measured[]> {
-  const env = { DATABASE_URL: postgres.url, KEEP: '1' };
+  const env = { DATABASE_URL: postgres.url };
   const first = await startMeasured(env);
   const further: Measured[] = [];
   while (further.length < MOST - 1) {
-    const service = await startService(FIRST_PORT + services.length, env, folder);
+    const service = await startService(FIRST_PORT + services.length, env);
     services.push(service);
     further.push({ service, requests: first.requests });
   }
@@ -129,7 +125,6 @@ try {
   await client.end();
   await upstream.stop();
   await postgres.stop();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 /** In each round, what a call cost one subject on so many processes, as a multiple of another. */

@@ -10,6 +10,7 @@ import { kling } from '../src/sandbox/vendors/kling.ts';
 import { startService } from './support/child-processes.ts';
 import type { LongestStall } from './support/event-loop-delay-on-signal.ts';
 import { memoryMb } from './support/process-cpu-and-memory.ts';
+import { median, spreadOf } from './support/quantile.ts';
 import { reportFigure } from './support/report-figure.ts';
 
 /**
@@ -88,8 +89,8 @@ try {
   reportFigure({
     subject: `${together}, longest stall`,
     unit: 'ms',
-    measured: stalls.toSorted((a, b) => a - b)[ROUNDS >> 1] ?? 0,
-    spread: [Math.min(...stalls), Math.max(...stalls)],
+    measured: median(stalls),
+    spread: spreadOf(stalls),
     asked: ASKED_STALL_MS,
   });
 } finally {

@@ -12,15 +12,16 @@ export interface LongestStall {
 const EVERY_MS = 1;
 const file = process.env.EVENT_LOOP_DELAY_FILE;
 let longest: LongestStall = { ms: 0, cpuMs: 0 };
-let before = now();
+let before = readClocks();
 
-function now(): LongestStall {
+/** By the clock and of the thread's CPU, since an arbitrary time each. */
+function readClocks(): { readonly ms: number; readonly cpuMs: number } {
   const { user, system } = process.threadCpuUsage();
   return { ms: performance.now(), cpuMs: (user + system) / 1_000 };
 }
 
 setInterval(() => {
-  const at = now();
+  const at = readClocks();
   const ms = at.ms - before.ms - EVERY_MS;
   if (ms > longest.ms) longest = { ms, cpuMs: at.cpuMs - before.cpuMs };
   before = at;
