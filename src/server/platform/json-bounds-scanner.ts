@@ -27,7 +27,6 @@ const SHORT_TEXT_BYTES = 64;
 /** Searched at a time: so few that finding something early in it, again and again, costs little. */
 const WINDOW_BYTES = 4 * 1024;
 
-const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -191,13 +190,16 @@ export class JsonBoundsScanner {
           this.#state = AFTER_BACKSLASH;
           break;
         }
-      } else if (byte < SPACE) this.#isPlainText = false;
-      else nonAscii |= byte;
+      } else nonAscii |= byte;
     }
     if (nonAscii > 0x7f) this.hasNonAscii = true;
-    if (this.#isKey) this.#keepKey(chunk, start, Math.min(at, length));
+    const end = Math.min(at, length);
+    if (this.#isKey) this.#keepKey(chunk, start, end);
+    // Of what is short `JSON.parse` sees every character.
+    const mayBeLong = at >= length || this.#isLongText(at);
+    if (mayBeLong && this.#isPlainText) this.#isPlainText = !hasControlCharacter(chunk.subarray(start, end));
     if (at >= length) return length;
-    if (this.#state === IN_STRING) this.#endString(this.#before + at);
+    if (this.#state === IN_STRING) this.#endString(at);
     return at + 1;
   }
 
@@ -212,7 +214,6 @@ export class JsonBoundsScanner {
         if (found >= 0) text = text.subarray(0, found);
       }
       if (!this.hasNonAscii && !isAscii(text)) this.hasNonAscii = true;
-      if (this.#isPlainText && hasControlCharacter(text)) this.#isPlainText = false;
       if (text.length < window) return at + text.length;
     }
     return length;
@@ -231,10 +232,15 @@ export class JsonBoundsScanner {
     if (this.#keyBytes > MAX_KEY_BYTES) throw tooWide(`a member name of more than ${MAX_KEY_BYTES} bytes`);
   }
 
+  /** Whether the text that ends at this place of the chunk is one of those that are not parsed with the rest. */
+  #isLongText(end: number): boolean {
+    return this.#before + end - this.#textStart >= LONG_TEXT_LENGTH;
+  }
+
   #endString(end: number): void {
     this.#state = OUTSIDE;
-    if (end - this.#textStart >= LONG_TEXT_LENGTH && this.#isPlainText)
-      this.longTexts.push({ start: this.#textStart, end });
+    if (this.#isPlainText && this.#isLongText(end))
+      this.longTexts.push({ start: this.#textStart, end: this.#before + end });
     if (this.#isKey && (this.#keyBytes === 9 || this.#keyBytes === 11)) {
       const name = this.#keyStart.toString('latin1', 0, this.#keyBytes);
       if (name === '__proto__' || name === 'constructor') this.hasSuspectKey = true;

@@ -55,7 +55,7 @@ export function withLongTexts(
 ): UntrustedObject {
   const whole: Record<string, unknown> = { ...body };
   for (const [path, text] of kept) {
-    // Of the first dot: a name inside may have dots of its own, and is another's otherwise.
+    // The fields have no dots, the names inside them may have some: what follows the first dot is one name.
     const dot = path.indexOf('.');
     if (dot < 0) whole[path] = form(text, path);
     else {
