@@ -27,4 +27,6 @@ export interface ContractCase {
   readonly reasons?: Readonly<Partial<Record<ProblemKind, ErrorReason>>>;
   /** The vendor's finished job does not state whether there is a file; only a request for the file shows it. */
   readonly missingFileIsUnknown?: true;
+  /** The vendor's response to a poll does not name the job, so that one about another job looks like its own. */
+  readonly pollNamesNoJob?: true;
 }

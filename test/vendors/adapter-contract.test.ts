@@ -237,6 +237,17 @@ for (const row of CONTRACT_CASES) {
       assert.equal((await poll(handle)).state, 'SUCCESS');
     });
 
+    if (!row.pollNamesNoJob)
+      test('a response about another job ends nothing', async () => {
+        const other = await begin('A harbour');
+        const handle = await begin('[filtered]');
+        clock.advance(5_000);
+        assert.equal((await poll(other)).state, 'SUCCESS');
+        sandbox.control.fault({ vendor: name, operation: 'query', kind: 'duplicate' });
+        await assert.rejects(poll(handle), isPollFailure);
+        assert.equal((await lookToTheEnd(handle)).state, 'FAILURE');
+      });
+
     test('a poll of wrong types ends nothing', async () => {
       const handle = await begin('A lighthouse');
       sandbox.control.fault({ vendor: name, operation: 'query', kind: 'wrong-types' });

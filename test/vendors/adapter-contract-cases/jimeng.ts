@@ -24,6 +24,7 @@ const contractCase: ContractCase = {
   wrongCredentials: { access_key: 'AKLTsandboxjimeng', secret_key: 'wrong' },
   // One code for a service, an account and a model that are closed.
   reasons: { forbidden: 'model', billing: 'model' },
+  pollNamesNoJob: true,
 };
 
 export const cases = [contractCase];
