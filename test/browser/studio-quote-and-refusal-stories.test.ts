@@ -53,6 +53,24 @@ describe('what the studio says before and after a submit', {
     });
   }
 
+  it('leaves the button where it is when the quote comes, so that a press under way is not lost', async () => {
+    const { page } = await open('presser');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/videos/quote', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto('/studio?model=kling-v1-6');
+    await page.getByRole('textbox', { name: STRINGS.en.studio.prompt, exact: true }).fill('A lighthouse');
+    const button = page.locator('#generate:enabled');
+    await button.waitFor();
+    const before = await button.boundingBox();
+    held.resolve();
+    await page.locator('[data-quote]').waitFor();
+    assert.equal((await button.boundingBox())?.y, before?.y);
+    await page.context().close();
+  });
+
   it('says how many videos the balance and the plan pay for, and when the allowance is full again', async () => {
     const { studio } = STRINGS.en;
     const { person, page } = await open('planner');

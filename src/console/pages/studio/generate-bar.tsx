@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, Kbd, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Box, Button, Group, Kbd, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -75,7 +75,10 @@ export function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBar
           {t('shortcut')}
         </Kbd>
       </Group>
-      {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
+      {/* Its line is there before it: the button would move when the quote comes, away from a press under way. */}
+      <Box mih="calc(var(--mantine-font-size-xs) * var(--mantine-line-height-xs))">
+        {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
+      </Box>
     </Stack>
   );
 }
