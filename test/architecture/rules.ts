@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { conditionalSpreadsOf } from './conditional-spreads.ts';
-import { capabilityOf, importZones } from './import-zones.ts';
-import { LONG_FILE_EXCEPTIONS } from './long-file-exceptions.ts';
+import { importZones } from './import-zones.ts';
 import { LONG_FUNCTION_EXCEPTIONS } from './long-function-exceptions.ts';
 import type { SourceFile } from './source-files.ts';
 import { functionsOf } from './source-functions.ts';
@@ -64,34 +63,11 @@ function findConditionalSpreads(files: readonly SourceFile[]): string[] {
   return found.length > MAX_CONDITIONAL_SPREADS ? found : [];
 }
 
-/** Folders of the server that are not capabilities: their foundations, and folders that only present or describe something, or serve a command. */
-const NO_CAPABILITY = new Set(['platform', 'upstreams', 'vendors', 'api-reference', 'console', 'importer']);
+/** Longest file, in lines, the product or its tests may have. */
+const MAX_LINES = 1_000;
 
-function findOddStructure(files: readonly SourceFile[]): string[] {
-  const own = files.filter((file) => isProduct(file.path) && file.path.startsWith('src/server/'));
-  const paths = new Set(own.map((file) => file.path));
-  const folders = new Set(own.flatMap((file) => capabilityOf(file.path) ?? []));
-  const missing = [...folders]
-    .filter((folder) => !NO_CAPABILITY.has(folder))
-    .flatMap((folder) => ['make.ts', 'routes.ts'].map((name) => `src/server/${folder}/${name}`))
-    .filter((path) => !paths.has(path))
-    .map((path) => `${path} is missing`);
-  const misplaced = own
-    .filter((file) => capabilityOf(file.path) !== undefined)
-    .flatMap((file) =>
-      STRUCTURE.filter(({ form, home }) => form.test(file.text) && !home.test(file.path)).map(
-        ({ what, home }) => `${file.path} has ${what}, which belongs in a file called ${home.source}`,
-      ),
-    );
-  return [...missing, ...misplaced];
-}
-
-const STRUCTURE = [
-  { what: 'a make function', form: /^export (async )?function make[A-Z]/m, home: /\/make\.ts$/ },
-  { what: 'a store', form: /^export class \w+Store\b/m, home: /\w-store\.ts$/ },
-  { what: 'a service', form: /^export class \w+Service\b/m, home: /\w-service\.ts$/ },
-  { what: 'parts of a constructor (say Dependencies)', form: /^(export )?(interface|type) \w+Parts\b/m, home: /(?!)/ },
-] as const;
+/** Server files that may not query: rules of vendors and upstreams know no table, and a handler asks a module. */
+const HAS_NO_QUERIES = /^src\/(?!server\/)|^src\/server\/(vendors|upstreams)\/|(^|[/-])routes\.ts$/;
 
 export const rules: Rule[] = [
   ...importRules,
@@ -118,16 +94,13 @@ export const rules: Rule[] = [
     },
   },
   {
-    name: 'only store.ts writes SQL',
-    why: 'whoever looks for a query of a capability finds it in one file; tables.ts lays the tables it works on',
+    name: 'the query builder stays in its zone',
+    why: 'queries live in a store or in the lower part of a small module; handlers, vendors and upstreams have none',
     find: (files) =>
       findText(
         files,
         /\.(insertInto|updateTable|deleteFrom|selectFrom|replaceInto|mergeInto)\(|\bsql(<[^`]*>)?`/,
-        (path) =>
-          !path.startsWith('src/server/') ||
-          path.startsWith('src/server/platform/') ||
-          /\b(store|tables)\.ts$/.test(path),
+        (path) => !HAS_NO_QUERIES.test(path),
       ),
   },
   {
@@ -159,11 +132,6 @@ export const rules: Rule[] = [
         /\bglobalThis\s*(\.|\[['"])fetch\b|\bhttps?\.(request|get)\(/,
         (path) => !path.startsWith('src/server/') || path.startsWith('src/server/platform/outbound/'),
       ),
-  },
-  {
-    name: 'a capability has one structure',
-    why: 'the same file name means the same in each: make.ts assembles, routes.ts has endpoints, a store SQL, a service rules',
-    find: findOddStructure,
   },
   {
     name: 'no function above 80 lines without a reason',
@@ -230,16 +198,9 @@ export const rules: Rule[] = [
         .map(({ path, lineCount }) => `${path} has ${lineCount} lines`),
   },
   {
-    name: 'no file above 500 lines, none above 300 without a reason',
-    why: 'long files were the weak spots of every codebase we looked at',
-    find: (files) => [
-      ...files.filter((file) => file.lineCount > 500).map((file) => `${file.path} has ${file.lineCount} lines`),
-      ...files
-        .filter((file) => isProduct(file.path) && file.lineCount > 300 && LONG_FILE_EXCEPTIONS[file.path] === undefined)
-        .map(
-          (file) =>
-            `${file.path} has ${file.lineCount} lines: split it, or give a reason in test/architecture/long-file-exceptions.ts`,
-        ),
-    ],
+    name: 'no file above 1,000 lines',
+    why: 'a module of this size has more than one concept; above 700 lines, look for the second one',
+    find: (files) =>
+      files.filter((file) => file.lineCount > MAX_LINES).map((file) => `${file.path} has ${file.lineCount} lines`),
   },
 ];
