@@ -30,8 +30,8 @@ describe('a price with lines', () => {
   it('has no price for what no line fits, nor for names every object has', () => {
     for (const facts of [{ seconds: 5 }, { resolution: '4k', seconds: 5 }, { constructor: 'pro', seconds: 5 }])
       assert.throws(() => quotaOf(facts), UnpricedError);
-    const odd = parsePrice({ lines: [{ when: { constructor: ['x'] }, per_call: 1 }] }, 'video');
-    assert.throws(() => priceCall(odd, { seconds: 1 }), UnpricedError);
+    const stored = { lines: [{ when: { constructor: ['x'] }, per_call: 1 }] };
+    assert.throws(() => priceCall(stored, { seconds: 1 }), UnpricedError);
   });
 
   it('is refused where it could charge what was never reserved', () => {
@@ -44,6 +44,10 @@ describe('a price with lines', () => {
       [{ lines: [{ per_unit: 1 }], settle_by: 'vendor' }, /max_units/],
       [{ lines: [{ per_call: 1, max_units: 5 }], settle_by: 'vendor' }, /max_units/],
       [{ lines: [{ per_call: 1, when: { Mode: ['x'] } }] }, /price/],
+      [{ lines: [{ per_call: 1, when: { resolutions: ['720p'] } }, { per_call: 2 }] }, /lines\.0\.when\.resolutions/],
+      [{ lines: [{ per_call: 2 }, { per_call: 1, when: { weather: ['x'] } }] }, /lines\.1\.when\.weather/],
+      [{ lines: [{ per_call: 2, when: { constructor: ['x'] } }] }, /when\.constructor/],
+      [{ per_call: 2, multipliers: { resolutions: { '1080p': 2 } } }, /multipliers\.resolutions/],
       [{ lines: [{ per_call: -1 }] }, /price/],
       [{ lines: [{ per_call: 1.5 }] }, /price/],
     ] as const)

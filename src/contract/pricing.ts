@@ -16,7 +16,22 @@ import { ChatPrice } from './token-prices-and-cost-calculation.ts';
  * same figure that is charged.
  */
 
-const Factor = Type.String({ pattern: '^[a-z_]{1,32}$' });
+/** Facts of a video or image that a line or a multiplier of its price may depend on. A price that names any other never applies. */
+export const PRICE_FACTS: ReadonlySet<string> = new Set([
+  'seconds',
+  'resolution',
+  'size',
+  'ratio',
+  'mode',
+  'audio',
+  'input_images',
+  'input_video',
+  'frames',
+  'units',
+]);
+
+/** Prices stored by earlier releases may name others; a price that is saved may not. */
+const Factor = Type.String({ pattern: '^[a-z_]{1,32}$', description: [...PRICE_FACTS].join(', ') });
 
 const Multipliers = Type.Record(
   Factor,

@@ -36,6 +36,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['price.lines.# needs per_unit and max_units together', 'price.lines.# 须同时有 per_unit 与 max_units'],
   ['price.lines.# has more than # decimals', 'price.lines.# 的小数超过 # 位'],
   ['price.lines.# has per_unit, which needs settle_by vendor', 'price.lines.# 有 per_unit，须设 settle_by 为 vendor'],
+  ['# is no fact a price can depend on; known facts: #', '# 不是价格可依据的条件；可用条件：#'],
   ['price has lines, or per_call and per_second, not both', 'price 只能有 lines，或 per_call 与 per_second 二者之一'],
   ['price.settle_by vendor is for videos', 'price.settle_by 为 vendor 时仅用于视频'],
   ['The model has no price for this request', '该模型没有适用于此请求的价格'],

@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile';
 import type { Localized } from '../../contract/localized-messages/format-message.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-terms-and-exact-sum.ts';
-import { type Price, VideoPrice } from '../../contract/pricing.ts';
+import { PRICE_FACTS, type Price, VideoPrice } from '../../contract/pricing.ts';
 import { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { toLocalizedMessage } from '../platform/http/schema-validation.ts';
@@ -19,6 +19,21 @@ function assertDistinctTiers({ tiers = [] }: ChatPrice): void {
   const bounds = tiers.map(({ above_input_tokens: above }) => above);
   const twice = bounds.find((above, at) => bounds.indexOf(above) !== at);
   if (twice !== undefined) throw invalidRequest(`price.tiers has above_input_tokens ${twice} twice.`, 'price');
+}
+
+/** A misspelt fact would never fit: the line would price nothing, or the multiplier would be left out of every bill. */
+function assertKnownFacts({ lines = [], multipliers = {} }: VideoPrice): void {
+  const named = [
+    ...lines.flatMap(({ when = {} }, index) => Object.keys(when).map((fact) => [`lines.${index}.when`, fact] as const)),
+    ...Object.keys(multipliers).map((fact) => ['multipliers', fact] as const),
+  ];
+  const unknown = named.find(([, fact]) => !PRICE_FACTS.has(fact));
+  if (unknown === undefined) return;
+  const [path, fact] = unknown;
+  throw invalidRequest(
+    `price.${path}.${fact} is no fact a price can depend on; known facts: ${[...PRICE_FACTS].join(', ')}.`,
+    'price',
+  );
 }
 
 /** @throws AppError `invalid_request` for lines that could charge what was never reserved, or nothing at all */
@@ -66,6 +81,7 @@ export function parsePrice(price: unknown, kind: ModelKind): Price {
       'price',
     );
   }
+  assertKnownFacts(price as VideoPrice);
   const { multipliers } = price as { readonly multipliers?: VideoPrice['multipliers'] };
   for (const [factor, values] of Object.entries(multipliers ?? {}))
     for (const [value, multiplier] of Object.entries(values))
