@@ -83,7 +83,8 @@ forEachDatabase((_name, _open, freshUrl) => {
         [payload.type, payload.data.object, payload.data.status],
         ['video.completed', 'video', 'completed'],
       );
-      if (hook === '/unified') assert.deepEqual(payload.data.metadata, metadata);
+      assert.deepEqual(payload.data.metadata, hook === '/unified' ? metadata : null);
+      assert.equal(payload.data.error, null);
     }
     const { deliveries } = await ada.ok<{ deliveries: object[] }>('GET', '/api/webhooks/callbacks');
     assert.equal(deliveries.length, requests.length + 1);

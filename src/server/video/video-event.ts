@@ -23,7 +23,7 @@ export function toVideoEvent(
     callbackUrl: task.callback_url,
     data: {
       ...toVideoData(task, status, now),
-      ...(hasFailed ? { error: { code, message: message.slice(0, MAX_MESSAGE_LENGTH) } } : {}),
+      error: hasFailed ? { code, message: message.slice(0, MAX_MESSAGE_LENGTH) } : null,
     },
   };
 }
@@ -36,7 +36,6 @@ export function toVideoData(
   status: TaskChange['status'],
   endedAt: number,
 ) {
-  const metadata = metadataOf(request);
   return {
     id: public_id,
     object: 'video',
@@ -44,13 +43,14 @@ export function toVideoData(
     model,
     created_at: toSeconds(created_at),
     completed_at: toSeconds(endedAt),
-    ...(metadata === undefined ? {} : { metadata }),
+    error: null,
+    metadata: metadataOf(request),
   };
 }
 
-/** What the caller gave as `metadata`, to recognize the video by. */
-function metadataOf(request: string): object | undefined {
+/** What the caller gave as `metadata`, to recognize the video by; null where there is none. */
+function metadataOf(request: string): object | null {
   const body: unknown = JSON.parse(request);
   const metadata = isObject(body) ? body.metadata : undefined;
-  return isObject(metadata) && JSON.stringify(metadata).length <= MAX_METADATA_LENGTH ? metadata : undefined;
+  return isObject(metadata) && JSON.stringify(metadata).length <= MAX_METADATA_LENGTH ? metadata : null;
 }
