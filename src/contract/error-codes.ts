@@ -92,6 +92,7 @@ export const ERRORS = {
   refresh_token_expired: businessError(),
   refresh_token_spent: businessError(),
   unsupported_grant_type: businessError(),
+  invalid_scope: businessError(),
   record_incomplete: { status: 500, apiStatus: 200, type: 'server_error', retryable: true },
   user_code_invalid: businessError(),
   user_code_expired: businessError(),

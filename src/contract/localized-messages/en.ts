@@ -63,6 +63,7 @@ export const EN = {
   refresh_token_expired: 'This refresh token has expired. Sign in again.',
   refresh_token_spent: 'This refresh token was refreshed already or revoked.',
   unsupported_grant_type: 'This grant type is not supported.',
+  invalid_scope: 'The requested scope goes beyond what this sign-in was granted.',
   record_incomplete: 'This sign-in cannot be completed right now. Try again later.',
   user_code_invalid: 'This code is not valid.',
   user_code_expired: 'This code has expired. Start again on your device.',

@@ -63,6 +63,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   refresh_token_expired: '刷新令牌已过期，请重新登录。',
   refresh_token_spent: '刷新令牌已被刷新过或已吊销。',
   unsupported_grant_type: '不支持此授权类型。',
+  invalid_scope: '请求的权限范围超出了本次登录所授予的范围。',
   record_incomplete: '暂时无法完成此次登录，请稍后再试。',
   user_code_invalid: '验证码无效。',
   user_code_expired: '验证码已过期，请在设备上重新开始。',

@@ -65,6 +65,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl }: O
     }
     if (body.grant_type === 'refresh_token') {
       if (body.refresh_token === undefined) throw missingParameter('refresh_token');
+      assertGrantedScope(body.scope);
       const credentials = readClientCredentials(body, request);
       return toTokenResponse(await deviceTokens.refresh(body.refresh_token, credentials, origin));
     }
@@ -93,6 +94,12 @@ const toMetadata = (baseUrl: string) => ({
   service_documentation: `${baseUrl}/docs`,
   ui_locales_supported: [...LOCALES],
 });
+
+/** RFC 6749 section 6: a refresh may ask for the scopes of the sign-in or fewer. The refresh_token is not used up. */
+function assertGrantedScope(scope = ''): void {
+  const granted = endpoints.DEVICE_SCOPE.split(' ');
+  if (scope.split(' ').some((each) => each !== '' && !granted.includes(each))) throw new AppError('invalid_scope');
+}
 
 const missingParameter = (name: string): AppError => invalidRequest(`${name} is required`, name);
 

@@ -124,6 +124,13 @@ describe('the OAuth endpoints', () => {
       ['/oauth/token', `${new URLSearchParams(poll)}&device_code=twice`, {}, 400, 'invalid_request'],
       ['/oauth/token', { grant_type: 'refresh_token', ...CLI }, {}, 400, 'invalid_request'],
       ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'rgrt_no', ...CLI }, {}, 400, 'invalid_grant'],
+      [
+        '/oauth/token',
+        { grant_type: 'refresh_token', refresh_token: 'rgrt_no', scope: 'llm admin', ...CLI },
+        {},
+        400,
+        'invalid_scope',
+      ],
       ['/oauth/device_authorization', {}, {}, 400, 'invalid_request'],
       ['/oauth/device_authorization', { client_id: 'nobody' }, {}, 401, 'invalid_client'],
       ['/oauth/revoke', { ...CLI }, {}, 400, 'invalid_request'],
