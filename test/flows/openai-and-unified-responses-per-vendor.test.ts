@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { Compile } from 'typebox/compile';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
@@ -72,6 +74,12 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     reason: /^The video could not be generated\.$/,
   },
 };
+
+/** How OpenAI's own clients are told. */
+const OPENAI_SDK = { 'x-stainless-lang': 'js' };
+const videoSchema = Compile(JSON.parse(readFileSync(new URL('../video/openai-video-schema.json', import.meta.url), 'utf8')));
+const assertCompleteVideo = (video: Fields): void =>
+  assert.deepEqual([...videoSchema.Errors(video)], [], JSON.stringify(video));
 
 const UNIFIED_KEYS = [
   'action',
@@ -226,6 +234,30 @@ describe('the videos of each vendor in both formats', () => {
             assert.deepEqual(video('done'), data);
             assert.deepEqual([data.size, data.remixed_from_video_id], ['720x1280', null]);
             assert.ok(Number.isInteger(data.expires_at));
+          });
+
+          it('OpenAI’s own client: its complete Video object, at every stage', async () => {
+            const prompt = `${vendor.name} sdk [stuck]`;
+            const made = await service.caller.submit({ model: vendor.model, prompt }, '/v1/videos', OPENAI_SDK);
+            assertCompleteVideo(made);
+            assert.deepEqual(
+              [made.prompt, made.model, made.completed_at, made.error],
+              [prompt, vendor.model, null, null],
+            );
+            assert.match(String(made.seconds), /^\d+$/);
+            for (const outcome of ['done', 'failed', 'running'] as const) {
+              const { body } = await service.caller.request('GET', `/v1/videos/${video(outcome).id}`, undefined, OPENAI_SDK);
+              assertCompleteVideo(body);
+              assert.equal(body.id, video(outcome).id);
+              assert.equal(body.model, vendor.model);
+              assert.equal(body.completed_at === null, outcome === 'running', outcome);
+              assert.equal(body.error === null, outcome !== 'failed', outcome);
+              assert.match(String(body.seconds), /^\d+(\.\d+)?$/);
+              // What the contract has for everybody stays there.
+              assert.deepEqual(body.metadata, video(outcome).metadata);
+            }
+            const list = await service.caller.request('GET', '/v1/videos?limit=100', undefined, OPENAI_SDK);
+            for (const each of list.body.data as unknown as Fields[]) assertCompleteVideo(each);
           });
 
           it('unified: every key always there', () => {

@@ -24,9 +24,6 @@ describe('the official openai client', () => {
     const clientOf = (apiKey: string) =>
       new OpenAI({ apiKey, baseURL: `${service.baseUrl}/v1`, maxRetries: 0, timeout: 20_000 });
 
-    /** Some vendors' routes return only `task_id` for a submit. */
-    const idOf = (video: Video): string => video.id ?? (video as unknown as { task_id: string }).task_id;
-
     async function ended(id: string): Promise<Video> {
       for (let attempts = 0; attempts < 200; attempts += 1) {
         const video = await openai.videos.retrieve(id);
@@ -49,8 +46,9 @@ describe('the official openai client', () => {
     describe('with every vendor', { concurrency: VENDOR_MODELS.length }, () => {
       for (const { name, model } of VENDOR_MODELS) {
         it(`${name}: create, retrieve, list, downloadContent, delete`, async () => {
-          const id = idOf(await openai.videos.create({ model, prompt: `openai ${name}` }));
+          const { id } = await openai.videos.create({ model, prompt: `openai ${name}` });
           const video = await ended(id);
+          assert.deepEqual([video.model, video.prompt, video.error], [model, `openai ${name}`, null]);
           assert.deepEqual([video.id, video.object, video.status, video.progress], [id, 'video', 'completed', 100]);
           const file = await openai.videos.downloadContent(id);
           assert.equal(file.headers.get('content-type'), 'video/mp4');
@@ -58,7 +56,7 @@ describe('the official openai client', () => {
           const page = await openai.videos.list({ limit: 100 });
           assert.ok(page.data.some((each) => each.id === id));
           assert.deepEqual(await openai.videos.delete(id), { id, object: 'video.deleted', deleted: true });
-          assert.equal((await errorOf(openai.videos.retrieve(id))).status, 400);
+          assert.ok((await errorOf(openai.videos.retrieve(id))) instanceof NotFoundError);
           assert.ok((await errorOf(openai.videos.downloadContent(id))) instanceof NotFoundError);
         });
       }
@@ -91,7 +89,7 @@ describe('the official openai client', () => {
         if (model.startsWith('wan')) await service.addChannel('wan', [model]);
         const image_url = `data:image/png;base64,${picture.toString('base64')}`;
         const video = await openai.videos.create({ model, prompt: `with ${model}`, input_reference: { image_url } });
-        assert.equal((await ended(idOf(video))).status, 'completed');
+        assert.equal((await ended(video.id)).status, 'completed');
       }
     });
 
@@ -151,8 +149,10 @@ describe('the official openai client', () => {
       await ended(id);
       assert.equal((await openai.videos.delete(id)).deleted, true);
       const missing = await errorOf(openai.videos.retrieve(id));
-      assert.deepEqual([missing.status, missing.code], [400, 'task_not_exist']);
-      assert.doesNotMatch(missing.message, /no body/);
+      assert.deepEqual([missing.status, missing.code], [404, 'task_not_exist']);
+      assert.match(missing.message, /^404 There is no such video/);
+      const remix = await errorOf(openai.videos.remix(id, { prompt: 'again' }));
+      assert.deepEqual([remix.status, remix.code], [404, 'task_not_exist']);
       const plain = await service.caller.request('GET', `/v1/videos/${id}`);
       assert.deepEqual(plain.body, { code: 'task_not_exist', message: 'task_not_exist', data: null });
     });

@@ -141,7 +141,7 @@ export const EN = {
   ticket_moved_on: 'This ticket was changed in the meantime. Reload it and try again.',
   application_decided: 'This application has been decided already.',
 
-  task_not_exist: 'task_not_exist',
+  task_not_exist: 'There is no such video. A video is visible only to the key that submitted it.',
   task_not_completed: 'The video is not ready: the task is {status}.',
   content_not_found: 'There is no such task, or it has no video.',
   favourites_full: 'You have {most} favourites, which is as many as are kept. Remove one first.',

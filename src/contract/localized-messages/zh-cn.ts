@@ -137,7 +137,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   ticket_moved_on: '该工单刚刚有变动，请查看后重试。',
   application_decided: '该申请已处理。',
 
-  task_not_exist: 'task_not_exist',
+  task_not_exist: '视频不存在。视频仅对提交它的密钥可见。',
   task_not_completed: '视频尚未就绪：任务状态为 {status}。',
   content_not_found: '任务不存在，或没有视频。',
   shares_full: '一个视频最多 {each} 个链接，一个账号最多 {most} 个，已达上限。请先删除一个。',

@@ -2,8 +2,11 @@ import * as endpoints from '../../contract/video.ts';
 import { quoteModelVideo } from '../../contract/video-quotes.ts';
 import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { RequestContext } from '../platform/http/handler-request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
+import type { Json } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';
@@ -16,6 +19,7 @@ import {
 } from './submit/generation-request.ts';
 import { submitForToken } from './submit/submit-for-token-or-account.ts';
 import type { SubmitService } from './submit/submit-service.ts';
+import type { SubmitResult } from './submit/submitted-task-and-vendor-response.ts';
 import type { Task, TaskStore } from './task-store.ts';
 
 /** The default model of OpenAI's client. */
@@ -48,10 +52,11 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
     await announceEnd(channels, generation.model, reply);
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   });
+  const show = new VideoPresenter(dependencies);
   routes.add(endpoints.submitVideo, async ({ body, caller, request, reply }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
     await announceEnd(channels, generation.model, reply);
-    return renderer.submitted(await submitForToken(submitter, caller, generation, request));
+    return show.submitted(await submitForToken(submitter, caller, generation, request), caller, request);
   });
   routes.add(quoteModelVideo, async ({ body, caller, request, reply }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
@@ -59,23 +64,48 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
     return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation)) };
   });
   routes.add(endpoints.getGeneration, async ({ params, caller }) =>
-    renderer.unified(await reader.readForToken(caller, params.task_id)),
+    renderer.unified(await reader.readForQuery(caller, params.task_id)),
   );
-  routes.add(endpoints.getVideo, async ({ params, caller }) =>
-    renderer.video(await reader.readForToken(caller, params.task_id)),
-  );
+  routes.add(endpoints.getVideo, async ({ params, caller, request }) => {
+    const task = await reader.readForQuery(caller, params.task_id);
+    return request.isOpenAiSdk ? show.complete(task) : renderer.video(task);
+  });
   for (const [unsupported, operation] of UNSUPPORTED_OPERATIONS) {
     routes.add(unsupported, async () => {
       throw new AppError('operation_unsupported', { params: { operation } });
     });
   }
-  addListRoute(routes, dependencies);
+  addListRoute(routes, dependencies, show);
   addDeleteRoute(routes, dependencies);
-  addRemixRoute(routes, dependencies);
+  addRemixRoute(routes, dependencies, show);
 }
 
-function addListRoute(routes: RouteRegistry, { store, renderer }: VideoRouteDependencies): void {
-  routes.add(endpoints.listVideos, async ({ query, caller }) => {
+/** Videos as OpenAI's own clients read them: its complete object, where every other client gets the contract's. */
+class VideoPresenter {
+  readonly #dependencies: Pick<VideoRouteDependencies, 'store' | 'renderer'>;
+  constructor(dependencies: Pick<VideoRouteDependencies, 'store' | 'renderer'>) {
+    this.#dependencies = dependencies;
+  }
+
+  async complete(task: Task): Promise<Json> {
+    const { store, renderer } = this.#dependencies;
+    const origin = task.remixed_from === null ? undefined : await store.findById(task.remixed_from);
+    return renderer.complete(task, origin?.public_id);
+  }
+
+  async submitted(submitted: SubmitResult, { tokenId }: ModelCaller, { isOpenAiSdk }: RequestContext): Promise<Json> {
+    const { store, renderer } = this.#dependencies;
+    const task = isOpenAiSdk ? await store.findForToken(submitted.task.public_id, tokenId) : undefined;
+    return task === undefined ? renderer.submitted(submitted) : this.complete(task);
+  }
+}
+
+function addListRoute(
+  routes: RouteRegistry,
+  { store, renderer }: VideoRouteDependencies,
+  show: Pick<VideoPresenter, 'complete'>,
+): void {
+  routes.add(endpoints.listVideos, async ({ query, caller, request }) => {
     const limit = Number(query.limit ?? '20');
     if (!/^\d{1,3}$/.test(query.limit ?? '20') || limit < 1 || limit > 100)
       throw invalidRequest('limit must be from 1 to 100.', 'limit');
@@ -85,7 +115,9 @@ function addListRoute(routes: RouteRegistry, { store, renderer }: VideoRouteDepe
     const page = found.slice(0, limit);
     return {
       object: 'list' as const,
-      data: page.map((task) => renderer.listItem(task)),
+      data: request.isOpenAiSdk
+        ? await Promise.all(page.map((task) => show.complete(task)))
+        : page.map((task) => renderer.listItem(task)),
       first_id: page[0]?.public_id ?? null,
       last_id: page.at(-1)?.public_id ?? null,
       has_more: found.length > limit,
@@ -101,7 +133,11 @@ function addDeleteRoute(routes: RouteRegistry, { reader, videoDeletion }: VideoR
   });
 }
 
-function addRemixRoute(routes: RouteRegistry, { submitter, reader, renderer, vendors }: VideoRouteDependencies): void {
+function addRemixRoute(
+  routes: RouteRegistry,
+  { submitter, reader, vendors }: VideoRouteDependencies,
+  show: Pick<VideoPresenter, 'submitted'>,
+): void {
   routes.add(endpoints.remixVideo, async ({ params, body, caller, request }) => {
     const prompt = body.prompt?.trim() ?? '';
     if (prompt === '') throw invalidRequest('prompt is required.', 'prompt');
@@ -109,14 +145,15 @@ function addRemixRoute(routes: RouteRegistry, { submitter, reader, renderer, ven
     if (vendors.get(original.vendor).remix === undefined || original.status !== 'SUCCESS')
       throw new AppError('remix_unsupported');
     const generation = { ...toRemixRequest(original, prompt), callbackUrl: body.callback_url || undefined };
-    return renderer.submitted(await submitForToken(submitter, caller, generation, request, original));
+    return show.submitted(await submitForToken(submitter, caller, generation, request, original), caller, request);
   });
 }
 
 /** A remix has the length and size of its original. Both are part of its stored body, for a remix of the remix. */
 function toRemixRequest(original: Task, prompt: string): GenerationRequest {
   const { duration, seconds: text, size } = JSON.parse(original.request) as GenerationRequestBody;
-  const seconds = duration ?? (text === undefined ? undefined : Number(text));
+  const given = duration ?? text;
+  const seconds = given === undefined ? undefined : Number(given);
   // JSON leaves out what is undefined.
   return {
     model: original.model,

@@ -25,10 +25,17 @@ describe('errors in the envelope of their path', () => {
   });
 
   it("a missing task as the contract says, and readable for OpenAI's own client", () => {
-    const missing = new AppError('task_not_exist');
+    const missing = new AppError('task_not_exist', { message: 'task_not_exist' });
     assert.deepEqual(Object.keys(render(missing, 'openai-video').body as object), ['code', 'message', 'data']);
-    const forSdk = render(missing, 'openai-video', { isOpenAiSdk: true }).body as { error?: { param?: unknown } };
-    assert.equal(forSdk.error?.param, null);
+    assert.equal(render(missing, 'openai-video').status, 400);
+    const forSdk = render(missing, 'openai-video', { isOpenAiSdk: true });
+    assert.equal(forSdk.status, 404);
+    const { error } = forSdk.body as { error: { param: unknown; code: string; message: string } };
+    assert.deepEqual([error.param, error.code], [null, 'task_not_exist']);
+    assert.match(error.message, /^There is no such video/);
+    const elsewhere = render(new AppError('task_not_exist'), 'openai-video');
+    assert.deepEqual([elsewhere.status, (elsewhere.body as { code: string }).code], [400, 'task_not_exist']);
+    assert.match((elsewhere.body as { message: string }).message, /^There is no such video/);
   });
 
   it('device sign-in: invalid requests are a documented failure, unreadable ones are not', () => {

@@ -39,12 +39,15 @@ export function toErrorResponse(
   const { status = ERRORS[known.code].status } = known.options;
   const row: ErrorDefinition = { ...ERRORS[known.code], status };
   const { params, retryAfterSeconds, param, publicCode, messageKey = known.code } = known.options;
-  const message = known.options.message ?? formatMessage(messageKey, locale, params);
+  // As OpenAI's API answers; the contract's own queries have 400.
+  const isMissingForSdk = isOpenAiSdk && envelope === 'openai-video' && known.code === 'task_not_exist';
+  const given = isMissingForSdk ? undefined : known.options.message;
+  const message = given ?? formatMessage(messageKey, locale, params);
   const code = publicCode ?? known.code;
   const facts = { internalCode: known.code, code, message, status: row.status, requestId, retryAfterSeconds };
   const vendorFormat = VENDOR_FORMATS[envelope]?.(facts);
   return {
-    status: vendorFormat?.status ?? statusOf(envelope, known.code, row),
+    status: vendorFormat?.status ?? (isMissingForSdk ? 404 : statusOf(envelope, known.code, row)),
     headers: {
       ...(envelope === 'page' && STANDALONE_PAGE_HEADERS),
       ...known.options.headers,
@@ -58,7 +61,6 @@ export function toErrorResponse(
     contentType: envelope === 'page' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: RENDERERS[envelope]({
       vendorFormat: vendorFormat?.body,
-      isOpenAiSdk,
       message,
       code,
       param: param ?? null,
@@ -95,8 +97,6 @@ interface ErrorContent {
   readonly status: number;
   readonly locale: Locale;
   readonly vendorFormat: object | undefined;
-  /** Whether OpenAI's own client sent the request; it reads the reason of a failure from `error` alone. */
-  readonly isOpenAiSdk: boolean;
 }
 
 /** Our codes that have another name where clients read the words of RFC 6749 and RFC 8628. */
@@ -123,11 +123,10 @@ const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
 const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>> = {
   api: ({ message }) => JSON.stringify({ success: false, message }),
   video: ({ code, message }) => JSON.stringify({ code, message, data: null }),
-  // The contract fixes the body of a missing task to the letter. OpenAI's own client, which would report it as "no body", is
-  // given `error` all the same.
-  'openai-video': ({ code, message, type, param, internalCode, isOpenAiSdk }) =>
+  // A message that is the code is one whose body the contract fixes to the letter: that of a query for a missing task.
+  'openai-video': ({ code, message, type, param }) =>
     JSON.stringify(
-      internalCode === 'task_not_exist' && !isOpenAiSdk
+      message === code
         ? { code, message, data: null }
         : { code, message, data: null, error: { message, type, param, code } },
     ),

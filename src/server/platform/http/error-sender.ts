@@ -8,6 +8,7 @@ import { BadVideoError } from '../media/video-check.ts';
 import { negotiateLocale } from '../negotiate-locale.ts';
 import { OutboundError } from '../outbound/outbound-types.ts';
 import { type ErrorResponse, toErrorResponse } from './error-responses.ts';
+import { isOpenAiSdk } from './handler-request-context.ts';
 
 /** The largest body any endpoint takes. */
 const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
@@ -54,8 +55,7 @@ export class ErrorSender {
       envelope,
       this.#localeOf(request.raw),
       request.id,
-      // The clients that Stainless generates for OpenAI name their language.
-      { isOpenAiSdk: request.headers['x-stainless-lang'] !== undefined },
+      { isOpenAiSdk: isOpenAiSdk(request.headers) },
     );
     // Fastify closes the connection after every body it could not parse, which a sender that still writes sees as a broken
     // connection instead of the response. What has a bounded length is received and dropped.

@@ -60,6 +60,11 @@ export class RequestContext {
     return rawBody?.bytes;
   }
 
+  /** Whether OpenAI's own client sent it. */
+  get isOpenAiSdk(): boolean {
+    return isOpenAiSdk(this.headers);
+  }
+
   /** Headers for the response of a handler that returns its body. */
   setResponseHeaders(headers: Readonly<Record<string, string>>): void {
     this.#request.responseHeaders = headers;
@@ -75,6 +80,9 @@ export class RequestContext {
     return disconnectSignalOf(this.#request.raw.socket);
   }
 }
+
+/** The clients that Stainless generates for OpenAI name their language. */
+export const isOpenAiSdk = (headers: FastifyRequest['headers']): boolean => headers['x-stainless-lang'] !== undefined;
 
 /** One signal per connection: a listener per request would pile up on those that are kept alive. */
 const gone = new WeakMap<Socket, AbortSignal>();

@@ -39,7 +39,7 @@ export function addVendorFormatRoutes(
     return renderer.submitted(await submitForToken(submitter, caller, generation, request));
   };
   const query = async (caller: ModelCaller, taskId: string) =>
-    renderer.unified(await reader.readForToken(caller, taskId));
+    renderer.unified(await reader.readForQuery(caller, taskId));
 
   routes.add(endpoints.klingText, (input) =>
     submit(parseKlingRequest(input.body, 'text2video', input.request.longTexts), input),

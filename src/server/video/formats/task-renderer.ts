@@ -2,7 +2,7 @@ import type { Json } from '../../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { Task } from '../task-store.ts';
-import { toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video-responses.ts';
+import { toCompleteVideo, toSubmitResponse, toVideoListItem, toVideoObject } from './openai-video-responses.ts';
 import { toUnifiedTask } from './unified-task-response.ts';
 
 /** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
@@ -31,6 +31,11 @@ export class TaskRenderer {
 
   video(task: Task): Json {
     return toVideoObject(task, this.#vendors.get(task.vendor));
+  }
+
+  /** OpenAI's complete object, for its own clients. */
+  complete(task: Task, remixedFrom: string | undefined): Json {
+    return toCompleteVideo(task, this.#vendors.get(task.vendor), remixedFrom);
   }
 
   listItem(task: Task): Json {

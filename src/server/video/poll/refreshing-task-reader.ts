@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { isObject } from '../../../contract/is-object.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -40,9 +41,18 @@ export class RefreshingTaskReader {
    * The task in its latest state.
    * @throws AppError `task_not_exist`
    */
-  async readForToken(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
-    const task = await this.#dependencies.store.findForToken(publicId, caller.tokenId);
-    if (task === undefined) throw new AppError('task_not_exist');
+  readForToken(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
+    return this.#read(caller, publicId, new AppError('task_not_exist'));
+  }
+
+  /** The same for the contract's queries, where a missing task has its code as the message, whatever the language. */
+  readForQuery(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
+    return this.#read(caller, publicId, new AppError('task_not_exist', { message: 'task_not_exist' }));
+  }
+
+  async #read({ tokenId }: Pick<ModelCaller, 'tokenId'>, publicId: string, missing: AppError): Promise<Task> {
+    const task = await this.#dependencies.store.findForToken(publicId, tokenId);
+    if (task === undefined) throw missing;
     return this.withCurrentState(task);
   }
 
@@ -50,19 +60,29 @@ export class RefreshingTaskReader {
   async withCurrentState(task: Task): Promise<Task> {
     const { urlRefresher, upstreams, store } = this.#dependencies;
     if (isTerminal(task.status)) return urlRefresher.withFreshUrl(task);
-    if (task.handle === null || upstreams.adapterOf(task).refreshOnQuery !== true) return task;
-    await this.#refresh(task);
+    const { refreshOnQuery = false, passthrough = false } = upstreams.adapterOf(task);
+    if (task.handle === null || !(refreshOnQuery || (passthrough && endedAtSubmit(task)))) return task;
+    await this.#refresh(task, refreshOnQuery);
     return (await store.findById(task.id)) ?? task;
   }
 
   /** Polls once per task and interval; concurrent readers share the poll. */
-  #refresh(task: Task): Promise<void> {
+  #refresh(task: Task, isPolledByReads: boolean): Promise<void> {
     const { clock, poller, store, stopping } = this.#dependencies;
     const now = clock.now();
     const last = this.#refreshes.get(task.id);
     if (last !== undefined && now - last.startedAt < MIN_REFRESH_INTERVAL_MS) return last.done;
-    const done = poller.poll(task, stopping).then(() => store.defer(task.seq, now + UNREAD_POLL_INTERVAL_MS));
+    const done = poller
+      .poll(task, stopping)
+      .then(() => (isPolledByReads ? store.defer(task.seq, now + UNREAD_POLL_INTERVAL_MS) : undefined));
     this.#refreshes.set(task.id, { startedAt: now, done });
     return done;
   }
+}
+
+/** Whether a vendor answered the submit with a finished video: its content is there before the scheduler has polled once. */
+function endedAtSubmit({ status, data }: Task): boolean {
+  if (status !== 'SUBMITTED') return false;
+  const answer: unknown = JSON.parse(data);
+  return isObject(answer) && /^(completed?|succe(ss|eded|ed)|finished|done)$/i.test(String(answer.status));
 }
