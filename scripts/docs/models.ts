@@ -27,8 +27,12 @@ A price is \`per call + per second × seconds\`, times the multipliers that appl
 "unconfirmed" is older than any copy of the list that was found: compare it before you rely on it.
 
 Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. Vendor-specific
-parameters go into \`metadata\`, under the keys its page lists; other keys are dropped. A common field that a model does not
-support is rejected with HTTP 400, never ignored.
+parameters go into \`metadata\`, under the keys its page lists; other keys are dropped and named in the response header
+\`x-reelgate-dropped\`. A common field that a model does not support is rejected with HTTP 400, never ignored.
+
+Pictures are also read from fields of other APIs whose meaning is clear (\`image_url\`, \`first_frame_image\`, \`last_frame\`,
+\`reference_images\` and their like), as a text, an object with \`url\` or \`image_url\`, or a list. Media in any other field is rejected
+by its name. Numbers may be texts and the reverse (\`seconds: 4\`, \`duration: "5"\`); an empty or null field is absent.
 
 These ids are not in the lists, as no page of the vendor with their limits and their price was found; add them by name where your account has them:
 \`wan2.2-t2v-flash\` (only other clients name it), \`wan2.6-t2v-us\` and \`wan2.6-i2v-us\` (the United States region; Wan 2.6 is reported to have

@@ -12,9 +12,21 @@ export const VIDEO_BODY_LIMIT = 64 * MB;
 
 const Prompt = Type.String({ maxLength: 32_000 });
 /** A URL, a data URL or bare Base64; its size is bounded by the body's. */
-const Image = Type.String({ minLength: 1, maxLength: 30 * MB });
-const Seconds = Type.Integer({ minimum: 1, maximum: 3600 });
-const SecondsText = Type.String({ pattern: '^[0-9]{1,4}$' });
+const ImageText = Type.String({ maxLength: 30 * MB, description: 'A URL, a data URL or Base64; empty: none.' });
+const NoText = Type.Union([ImageText, Type.Null()]);
+/** As OpenAI's input references and the parts of chat messages hold one. */
+const ImageObject = Type.Object({
+  url: Type.Optional(NoText),
+  image_url: Type.Optional(Type.Union([NoText, Type.Object({ url: NoText })])),
+});
+const ImageList = Type.Array(Type.Union([NoText, ImageObject]), { maxItems: 20 });
+/** One or several; pictures of all fields together count. */
+const Image = Type.Union([ImageText, ImageObject, ImageList]);
+const Images = Type.Union([ImageList, ImageText, ImageObject]);
+const Seconds = Type.Union([
+  Type.Integer({ minimum: 1, maximum: 3600 }),
+  Type.String({ pattern: '^ *[0-9]{0,4} *$', description: 'The same as a text; empty: none.' }),
+]);
 
 /** `POST /v1/video/generations`. Fields beyond these reach a vendor only where a media schema or the vendor's table names them. */
 const CallbackUrl = Type.String({
@@ -26,13 +38,18 @@ export const GenerationBody = Type.Object({
   model: Type.String({ minLength: 1, maxLength: 200 }),
   prompt: Type.Optional(Prompt),
   image: Type.Optional(Image),
-  images: Type.Optional(Type.Array(Image, { maxItems: 20 })),
+  images: Type.Optional(Images),
   duration: Type.Optional(Seconds),
   size: Type.Optional(Type.String({ maxLength: 40 })),
   mode: Type.Optional(Type.String({ maxLength: 40 })),
-  seconds: Type.Optional(SecondsText),
-  input_reference: Type.Optional(Type.Union([Image, Type.Object({ image_url: Image })])),
-  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  seconds: Type.Optional(Seconds),
+  input_reference: Type.Optional(Image),
+  metadata: Type.Optional(
+    Type.Union([
+      Type.Record(Type.String(), Type.Unknown()),
+      Type.String({ maxLength: 1 * MB, description: 'The JSON of the object, where a form has no objects.' }),
+    ]),
+  ),
   callback_url: Type.Optional(CallbackUrl),
 });
 

@@ -72,10 +72,23 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       assert.equal(task.action, 'firstTailGenerate');
     });
 
+    it('A and B: numbers as texts and texts as numbers, empty pictures and data URLs take the vendor’s form', async () => {
+      const data = `data:image/jpg;charset=utf-8;base64,${picture}`;
+      const kling = { model_name: 'kling-v1-6', prompt: 'loose kling', duration: 10, cfg_scale: '0.5', image: data };
+      await service.caller.submit({ ...kling, image_tail: '' }, '/kling/v1/videos/image2video');
+      const sent = received('kling', 'loose kling');
+      assert.deepEqual([sent.duration, sent.cfg_scale, sent.image], ['10', 0.5, picture]);
+      assert.equal('image_tail' in sent, false);
+      const jimeng = { req_key: 'jimeng_t2v_v30', prompt: 'loose jimeng', seed: '7', frames: '241', image_urls: [] };
+      await service.caller.submit(jimeng, `${JIMENG}CVSync2AsyncSubmitTask${VERSION}`);
+      const { image_urls: _, ...rest } = jimeng;
+      assert.deepEqual(received('jimeng', 'loose jimeng'), { ...rest, seed: 7, frames: 241 });
+    });
+
     it('A: what cannot be done is refused before anything is paid', async () => {
       const path = '/kling/v1/videos/text2video';
       await refused('/kling/v1/videos/image2video', { model_name: 'kling-v1-6', prompt: 'x' }, /image is required/);
-      await refused(path, { model_name: 'kling-v1-6', prompt: 'x', duration: 5 }, /duration must be a string/);
+      await refused(path, { model_name: 'kling-v1-6', prompt: 'x', duration: true }, /duration must be a string/);
       await refused(path, { model_name: 'kling-v1-6', prompt: 'x', duration: '5.5' }, /duration/);
       await refused(path, { model_name: 'kling-v1-6', prompt: 'x', callback_url: 'ftp://a.example/' }, /callback_url/);
       await refused(path, { model_name: 'sora-2', prompt: 'x' }, /no model of this vendor/);
@@ -111,7 +124,7 @@ describe('the vendors’ own formats of Kling and Jimeng', () => {
       await refused('/jimeng/', body, /Action/);
       await refused(path, { prompt: 'x' }, /req_key/);
       await refused(path, { ...body, image_urls: 'https://a.example/a.png' }, /image_urls/);
-      await refused(path, { ...body, frames: '121' }, /frames/);
+      await refused(path, { ...body, frames: 'all' }, /frames/);
       await refused(path, { ...body, req_key: 'kling-v1-6' }, /no model of this vendor/);
       await refused(`${JIMENG}CVSync2AsyncGetResult${VERSION}`, { req_key: 'jimeng_t2v_v30' }, /task_id/);
     });

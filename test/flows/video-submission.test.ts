@@ -212,6 +212,58 @@ describe('what a submit may ask for', () => {
         }
       });
 
+      it('in fields of other APIs are used, refused by name, or named as dropped; quotes do the same', async () => {
+        const address = 'https://pictures.example/a.png';
+        const model = 'kling-v1-6';
+        for (const path of ['/v1/videos', '/v1/video/generations']) {
+          const prompt = `by image_url ${path}`;
+          await service.caller.submit({ model, prompt, image_url: { url: address }, duration: '10' }, path);
+          const { body: sent } = service.job('kling', prompt).input as { body: Fields };
+          assert.deepEqual([sent.image, sent.duration], [address, '10']);
+        }
+        const video = { model, prompt: 'x', video_url: 'https://pictures.example/a.mp4' };
+        for (const path of ['/v1/videos', '/v1/video/generations', '/v1/videos/quote']) {
+          const { status, body } = await service.caller.request('POST', path, video);
+          assert.equal(status, 400, path);
+          assert.match(String(body.message), /^(.*: )?video_url is not used here/);
+        }
+        const loose = {
+          model,
+          prompt: 'loose',
+          seed: 7,
+          metadata: { cfg_scale: 0.5, camera: 'left', 'größe, x': 1 },
+        };
+        for (const path of ['/v1/videos', '/v1/videos/quote']) {
+          const response = await service.caller.fetchRaw(path, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(loose),
+          });
+          assert.equal(response.status, 200, await response.text());
+          const dropped = response.headers.get('x-reelgate-dropped');
+          assert.equal(dropped, 'seed, metadata.camera, metadata.gr%C3%B6%C3%9Fe%2C%20x');
+        }
+        assert.equal((service.job('kling', 'loose').input as { body: Fields }).body.cfg_scale, 0.5);
+      });
+
+      it('of a form: lists, numbers, metadata as JSON, and a last frame by name', async () => {
+        const form = new FormData();
+        const file = () => new Blob([new Uint8Array(picture.bytes)], { type: 'image/png' });
+        for (const [name, value] of Object.entries({ model: 'kling-v1-6', prompt: 'a form', duration: '10', size: '' }))
+          form.set(name, value);
+        form.set('metadata', '{"cfg_scale": 0.25}');
+        form.set('image_tail', file(), 'b.png');
+        form.set('images[]', 'https://pictures.example/a.png');
+        const response = await service.caller.fetchRaw('/v1/video/generations', {
+          method: 'POST',
+          body: form as never,
+        });
+        assert.equal(response.status, 200, await response.text());
+        const { body: sent } = service.job('kling', 'a form').input as { body: Fields };
+        assert.deepEqual([sent.image, sent.duration, sent.cfg_scale], ['https://pictures.example/a.png', '10', 0.25]);
+        assert.equal(sent.image_tail, picture.bytes.toString('base64'));
+      });
+
       it('of 3 MB reach the vendor as they were sent, in a body that is signed too', async () => {
         const image = Buffer.concat([picture.bytes, Buffer.alloc(3_000_000, picture.bytes)]).toString('base64');
         await service.caller.submit({ model: 'kling-v1-6', prompt: 'large, plain', image });

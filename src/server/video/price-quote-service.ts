@@ -4,7 +4,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { Quote } from '../../contract/video-quotes.ts';
 import type { AffordableCallCounts } from '../plans/affordable-call-counts.ts';
 import type { GenerationRequest } from './submit/generation-request.ts';
-import type { SubmitCaller, SubmitService } from './submit/submit-service.ts';
+import type { AddHeaders, SubmitCaller, SubmitService } from './submit/submit-service.ts';
 
 /** What videos would cost. */
 export class PriceQuoteService {
@@ -16,8 +16,12 @@ export class PriceQuoteService {
   }
 
   /** @throws AppError for whatever a submit would refuse before it reserves */
-  async quote(caller: SubmitCaller, request: GenerationRequest): Promise<Static<typeof Quote>> {
-    const { price, terms, model } = await this.#submitter.quote(caller, request);
+  async quote(
+    caller: SubmitCaller,
+    request: GenerationRequest,
+    addHeaders?: AddHeaders,
+  ): Promise<Static<typeof Quote>> {
+    const { price, terms, model } = await this.#submitter.quote(caller, request, addHeaders);
     const outlook = await this.#outlook.of(caller, price);
     return {
       quota: price,

@@ -61,7 +61,8 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   routes.add(quoteModelVideo, async ({ body, caller, request, reply }) => {
     const generation = parseGenerationRequest(body as GenerationRequestBody, request, DEFAULT_MODEL);
     await announceEnd(channels, generation.model, reply);
-    return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation)) };
+    const addHeaders = request.setResponseHeaders.bind(request);
+    return { object: 'video.quote' as const, ...(await dependencies.quotes.quote(caller, generation, addHeaders)) };
   });
   routes.add(endpoints.getGeneration, async ({ params, caller }) =>
     renderer.unified(await reader.readForQuery(caller, params.task_id)),

@@ -67,7 +67,7 @@ export class RequestContext {
 
   /** Headers for the response of a handler that returns its body. */
   setResponseHeaders(headers: Readonly<Record<string, string>>): void {
-    this.#request.responseHeaders = headers;
+    this.#request.responseHeaders = { ...this.#request.responseHeaders, ...headers };
   }
 
   /** Of the client, or of the proxy in front of it. */

@@ -29,7 +29,7 @@ export async function registerMultipart(fastify: FastifyInstance): Promise<void>
 }
 
 export interface MultipartBody {
-  /** Text parts; `name[part]` makes nested objects one level deep, as OpenAI's clients send them. */
+  /** Text parts; `name[part]` makes nested objects one level deep and `name[]` a list, as OpenAI's clients send them. */
   readonly fields: { readonly [name: string]: unknown };
   readonly files: readonly UploadedFile[];
 }
@@ -65,7 +65,7 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
   return { fields: { ...fields }, files };
 }
 
-const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{1,64})\])?$/;
+const NAME = /^([A-Za-z0-9_.-]{1,64})(?:\[([A-Za-z0-9_.-]{0,64})\])?$/;
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
 function setField(fields: Record<string, unknown>, fieldName: string, value: unknown): void {
@@ -77,8 +77,13 @@ function setField(fields: Record<string, unknown>, fieldName: string, value: unk
     fields[name] = value;
     return;
   }
-  const holder = fields[name] ?? Object.create(null);
+  const holder = fields[name] ?? (inner === '' ? [] : Object.create(null));
   fields[name] = holder;
+  if (Array.isArray(holder) !== (inner === '')) throw invalidRequest(`${name} is given twice.`, name);
+  if (Array.isArray(holder)) {
+    holder.push(value);
+    return;
+  }
   if (typeof holder !== 'object' || holder === null || Object.hasOwn(holder, inner))
     throw invalidRequest(`${name} is given twice.`, name);
   (holder as Record<string, unknown>)[inner] = value;

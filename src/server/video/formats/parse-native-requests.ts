@@ -4,7 +4,7 @@ import { type KeptLongTexts, NO_LONG_TEXTS, withLongTexts } from '../../platform
 import { assertNoPrivateUrls, assertPublicUrl } from '../../platform/outbound/assert-no-private-urls.ts';
 import type { MediaInput } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
-import { parseMedia } from '../submit/parse-image-input.ts';
+import { parseMedia, withoutDataUrlPrefix } from '../submit/parse-image-input.ts';
 
 type Body = { readonly [key: string]: unknown };
 
@@ -21,7 +21,7 @@ export function parseKlingRequest(
   operation: KlingOperation,
   longTexts: KeptLongTexts = NO_LONG_TEXTS,
 ): GenerationRequest {
-  const body = withoutNulls(given);
+  const body = toStrictBody(given, KLING_FIELDS);
   assertNoPrivateUrls({ ...body, callback_url: undefined });
   const image = optionalText(body, 'image');
   if (operation === 'image2video' && image === undefined && optionalText(body, 'image_tail') === undefined)
@@ -70,7 +70,7 @@ export function externalIdOf(body: Body): string | undefined {
 
 /** A request in Jimeng's own format, where `req_key` names the model. */
 export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LONG_TEXTS): GenerationRequest {
-  const body = withoutNulls(given);
+  const body = toStrictBody(given, JIMENG_FIELDS);
   const model = optionalText(body, 'req_key');
   if (model === undefined) throw invalidRequest('req_key is required.', 'req_key');
   assertNoPrivateUrls({ ...body, callback_url: undefined });
@@ -93,7 +93,8 @@ export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LO
 /** What the vendor gets. Pictures stay in the bytes; any other long text is checked whole, and JSON may have to write it otherwise. */
 function toOfficialBody(body: Body, longTexts: KeptLongTexts): NonNullable<GenerationRequest['officialBody']> {
   const official = withLongTexts(body, longTexts, (text, path) => {
-    if (isBase64(text)) return text;
+    const bare = withoutDataUrlPrefix(text);
+    if (isBase64(bare)) return bare;
     const whole = String(text);
     assertPublicUrl(path, whole);
     return whole;
@@ -104,6 +105,42 @@ function toOfficialBody(body: Body, longTexts: KeptLongTexts): NonNullable<Gener
 /** The vendors' clients send null for fields they leave out. */
 const withoutNulls = (body: Body): Body =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+
+/** How a vendor writes fields that clients send as a text or as a number, and its fields of media. */
+interface NativeFields {
+  readonly texts: readonly string[];
+  readonly numbers: readonly string[];
+  readonly media: readonly string[];
+}
+const KLING_FIELDS: NativeFields = {
+  texts: ['duration', 'external_task_id'],
+  numbers: ['cfg_scale'],
+  media: ['image', 'image_tail', 'static_mask', 'image_list', 'video_list'],
+};
+const JIMENG_FIELDS: NativeFields = {
+  texts: ['task_id'],
+  numbers: ['seed', 'frames'],
+  media: ['image_urls', 'binary_data_base64'],
+};
+
+const bareOf = (value: unknown): unknown => (typeof value === 'string' ? withoutDataUrlPrefix(value) : value);
+
+/** The body as its vendor documents it: null and empty media are left out, Base64 is bare, numbers have the vendor's form. */
+function toStrictBody(given: Body, { texts, numbers, media }: NativeFields): Body {
+  const body: Record<string, unknown> = withoutNulls(given);
+  for (const field of media) {
+    const value = body[field];
+    if (value === '' || (Array.isArray(value) && value.every((each) => each === null || each === '')))
+      delete body[field];
+    else if (value !== undefined) body[field] = Array.isArray(value) ? value.map(bareOf) : bareOf(value);
+  }
+  for (const field of texts) if (Number.isSafeInteger(body[field])) body[field] = String(body[field]);
+  for (const field of numbers) {
+    const value = body[field];
+    if (typeof value === 'string' && /^ *-?\d{1,15}(\.\d{1,15})? *$/.test(value)) body[field] = Number(value);
+  }
+  return body;
+}
 
 /** Where the caller wants to be called back; an empty text counts as absent. The submit checks the address. */
 function callbackUrlOf(body: Body): string | undefined {

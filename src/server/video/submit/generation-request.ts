@@ -1,23 +1,42 @@
 import type { Static } from 'typebox';
+import { isObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import type { VendorId } from '../../../contract/vendor-ids.ts';
-import { type GenerationBody, VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
-import { AppError, invalidRequest } from '../../platform/app-error.ts';
+import type { GenerationBody } from '../../../contract/video.ts';
+import { invalidRequest } from '../../platform/app-error.ts';
 import type { UploadedFile } from '../../platform/http/multipart.ts';
 import type { KeptLongTexts } from '../../platform/keep-long-texts.ts';
-import { isSameText, type TextInBytes } from '../../platform/long-text.ts';
 import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
+import { parseRequestJson } from '../../platform/parse-request-json.ts';
+import { JsonRejectedError } from '../../platform/parse-untrusted-json.ts';
 import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter-types.ts';
-import { fromUpload, parseMedia } from './parse-image-input.ts';
+import { normalizeDataUrls } from './parse-image-input.ts';
+import { arrangeMedia, findMedia, type GivenMedia, type MediaUse } from './request-pictures.ts';
 
 export type GenerationRequestBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };
+
+/** The same in its strict form: numbers as numbers, `metadata` as an object, nothing empty. */
+interface StrictBody {
+  readonly model?: string;
+  readonly prompt?: string;
+  readonly duration?: number;
+  readonly seconds?: string;
+  readonly size?: string;
+  readonly mode?: string;
+  readonly metadata?: { readonly [key: string]: unknown };
+  readonly callback_url?: string;
+  readonly [key: string]: unknown;
+}
 
 /** A request for a video as every format parses it, before its model and vendor are known. */
 export interface GenerationRequest {
   readonly model: string;
   readonly prompt: string;
+  /** Of a vendor's own format; the others have `media`. */
   readonly images: readonly MediaInput[];
+  /** Pictures and other media as they were given; which of them can be used is known with the model. */
+  readonly media?: GivenMedia | undefined;
   readonly seconds?: number | undefined;
   readonly size?: string | undefined;
   readonly mode?: string | undefined;
@@ -47,10 +66,11 @@ export interface RequestPictures {
 
 /** Reads the body of the unified and the OpenAI format, which share their fields. */
 export function parseGenerationRequest(
-  body: GenerationRequestBody,
+  given: GenerationRequestBody,
   { files, longTexts }: RequestPictures,
   defaultModel: string | undefined,
 ): GenerationRequest {
+  const body = toStrictBody(given);
   const model = body.model ?? defaultModel;
   if (model === undefined) throw invalidRequest('model is required.', 'model');
   // The address that is called back is checked by rules of its own.
@@ -59,12 +79,12 @@ export function parseGenerationRequest(
   if (body.duration !== undefined && body.seconds !== undefined && Number(body.seconds) !== body.duration) {
     throw invalidRequest('duration and seconds contradict each other.', 'seconds');
   }
-  const seconds = body.duration ?? (body.seconds === undefined ? undefined : parseSeconds(body.seconds));
   return {
     model,
     prompt: body.prompt ?? '',
-    images: parseImages(body, files, longTexts),
-    seconds,
+    images: [],
+    media: findMedia(body, files, longTexts),
+    seconds: body.duration ?? (body.seconds === undefined ? undefined : Number(body.seconds)),
     size: body.size,
     mode: body.mode,
     metadata: body.metadata ?? {},
@@ -74,47 +94,49 @@ export function parseGenerationRequest(
   };
 }
 
-function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (seconds < 1 || seconds > 3600) throw invalidRequest('seconds must be from 1 to 3600.', 'seconds');
-  return seconds;
-}
+const NEVER_EMPTY = ['size', 'mode', 'duration', 'seconds', 'metadata', 'image', 'images', 'input_reference'] as const;
 
-/** `image`, then `images`, then `input_reference`, then uploaded parts; the same text twice counts once. */
-function parseImages(
-  body: GenerationRequestBody,
-  files: readonly UploadedFile[],
-  longTexts: KeptLongTexts,
-): MediaInput[] {
-  const reference = body.input_reference;
-  const given: [path: string, text: string | undefined][] = [
-    ['image', body.image],
-    ...(body.images ?? []).map((text, index): [string, string] => [`images.${index}`, text]),
-    typeof reference === 'object' ? ['input_reference.image_url', reference.image_url] : ['input_reference', reference],
-  ];
-  const seen: (string | TextInBytes)[] = [];
-  const media: MediaInput[] = [];
-  let total = 0;
-  for (const [path, inBody] of given) {
-    const text = longTexts.get(path) ?? inBody;
-    if (text === undefined || seen.some((other) => isSameText(other, text))) continue;
-    const param = path === 'input_reference.image_url' ? 'input_reference' : path;
-    seen.push(text);
-    total += text.length;
-    if (total > VIDEO_JSON_LIMIT) throw new AppError('body_too_large', { params: { limit: '32 MB' }, param });
-    media.push(parseMedia(text, param));
+/** An empty text is a field that a form or a client left blank. */
+function toStrictBody(given: GenerationRequestBody): StrictBody {
+  const body: Record<string, unknown> = { ...given };
+  for (const field of NEVER_EMPTY) {
+    const value = body[field];
+    if (typeof value === 'string' && value.trim() === '') delete body[field];
   }
-  return [...media, ...files.map(fromUpload)];
+  if (body.duration !== undefined) body.duration = parseSeconds(body.duration, 'duration');
+  if (body.seconds !== undefined) body.seconds = String(parseSeconds(body.seconds, 'seconds'));
+  if (body.metadata !== undefined) body.metadata = normalizeDataUrls(parseMetadata(body.metadata));
+  return body as StrictBody;
 }
 
-/** What an adapter is given, once model and task are known. */
+function parseSeconds(value: unknown, param: string): number {
+  const seconds = Number(value);
+  if (seconds >= 1 && seconds <= 3600) return seconds;
+  throw invalidRequest(`${param} must be from 1 to 3600.`, param);
+}
+
+function parseMetadata(value: unknown): object {
+  if (typeof value !== 'string') return value as object;
+  try {
+    const parsed = parseRequestJson(Buffer.from(value));
+    if (isObject(parsed)) return parsed;
+  } catch (error) {
+    if (!(error instanceof JsonRejectedError)) throw error;
+  }
+  throw invalidRequest('metadata must be the JSON of an object.', 'metadata');
+}
+
+/** What an adapter is given, once model and task are known. @throws AppError for media the model cannot take */
 export function toVideoRequest(
-  { prompt, images, seconds, size, mode, metadata, officialBody, officialOperation, body }: GenerationRequest,
+  generation: GenerationRequest,
   resolved: Pick<VideoRequest, 'taskId' | 'model' | 'extraFields'>,
+  use: MediaUse,
 ): VideoRequest {
+  const { prompt, seconds, size, mode, metadata, officialBody, officialOperation, body, media } = generation;
+  const { images, fields } = media === undefined ? { images: generation.images } : arrangeMedia(media, use);
   const native = Object.entries(body).filter(
     // Vendors call nobody back: we do.
-    ([key]) => !STANDARD_FIELDS.has(key) && key !== 'callback_url',
+    ([key]) => !STANDARD_FIELDS.has(key) && key !== 'callback_url' && fields?.has(key) !== true,
   );
   return {
     ...resolved,
@@ -129,7 +151,7 @@ export function toVideoRequest(
 const ACTIONS = ['textGenerate', 'generate', 'firstTailGenerate'] as const;
 
 /** The requested operation, as the unified task's `action` names it, by the number of images. */
-export function actionOf({ images, officialBody }: GenerationRequest): string {
+export function actionOf({ images, officialBody }: VideoRequest): string {
   // A vendor's own body may name a last frame beside the image.
   const count = images.length + (officialBody?.image_tail === undefined ? 0 : 1);
   return ACTIONS[count] ?? 'referenceGenerate';

@@ -8,7 +8,14 @@ const base64 = (text: string) => Buffer.from(text.padEnd(90)).toString('base64')
 
 it('T57: takes pictures by their first bytes, and nothing that calls itself one', () => {
   const picture = PNG.toString('base64');
-  for (const text of [picture, `data:image/png;base64,${picture}`, `data:text/html;base64,${picture}`])
+  for (const text of [
+    picture,
+    `data:image/png;base64,${picture}`,
+    `data:text/html;base64,${picture}`,
+    `data:image/jpg;charset=utf-8;name=a.png;base64,${picture}`,
+    `DATA:Image/PNG;BASE64,${picture}`,
+    `data:;base64,${picture}`,
+  ])
     assert.deepEqual(parseMedia(text, 'image'), { kind: 'base64', data: picture, mimeType: 'image/png' });
   const begun = performance.now();
   for (const text of [

@@ -11,14 +11,15 @@ export const MAX_IMAGE_BYTES = 20 * MB;
 const MIN_BASE64_LENGTH = 16;
 const MAX_BASE64_LENGTH = Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 4;
 
-const DATA_URL = /^data:([a-z0-9.+/-]{1,60});base64,/i;
+/** Its media type is not believed, and parameters beside it mean nothing (RFC 2397). */
+const DATA_URL = /^data:[a-z0-9.+/-]{0,80}(?:;[^;,]{0,60}){0,4};base64,/i;
 
 /** Parses an image given as text: an http(s) URL, a data URL, or bare Base64. The Base64 is not decoded. */
 export function parseMedia(text: string | TextInBytes, param: string): MediaInput {
-  const start = text.slice(0, 100);
+  const start = text.slice(0, 400);
   if (/^https?:/i.test(start)) return { kind: 'url', url: parseUrl(String(text), param) };
   const named = DATA_URL.exec(start);
-  if (named === null && start.startsWith('data:')) throw invalidRequest(`${param} must be a picture in Base64.`, param);
+  if (named === null && /^data:/i.test(start)) throw invalidRequest(`${param} must be a picture in Base64.`, param);
   const data = named === null ? text : withoutStart(text, named[0].length);
   if (data.length > MAX_BASE64_LENGTH) throw invalidRequest(`${param} is larger than 20 MB.`, param);
   if (data.length < MIN_BASE64_LENGTH || !isBase64(data))
@@ -27,6 +28,12 @@ export function parseMedia(text: string | TextInBytes, param: string): MediaInpu
   if (mimeType === undefined)
     throw invalidRequest(`${param} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
   return { kind: 'base64', data, mimeType };
+}
+
+/** Base64 alone, for vendors that take no data URL; any other text stays as it is. */
+export function withoutDataUrlPrefix<T extends string | TextInBytes>(text: T): string | TextInBytes {
+  const prefix = DATA_URL.exec(text.slice(0, 400));
+  return prefix === null ? text : withoutStart(text, prefix[0].length);
 }
 
 const withoutStart = (text: string | TextInBytes, characters: number): string | TextInBytes =>
@@ -52,4 +59,40 @@ function parseUrl(text: string, param: string): string {
   if (url.username !== '' || url.password !== '')
     throw invalidRequest(`${param} must not carry a user name or password.`, param);
   return text;
+}
+
+/** Names of picture types that vendors do not know, and the registered ones. */
+const REGISTERED_TYPE: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/jfif': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/x-webp': 'image/webp',
+  'image/x-ms-bmp': 'image/bmp',
+  'image/x-bmp': 'image/bmp',
+  'image/tif': 'image/tiff',
+};
+const ANY_DATA_URL = /^data:([a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,80})(?:;[^;,]{0,60}){0,4};base64,/i;
+
+/** A data URL as vendors take it: the registered media type, without parameters. Any other text stays as it is. */
+export function normalizeDataUrl(text: string): string {
+  const [prefix, type = ''] = ANY_DATA_URL.exec(text.slice(0, 400)) ?? [];
+  if (prefix === undefined) return text;
+  const name = type.toLowerCase();
+  const registered = Object.hasOwn(REGISTERED_TYPE, name) ? REGISTERED_TYPE[name] : name;
+  return `data:${registered};base64,${text.slice(prefix.length)}`;
+}
+
+/** The same for every text in a value; what needs no change is not copied. */
+export function normalizeDataUrls<T>(value: T): T {
+  if (typeof value === 'string') return (/^data:/i.test(value) ? normalizeDataUrl(value) : value) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const changed = entries.flatMap(([key, inner]) => {
+    const normal: unknown = normalizeDataUrls(inner);
+    return normal === inner ? [] : [[key, normal] as const];
+  });
+  if (changed.length === 0) return value;
+  const copy = Array.isArray(value) ? [...value] : { ...value };
+  return Object.assign(copy, Object.fromEntries(changed)) as T;
 }

@@ -10,6 +10,14 @@ interface Property {
   readonly 'x-upstream'?: string;
 }
 
+type SchemaProperties = Readonly<Record<string, Property>>;
+const propertiesOf = (schema: TSchema | undefined): SchemaProperties =>
+  (schema as { readonly properties?: SchemaProperties } | undefined)?.properties ?? {};
+
+/** Whether a member of a body is an argument of the model's media schema. */
+export const declaresArgument = (schema: TSchema | undefined, name: string): boolean =>
+  Object.hasOwn(propertiesOf(schema), name);
+
 /**
  * Checks the body of a request against the media schema of its model and picks the arguments the schema declares, each with
  * the dotted path it takes in the vendor's body (`x-upstream`, default: its own name at the top). Without a schema nothing is
@@ -33,8 +41,7 @@ export function pickRequestArguments(
   const whole = withLongTexts(body, longTexts);
   const checked = validatorFor(schema)(whole);
   if ('error' in checked) throw checked.error;
-  const properties = (schema as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
-  return Object.entries(properties)
+  return Object.entries(propertiesOf(schema))
     .filter(([name]) => Object.hasOwn(whole, name) && !STANDARD_FIELDS.has(name))
     .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as Json }));
 }

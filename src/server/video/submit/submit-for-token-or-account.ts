@@ -1,3 +1,4 @@
+import { PICTURE_FIELDS } from '../../../contract/video.ts';
 import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { RequestContext } from '../../platform/http/handler-request-context.ts';
 import { toIdempotencyClaim } from '../idempotency/idempotency-key-and-request-hash.ts';
@@ -5,6 +6,8 @@ import type { Task } from '../task-store.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import type { SubmitService } from './submit-service.ts';
 import type { SubmitResult } from './submitted-task-and-vendor-response.ts';
+
+const isPictureField = (field: string): boolean => (PICTURE_FIELDS as readonly string[]).includes(field);
 
 /**
  * Submits for a token, once where the request carries an Idempotency-Key. Two requests are the same when they remix the same
@@ -20,13 +23,14 @@ export function submitForToken(
   const idempotency = toIdempotencyClaim(caller.tokenId, request.headers['idempotency-key'], () => [
     JSON.stringify([remixOf?.public_id, generation.officialVendor, generation.officialOperation]),
     request.rawBody ?? JSON.stringify(generation.body),
-    ...request.files.map(({ bytes }) => bytes),
+    // The parts of other fields say by their names what they are.
+    ...request.files.flatMap(({ field, bytes }) => (isPictureField(field) ? [bytes] : [field, bytes])),
   ]);
   return submitter.submit(caller, generation, {
     idempotency,
     remixOf,
     client: request.headers['user-agent'],
-    onAdmitted: (headers) => request.setResponseHeaders(headers),
+    addHeaders: (headers) => request.setResponseHeaders(headers),
   });
 }
 
@@ -42,5 +46,9 @@ export function submitForAccount(
     request.rawBody ?? JSON.stringify(generation.body),
   ]);
   const client = request.headers['user-agent'];
-  return submitter.submit({ userId, models: [] }, generation, { idempotency, client });
+  return submitter.submit({ userId, models: [] }, generation, {
+    idempotency,
+    client,
+    addHeaders: (headers) => request.setResponseHeaders(headers),
+  });
 }

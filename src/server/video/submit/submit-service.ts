@@ -1,5 +1,6 @@
 import { priceCall } from '../../../contract/price-calls-and-videos.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
+import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory-types.ts';
 import type { FindPlanTerms } from '../../plans/plan-models-price-factor-and-channels.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/app-error.ts';
@@ -12,6 +13,7 @@ import type { Allowances, Ledger } from '../../quota/reservation-and-ledger-type
 import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
+import { droppedKeys } from '../../vendors/metadata-parser.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { UrlCheck } from '../../webhooks/url-check.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
@@ -26,8 +28,9 @@ import { truncateBase64 } from '../truncate-base64.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
-import { pickRequestArguments } from './pick-request-arguments-by-media-schema.ts';
+import { declaresArgument, pickRequestArguments } from './pick-request-arguments-by-media-schema.ts';
 import { toPriceFacts } from './price-facts.ts';
+import type { MediaUse } from './request-pictures.ts';
 import type { SubmitResult } from './submitted-task-and-vendor-response.ts';
 
 export interface SubmitServiceDependencies {
@@ -50,6 +53,8 @@ export interface SubmitServiceDependencies {
   readonly faultPoint: OnFaultPoint;
 }
 
+export type AddHeaders = (headers: Readonly<Record<string, string>>) => void;
+
 /** Who submits: a token with its limits, or, without one, a person in the console. */
 export type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readonly tokenId?: number };
 
@@ -59,8 +64,8 @@ export interface SubmitOptions {
   readonly remixOf?: Task | undefined;
   /** User-Agent of the request. */
   readonly client?: string | undefined;
-  /** Takes the headers that say what is left of the key's limits. */
-  readonly onAdmitted?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
+  /** Takes headers of the response: what is left of the key's limits, and what of the request reaches no vendor. */
+  readonly addHeaders?: AddHeaders | undefined;
 }
 
 /** A request that was checked and priced, and can be submitted. */
@@ -71,6 +76,8 @@ interface PreparedSubmit {
   readonly price: number;
   /** What the price came from. */
   readonly terms: TaskTerms;
+  /** Paths of the body that reach no vendor. */
+  readonly dropped: readonly string[];
   /** Ids of the channels the account's plan permits; undefined: all. */
   readonly permitted: ReadonlySet<number> | undefined;
 }
@@ -104,18 +111,20 @@ export class SubmitService {
   async quote(
     caller: SubmitCaller,
     request: GenerationRequest,
+    addHeaders?: AddHeaders,
   ): Promise<{ readonly price: number; readonly terms: TaskTerms; readonly model: string }> {
     const { id } = await this.#modelFor(caller, request.model);
     const permitted = await this.#dependencies.allowances.permittedModels(caller.userId);
     if (permitted?.has(id) === false) throw modelNotAllowedError(id);
-    const { price, terms } = await this.#prepare(caller, request, 'quote');
+    const { price, terms, dropped } = await this.#prepare(caller, request, 'quote');
+    addHeaders?.(toDroppedHeader(dropped));
     return { price, terms, model: id };
   }
 
   async #start(
     caller: SubmitCaller,
     generation: GenerationRequest,
-    { remixOf, client = '', onAdmitted }: Omit<SubmitOptions, 'idempotency'>,
+    { remixOf, client = '', addHeaders }: Omit<SubmitOptions, 'idempotency'>,
     claimKey?: ClaimKeyInTransaction,
   ): Promise<SubmitResult> {
     const { attempts, newTaskId, faultPoint } = this.#dependencies;
@@ -127,7 +136,8 @@ export class SubmitService {
       ...this.#newTask(caller, generation, prepared, channel, remixOf),
       client: client.slice(0, MAX_CLIENT_LENGTH),
     });
-    await this.#admit(caller, onAdmitted);
+    addHeaders?.(toDroppedHeader(prepared.dropped));
+    await this.#admit(caller, addHeaders);
     for (const [index, channel] of candidates.entries()) {
       const task = toTask(channel);
       if (!(await this.#begin(caller, task, channel, claimKey))) continue;
@@ -152,10 +162,10 @@ export class SubmitService {
     });
   }
 
-  async #admit({ tokenId, limits }: SubmitCaller, onAdmitted: SubmitOptions['onAdmitted']): Promise<void> {
+  async #admit({ tokenId, limits }: SubmitCaller, addHeaders: SubmitOptions['addHeaders']): Promise<void> {
     if (tokenId === undefined || limits === undefined) return;
     const use = { format: 'openai', tokens: undefined } as const;
-    onAdmitted?.((await this.#dependencies.keyLimiter.admit({ tokenId, limits }, use)).headers);
+    addHeaders?.((await this.#dependencies.keyLimiter.admit({ tokenId, limits }, use)).headers);
   }
 
   /** Counts the unfinished tasks in the transaction that adds one. */
@@ -180,9 +190,15 @@ export class SubmitService {
     if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
     const adapter = this.#dependencies.vendors.get(model.vendor);
     const extraFields = pickRequestArguments(model.inputSchema, generation);
-    const request = toVideoRequest(generation, { taskId, model: model.target, extraFields });
+    const request = toVideoRequest(
+      generation,
+      { taskId, model: model.target, extraFields },
+      toMediaUse(model, adapter),
+    );
     const plan = await this.#dependencies.findPlanTerms(caller.userId);
-    return { model, adapter, request, permitted: plan?.channels, ...priceOf(model, adapter, request, plan?.factor) };
+    const dropped = droppedPaths(generation, model, adapter);
+    const priced = priceOf(model, adapter, request, plan?.factor);
+    return { model, adapter, request, dropped, permitted: plan?.channels, ...priced };
   }
 
   async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
@@ -230,7 +246,7 @@ export class SubmitService {
       vendor: adapter.name,
       model: model.id,
       upstream_model: model.target,
-      action: remixOf === undefined ? actionOf(generation) : 'remix',
+      action: remixOf === undefined ? actionOf(request) : 'remix',
       price,
       pricing: formatTerms(terms),
       prompt: generation.prompt,
@@ -252,6 +268,40 @@ const FULL_RETRY_SECONDS = 10;
 /** Every account that serves the model has as many unfinished tasks as its channel permits. */
 const channelsFullError = (): AppError =>
   new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
+
+/** What of a body in our own formats its vendor is not sent: `metadata` the model does not know, and unknown members. */
+function droppedPaths(
+  { body, metadata, media, officialBody }: GenerationRequest,
+  { inputSchema }: ResolvedModel,
+  { metadata: schema, passthrough }: VendorAdapter,
+): readonly string[] {
+  if (officialBody !== undefined || media === undefined) return [];
+  const read = new Set([...STANDARD_FIELDS, 'callback_url', ...media.pictures.map(({ field }) => field)]);
+  const unknown = Object.entries(body).flatMap(([field, value]) =>
+    read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
+  );
+  return [...unknown, ...droppedKeys(schema, metadata, 'metadata')];
+}
+
+const MAX_DROPPED_LENGTH = 2_000;
+
+/** Names come from the caller: what a header cannot hold is percent-encoded. */
+function toDroppedHeader(paths: readonly string[]): Readonly<Record<string, string>> {
+  if (paths.length === 0) return {};
+  const names = paths.slice(0, 100).map((path) => path.toWellFormed().replace(/[^\w.$-]/g, encodeURIComponent));
+  let text = names[0] ?? '';
+  for (const name of names.slice(1)) if (text.length + name.length < MAX_DROPPED_LENGTH) text += `, ${name}`;
+  return { 'x-reelgate-dropped': text.slice(0, MAX_DROPPED_LENGTH) };
+}
+
+function toMediaUse({ id, target, inputSchema }: ResolvedModel, adapter: VendorAdapter): MediaUse {
+  return {
+    model: id,
+    capability: adapter.models.find((each) => each.id === target),
+    isDeclared: (field) => declaresArgument(inputSchema, field),
+    passthrough: adapter.passthrough === true,
+  };
+}
 
 /** What an adapter throws for a video its vendor does not make is the caller's mistake. */
 const toRefusal = (error: unknown): unknown =>
