@@ -88,13 +88,19 @@ export class ReferenceModel {
     const windows =
       step > 0
         ? [{ key: `interval ${Math.floor((this.#now - from) / step)}`, limit: card.interval_quota }]
-        : [{ key: `day ${Math.floor(this.#now / DAY)}`, limit: card.daily_quota }];
+        : [{ key: `day ${this.#dayStart(from)}`, limit: card.daily_quota }];
     if (card.weekly_quota_limit > 0)
       windows.push({ key: `week ${Math.floor((this.#now - from) / WEEK)}`, limit: card.weekly_quota_limit });
     return windows.map(({ key, limit }) => ({
       key: `${serial} ${key}`,
       left: limit - (this.#used.get(`${serial} ${key}`) ?? 0),
     }));
+  }
+
+  /** A card of one day has one day; others begin one with the card and at each midnight. */
+  #dayStart(from: number): number {
+    const isDayCard = this.#active !== undefined && this.#active.until - from <= DAY;
+    return isDayCard ? from : Math.max(from, Math.floor(this.#now / DAY) * DAY);
   }
 
   get left(): number {

@@ -100,10 +100,25 @@ test('spans of a fixed length are counted from activation', () => {
   );
 });
 
+const HELD = { activatedAt: 0, expiresAt: Number.POSITIVE_INFINITY };
+
+test('a card of one day has its daily quota once, whenever it begins; longer ones refresh at midnight', () => {
+  const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 0, weekly_quota_limit: 0 };
+  const activatedAt = at('2026-11-21T18:00:00Z');
+  const startOf = (iso: string, days: number, zone = 'UTC') =>
+    windowsAt(at(iso), card, { activatedAt, expiresAt: activatedAt + days * DAY }, rule(zone))[0]?.startsAt;
+  for (const iso of ['2026-11-21T18:00:00Z', '2026-11-21T23:59:00Z', '2026-11-22T00:00:00Z', '2026-11-22T17:59:00Z'])
+    for (const zone of ['UTC', 'Asia/Shanghai']) assert.equal(startOf(iso, 1, zone), activatedAt, iso);
+  // Extended, it keeps what was used on its first day.
+  assert.equal(startOf('2026-11-21T20:00:00Z', 2), activatedAt);
+  assert.equal(startOf('2026-11-22T00:00:00Z', 2), at('2026-11-22T00:00:00Z'));
+  assert.equal(startOf('2026-11-23T12:00:00Z', 30), at('2026-11-23T00:00:00Z'));
+});
+
 test('a card has a day or an interval, and a week where it is capped', () => {
   const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 7, weekly_quota_limit: 0 };
   const kinds = (change: Partial<typeof card>) =>
-    windowsAt(at('2026-11-21T12:00:00Z'), { ...card, ...change }, 0, rule('UTC')).map(({ kind, limit }) => [
+    windowsAt(at('2026-11-21T12:00:00Z'), { ...card, ...change }, HELD, rule('UTC')).map(({ kind, limit }) => [
       kind,
       limit,
     ]);

@@ -66,13 +66,29 @@ export function fixedSpanAt(unixMs: number, from: number, lengthMs: number): Tim
   return { startsAt, endsAt: startsAt + lengthMs };
 }
 
+/** How long a plan is held. Unix milliseconds. */
+export interface PlanTerm {
+  readonly activatedAt: number;
+  /** Infinity: without an end. */
+  readonly expiresAt: number;
+}
+
+/** The day an allowance is counted in. The first begins with the plan; a card of one day has one, though midnight lies within. */
+function planDayAt(unixMs: number, { activatedAt, expiresAt }: PlanTerm, rule: DayRule): TimeSpan {
+  const isDayCard = expiresAt - activatedAt <= DAY_MS;
+  if (isDayCard) return { startsAt: activatedAt, endsAt: expiresAt };
+  const { startsAt, endsAt } = dayAt(unixMs, rule);
+  return { startsAt: Math.max(startsAt, activatedAt), endsAt };
+}
+
 /** The windows that contain a time; an amount must fit into each of them. */
-export function windowsAt(unixMs: number, limits: PlanLimits, activatedAt: number, rule: DayRule): readonly Window[] {
+export function windowsAt(unixMs: number, limits: PlanLimits, term: PlanTerm, rule: DayRule): readonly Window[] {
+  const { activatedAt } = term;
   const { refresh_interval_seconds: interval, weekly_quota_limit: weekly } = limits;
   const main: Window =
     interval > 0
       ? { kind: 'interval', limit: limits.interval_quota, ...fixedSpanAt(unixMs, activatedAt, interval * 1000) }
-      : { kind: 'day', limit: limits.daily_quota, ...dayAt(unixMs, rule) };
+      : { kind: 'day', limit: limits.daily_quota, ...planDayAt(unixMs, term, rule) };
   return weekly > 0 ? [main, { kind: 'week', limit: weekly, ...fixedSpanAt(unixMs, activatedAt, WEEK_MS) }] : [main];
 }
 

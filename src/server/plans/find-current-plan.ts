@@ -10,12 +10,20 @@ export interface CurrentPlan {
   readonly subscriptionId: number;
   /** Unix milliseconds from which intervals and weeks are counted. */
   readonly activatedAt: number;
+  /** Unix milliseconds; Infinity without a subscription. */
+  readonly expiresAt: number;
 }
 
 export function findCurrentPlan({ noPlan, subscriptions }: AccountPlans, now: number): CurrentPlan {
   const timeline = timelineAt(subscriptions, now);
   const { current } = timeline;
   return current === undefined
-    ? { timeline, plan: noPlan, subscriptionId: 0, activatedAt: 0 }
-    : { timeline, plan: current.plan, subscriptionId: current.id, activatedAt: current.starts_at };
+    ? { timeline, plan: noPlan, subscriptionId: 0, activatedAt: 0, expiresAt: Number.POSITIVE_INFINITY }
+    : {
+        timeline,
+        plan: current.plan,
+        subscriptionId: current.id,
+        activatedAt: current.starts_at,
+        expiresAt: current.expires_at,
+      };
 }

@@ -54,7 +54,7 @@ export class PlanAllowances implements Allowances {
     const rule = await this.#lockDayRule(trx, userId, now);
     const current = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), now);
     assertModelAllowed(current.plan, model);
-    const windows = await this.#addUsage(userId, current, windowsAt(now, current.plan, current.activatedAt, rule), trx);
+    const windows = await this.#addUsage(userId, current, windowsAt(now, current.plan, current, rule), trx);
     const taken = Math.min(amount, ...windows.map(({ limit, used }) => Math.max(0, limit - used)));
     if (taken === 0) return NOTHING_TAKEN;
     for (const window of windows) await usage.add(trx, userId, current.subscriptionId, window, taken);
@@ -73,7 +73,7 @@ export class PlanAllowances implements Allowances {
     const current = findCurrentPlan(await subscriptions.findAccountPlans(user, trx), now);
     if (current.subscriptionId !== subscription) return 0;
     let returned = 0;
-    for (const window of windowsAt(now, current.plan, current.activatedAt, rule)) {
+    for (const window of windowsAt(now, current.plan, current, rule)) {
       const isSame = windows.some(({ kind, startsAt }) => kind === window.kind && startsAt === window.startsAt);
       if (!isSame || !(await usage.subtract(trx, user, subscription, window, amount))) continue;
       // The week only limits the sum of days or intervals and has no allowance of its own.
@@ -112,7 +112,7 @@ export class PlanAllowances implements Allowances {
         ? { zone, extendedDayStart: 0 }
         : changeTimeZone({ zone: account.zone, extendedDayStart: account.extended_day_start }, zone, now);
     const current = findCurrentPlan(plans, now);
-    const windows = windowsAt(now, current.plan, current.activatedAt, rule);
+    const windows = windowsAt(now, current.plan, current, rule);
     return { current, windows: await this.#addUsage(userId, current, windows), day: dayAt(now, rule) };
   }
 
