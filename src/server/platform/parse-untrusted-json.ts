@@ -22,6 +22,8 @@ export interface JsonBounds {
   readonly maxDepth?: number;
   /** Object members in the whole document; default unbounded. */
   readonly maxKeys?: number;
+  /** Whole numbers beyond 2^53 become text with all their digits; by default they are rounded, as `JSON.parse` does. */
+  readonly longIntegersAsText?: boolean;
 }
 
 const DEFAULT_MAX_DEPTH = 64;
@@ -44,18 +46,27 @@ export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unk
   const maxKeys = bounds.maxKeys ?? Number.POSITIVE_INFINITY;
   if (text.length > maxKeys * SHORTEST_MEMBER || hasMoreContainersThan(text, maxDepth))
     assertWithinBounds(text, maxDepth, maxKeys);
-  const value = parse(text);
+  const value = parse(text, bounds.longIntegersAsText === true && LONG_INTEGER_HINT.test(text));
   if (POLLUTING_HINT.test(text)) assertNoPollutingKeys(value);
   return value;
 }
 
-function parse(text: string): unknown {
+function parse(text: string, longIntegersAsText: boolean): unknown {
   try {
-    return JSON.parse(text);
+    return longIntegersAsText ? JSON.parse(text, keepDigits) : JSON.parse(text);
   } catch (error) {
     throw new JsonRejectedError('syntax', 'not valid JSON', error);
   }
 }
+
+/** Cheap hint that a whole number beyond 2^53 may be present. */
+const LONG_INTEGER_HINT = /[:[,\s-]\d{16,}/;
+
+/** A reviver of `JSON.parse` (ECMAScript, source text access). */
+const keepDigits = (_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
+    ? source
+    : value;
 
 /** Most documents have fewer brackets than levels allowed, so that they need no scan at all. */
 function hasMoreContainersThan(text: string, limit: number): boolean {

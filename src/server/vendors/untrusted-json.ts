@@ -1,3 +1,4 @@
+import { asObject } from '../../contract/is-object.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
 import type { Json } from './adapter-types.ts';
 
@@ -12,24 +13,75 @@ export const asText = (value: unknown): string | undefined =>
 export const ownEntry = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
   Object.hasOwn(table, word) ? table[word] : undefined;
 
-const ID = /^[\x21-\x7e]{1,255}$/;
+/** Whether a call succeeded by its HTTP status alone: gateways answer 201 or 202 where the vendor documents 200. */
+export const isSuccessStatus = ({ status }: Pick<BufferedResponse, 'status'>): boolean => status >= 200 && status < 300;
 
-/** An upstream's id: text or a whole number that JSON represents exactly, without blanks, of bounded length. */
+/** Gateways pack provider, deployment and the vendor's own id into one identifier of several hundred characters. */
+const ID = /^[\x21-\x7e]{1,4096}$/;
+
+/**
+ * An upstream's id: text or a whole number, of bounded length. Whole numbers beyond 2^53 arrive as text with all their digits
+ * (`AdapterContext.sendJson`).
+ */
 export function asId(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
-  return typeof value === 'string' && ID.test(value) ? value : undefined;
+  const text = typeof value === 'string' ? value.trim() : '';
+  return ID.test(text) ? text : undefined;
 }
 
-/** An http(s) URL. */
+/** Whether an answer names another object than `id`. Absent, null and empty name none. */
+export const isForeignId = (value: unknown, id: string): boolean =>
+  value !== undefined && value !== null && value !== '' && asId(value) !== id;
+
+/** A vendor's code: a number, or the same as text. Undefined for absent, null, empty and other types. */
+export function asCode(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
+  return text === '' ? undefined : text;
+}
+
+/** `cdn.vendor.com/file.mp4` and `//cdn.vendor.com/file.mp4`: a host with a dot, and a path. */
+const WITHOUT_SCHEME = /^(?:\/\/)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)+(?::\d{1,5})?\/\S+)$/i;
+
+/** An http(s) URL without surrounding blanks; https where the scheme is missing. */
 export function asUrl(value: unknown): string | undefined {
-  return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value) ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  const bare = WITHOUT_SCHEME.exec(text)?.[1];
+  const url = bare === undefined ? text : `https://${bare}`;
+  return /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
 }
 
-/** A whole percentage, cut to 0–100. */
+/** The first URL of a list of texts or objects, or of a single one; in objects, the first of `keys` that holds a URL. */
+export function firstUrl(value: unknown, keys: readonly string[] = ['url']): string | undefined {
+  for (const item of asArray(value) ?? [value]) {
+    const object = asObject(item);
+    const found = [item, ...keys.map((key) => object?.[key])].map(asUrl).find((url) => url !== undefined);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A whole percentage from 0 to 100: of `45`, `45.6`, `"45"`, `"45%"` and of fractions below one. */
 export function asPercent(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value)
-    ? Math.min(100, Math.max(0, Math.floor(value)))
-    : undefined;
+  const match = typeof value === 'string' ? /^\s*(-?\d{1,12}(?:\.\d{1,18})?)\s*(%?)\s*$/.exec(value) : null;
+  const figure = match ? Number(match[1]) : value;
+  if (typeof figure !== 'number' || !Number.isFinite(figure)) return undefined;
+  const isFraction = figure > 0 && figure < 1 && match?.[2] !== '%';
+  return Math.min(100, Math.max(0, Math.floor(isFraction ? Math.round(figure * 1e6) / 1e4 : figure)));
+}
+
+/** Upper bounds of the years that are plausible in each unit: seconds until 5138, milliseconds until 5138, then microseconds. */
+const MAX_SECONDS = 1e11;
+const MAX_MILLISECONDS = 1e14;
+
+/** Unix seconds of a time in seconds, milliseconds or microseconds, told apart by magnitude, or of an ISO date; as text too. */
+export function asUnixSeconds(value: unknown): number | undefined {
+  const text = typeof value === 'string' ? value.trim() : '';
+  const isNumeric = /^\d{1,18}(?:\.\d{1,9})?$/.test(text);
+  const time = isNumeric ? Number(text) : /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) / 1_000 : value;
+  if (typeof time !== 'number' || !Number.isFinite(time) || time <= 0) return undefined;
+  const divisor = time < MAX_SECONDS ? 1 : time < MAX_MILLISECONDS ? 1_000 : 1_000_000;
+  return Math.floor(time / divisor);
 }
 
 /** The response as it is stored: its JSON, else the beginning of its text. */

@@ -72,7 +72,7 @@ async function decode(bytes: Buffer, coding: string, maxBytes: number): Promise<
 
 function readJson(text: string): unknown {
   try {
-    return parseJson(text);
+    return parseJson(text, { longIntegersAsText: true });
   } catch (error) {
     if (error instanceof JsonRejectedError) return undefined;
     throw error;

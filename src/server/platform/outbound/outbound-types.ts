@@ -77,7 +77,10 @@ export interface BufferedResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as text, always there, cut at the bound. */
   readonly text: string;
-  /** Parsed JSON, or undefined where the text is not JSON (HTML pages of gateways), too deep or too large. */
+  /**
+   * Parsed JSON, or undefined where the text is not JSON (HTML pages of gateways), too deep or too large. Whole numbers beyond 2^53
+   * are text with all their digits: vendors write identifiers of 17 to 20 digits as JSON numbers.
+   */
   readonly json: unknown;
 }
 
