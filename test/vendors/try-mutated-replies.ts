@@ -50,7 +50,7 @@ export async function tryMutatedReplies(vendor: VendorAdapter, given: MutationCa
       const request = videoRequest({ model: given.model });
       const outcome = await expected<SubmitOutcome>(vendor.submit(request, fixedResponseContext({ json, status })));
       if (outcome?.kind === 'accepted' && status >= 300) throw new Error(`accepted with HTTP ${status}`);
-      if (outcome?.kind === 'accepted' && !/^[\x21-\x7e]{1,255}$/.test(outcome.upstreamId)) throw new Error('a bad id');
+      if (outcome?.kind === 'accepted' && !/^[\x21-\x7e]{1,4096}$/.test(outcome.upstreamId)) throw new Error('a bad id');
       if (outcome?.kind === 'refused' && typeof outcome.error.reason !== 'string')
         throw new Error('no reason of the closed set');
       if (outcome?.kind === 'refused' && !outcome.error.message) throw new Error('refused without a reason');

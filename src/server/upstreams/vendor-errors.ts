@@ -36,9 +36,21 @@ export interface VendorError {
   readonly param?: string;
   /** Milliseconds, from Retry-After or the vendor's body, where given. */
   readonly retryAfterMs?: number;
+  /** The answer lacks the vendor's envelope: a firewall, a gateway or a wrong address wrote it, not the vendor. */
+  readonly isPage?: boolean;
 }
 
-/** A poll whose response says nothing about the task: a 429, a 5xx, a gateway's HTML page. Never a failure of the task. */
+/** Reasons that concern the one task; all others concern the account, its model or the vendor as a whole. */
+const TASK_REASONS: ReadonlySet<ErrorReason> = new Set(['user', 'policy', 'missing', 'other']);
+
+/** Whether an error that answers a poll says that something is wrong with this task alone. */
+const isAboutTask = ({ reason, isPage, httpStatus }: VendorError): boolean =>
+  TASK_REASONS.has(reason) || (isPage === true && reason === 'capacity' && httpStatus < 500);
+
+/**
+ * A poll whose response says nothing about the task: a 429, a 5xx, a gateway's page, half a body. A single one never ends the task;
+ * several odd ones in a row do (`TaskPoller`).
+ */
 export class PollFailed extends Error {
   /** What the vendor reported, where its response was readable. */
   readonly error: VendorError | undefined;
@@ -46,6 +58,11 @@ export class PollFailed extends Error {
     super(message);
     this.name = 'PollFailed';
     this.error = error;
+  }
+
+  /** Whether the answer is odd for this task alone, which says nothing about its channel. */
+  get isOdd(): boolean {
+    return this.error === undefined || isAboutTask(this.error);
   }
 }
 

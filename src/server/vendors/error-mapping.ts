@@ -1,9 +1,12 @@
+import { asObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound-types.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome } from './adapter-types.ts';
+import { isSuccessWord } from './read-task-state.ts';
+import { asArray, asCode } from './untrusted-json.ts';
 
 /** What a vendor's code means; `retryable` and `cause` only where they differ from the reason's own. */
 export interface ErrorClass {
@@ -47,6 +50,76 @@ export function reasonForStatus(status: number): ErrorReason {
   return REASON_BY_STATUS[status] ?? (status >= 400 ? 'user' : 'other');
 }
 
+/** Statuses that a gateway answers when it gave up waiting for the vendor, which may have begun the job: RFC 9110, Cloudflare. */
+const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524]);
+
+/** Whether a refused submit may have begun a job nevertheless: a gateway timed out, and no code of the vendor says otherwise. */
+export const mayHaveBegun = ({ status }: BufferedResponse, error: VendorError): boolean =>
+  GAVE_UP_WAITING.has(status) && error.isPage === true;
+
+/** Words of content checks in any vendor's messages and codes. */
+const POLICY_WORDS =
+  /risk.?control|risk not pass|sensitive|content.?(?:security|safety|policy|filter|moderation)|moderat(?:ed|ion)|policy.?violation|violat\w* .{0,40}polic|prohibited|nsfw|safety (?:filter|system|check)|responsible ai|风控|敏感|违规|审核(?:不|未)通过/i;
+
+/** Whether a text of a vendor names its content check as the reason. */
+export const isPolicyText = (text: string): boolean => POLICY_WORDS.test(text);
+
+/** Members that hold a reason in words, or its code, at one vendor or another. */
+const MESSAGE_KEYS = [
+  ...['message', 'msg', 'error_message', 'errorMessage', 'error_msg', 'err_msg', 'errmsg', 'task_status_msg'],
+  ...['status_msg', 'fail_reason', 'failReason', 'failure_reason', 'failureReason', 'fail_msg', 'failMsg', 'failure'],
+  ...['reason', 'detail', 'details', 'description'],
+] as const;
+const CODE_KEYS = [
+  ...['code', 'error_code', 'errorCode', 'err_code', 'errcode', 'failureCode', 'failure_code', 'fail_code'],
+  ...['status_code', 'reason', 'type'],
+] as const;
+const NESTED_KEYS = ['error', 'err', 'errors', 'failure', 'base_resp', 'detail', 'details'] as const;
+const MAX_REASON_DEPTH = 4;
+
+/** A reason as the vendor gave it. */
+export interface ToldReason {
+  /** Empty where there is none. */
+  readonly code: string;
+  readonly message: string | undefined;
+}
+
+/**
+ * The reason of a failure, wherever the vendor or a gateway put it: a text, an object, or an object inside one of those. The first
+ * place with a message wins, and the first with a code. Codes and messages of success are no reason.
+ *
+ * @param places the vendor's own place first
+ */
+export function readReason(...places: readonly unknown[]): ToldReason {
+  let code: string | undefined;
+  let message: string | undefined;
+  const visit = (place: unknown, depth: number): void => {
+    if (depth > MAX_REASON_DEPTH || (code !== undefined && message !== undefined)) return;
+    if (typeof place === 'string') message ??= toReasonText(place);
+    for (const item of asArray(place)?.slice(0, 3) ?? []) visit(item, depth + 1);
+    const object = asObject(place);
+    if (object === undefined) return;
+    message ??= MESSAGE_KEYS.map((key) => toReasonText(object[key])).find((text) => text !== undefined);
+    code ??= CODE_KEYS.map((key) => toReasonCode(object[key])).find((text) => text !== undefined);
+    for (const key of NESTED_KEYS) visit(object[key], depth + 1);
+  };
+  for (const place of places) visit(place, 0);
+  return { code: code ?? '', message };
+}
+
+function toReasonText(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.trim() : '';
+  return text === '' || isSuccessCode(text) ? undefined : text;
+}
+
+function toReasonCode(value: unknown): string | undefined {
+  const code = asCode(value);
+  return code === undefined || isSuccessCode(code) || code.length > 100 ? undefined : code;
+}
+
+/** Whether an envelope's code, as `asCode` reads it, reports success: `0`, `200`, `success`, `ok`. */
+export const isSuccessCode = (code: string): boolean => /^(?:0+|200|ok)$/i.test(code) || isSuccessWord(code);
+
 const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** Retry-After in milliseconds, from seconds or an HTTP date (RFC 9110 section 10.2.3), at most an hour; invalid: undefined. */
@@ -60,7 +133,14 @@ export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs
   return waitMs >= 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/** Builds an error: by the vendor's code first, by the HTTP status where there is no known code. */
+/** A 4xx or 3xx that the vendor did not write: the channel's way to the vendor is at fault, not the caller. */
+const PAGE: ErrorClass = { reason: 'capacity' };
+
+/**
+ * Builds an error: by the vendor's code first, by the HTTP status where there is no known code.
+ *
+ * @param details `isPage`: the answer lacks the vendor's envelope. By default where it has no code, message or meaning.
+ */
 export function toVendorError(
   response: BufferedResponse,
   nowMs: number,
@@ -69,19 +149,29 @@ export function toVendorError(
     readonly message?: string;
     readonly param?: string;
     readonly meaning?: ErrorClass | undefined;
+    readonly isPage?: boolean;
   },
 ): VendorError {
-  const reason = details.meaning?.reason ?? reasonForStatus(response.status);
+  const { code = '', message = '', isPage = !code && !message && !details.meaning } = details;
+  const meaning = details.meaning ?? classifyUnknown(response.status, `${code} ${message}`, isPage);
   return defined({
-    reason,
-    cause: details.meaning?.cause,
-    retryable: details.meaning?.retryable ?? RETRYABLE_BY_REASON[reason],
+    reason: meaning.reason,
+    cause: meaning.cause,
+    retryable: meaning.retryable ?? RETRYABLE_BY_REASON[meaning.reason],
     httpStatus: response.status,
-    code: details.code ?? '',
-    message: details.message || `The upstream answered HTTP ${response.status} without a reason.`,
+    code,
+    message: message || `The upstream answered HTTP ${response.status} without a reason.`,
     param: details.param,
     retryAfterMs: parseRetryAfter(response.headers, nowMs),
+    isPage: isPage || undefined,
   });
+}
+
+/** The class of an error without a known code. */
+function classifyUnknown(status: number, text: string, isPage: boolean): ErrorClass {
+  const reason = reasonForStatus(status);
+  if (isPage) return status === 403 || reason === 'user' || reason === 'other' ? PAGE : { reason };
+  return reason === 'user' && isPolicyText(text) ? { reason: 'policy' } : { reason };
 }
 
 /** A failure of the task itself, details by a poll's response. */
@@ -95,13 +185,15 @@ export function failedTask(
     readonly httpStatus?: number | undefined;
   },
 ): QueryOutcome {
+  const { code = '', message = '', cause } = details;
+  const isPolicy = details.reason === 'other' && cause === undefined && isPolicyText(`${code} ${message}`);
   const error: VendorError = defined({
-    reason: details.reason,
-    cause: details.cause,
+    reason: isPolicy ? 'policy' : details.reason,
+    cause,
     retryable: false,
     httpStatus: details.httpStatus ?? 200,
-    code: details.code ?? '',
-    message: details.message || 'The upstream says that the task failed, without a reason.',
+    code,
+    message: message || 'The upstream says that the task failed, without a reason.',
   });
   return { state: 'FAILURE', error, raw };
 }
@@ -125,7 +217,7 @@ export function ambiguousSubmit(response: BufferedResponse): OutboundError {
   });
 }
 
-/** A poll whose response cannot be read, or is about another task. */
+/** A poll whose response cannot be read, contradicts itself or is about another task. */
 export const unreadablePoll = (response: BufferedResponse): PollFailed =>
   new PollFailed(`the upstream answered HTTP ${response.status} with something else than the task`);
 

@@ -5,10 +5,16 @@ import type { BufferedResponse, OutboundRequest } from '../platform/outbound/out
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, RequestJson, SubmitOutcome } from './adapter-types.ts';
-import { ambiguousSubmit, type ErrorClass, successWithoutArtifact, unreadablePoll } from './error-mapping.ts';
+import {
+  ambiguousSubmit,
+  type ErrorClass,
+  mayHaveBegun,
+  successWithoutArtifact,
+  unreadablePoll,
+} from './error-mapping.ts';
 import type { RequestBody } from './request-body.ts';
 import { type LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
-import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
+import { asId, asUrl, isSuccessStatus, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
  * What adapters of vendors with JSON over HTTP have in common: a key in a header, a task id as the whole handle, one GET
@@ -70,20 +76,20 @@ export function acceptedSubmit(id: string | undefined, response: BufferedRespons
   return { kind: 'accepted', handle: handle ?? { id }, upstreamId: id, raw: toRawResponse(response) };
 }
 
-export const refusedSubmit = (error: VendorError, response: BufferedResponse): SubmitOutcome => ({
-  kind: 'refused',
-  error,
-  raw: toRawResponse(response),
-});
+/** @throws OutboundError `mayHaveArrived` where a gateway gave up waiting: the job may have begun, and a second one would be paid too. */
+export function refusedSubmit(error: VendorError, response: BufferedResponse): SubmitOutcome {
+  if (mayHaveBegun(response, error)) throw ambiguousSubmit(response);
+  return { kind: 'refused', error, raw: toRawResponse(response) };
+}
 
 /**
- * The outcome of a submit whose response is `{id}` with HTTP 200, and a refusal from 400 on.
+ * The outcome of a submit whose response is `{id}` with a 2xx, and a refusal from 400 on.
  *
  * @throws OutboundError `mayHaveArrived` for anything else
  */
 export function parseIdSubmit(response: BufferedResponse, toError: () => VendorError): SubmitOutcome {
   if (response.status >= 400) return refusedSubmit(toError(), response);
-  return acceptedSubmit(response.status === 200 ? asId(asObject(response.json)?.id) : undefined, response);
+  return acceptedSubmit(isSuccessStatus(response) ? asId(asObject(response.json)?.id) : undefined, response);
 }
 
 /**
