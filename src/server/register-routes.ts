@@ -83,6 +83,7 @@ export async function registerRoutes(
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
     taskTimeoutMs: config.taskTimeoutHours * HOUR_MS,
+    submitVisibilityMs: config.submitVisibilitySeconds * 1000,
     // Aborted only after the grace period: callers get their responses within it, and a submit cut off earlier would have an unknown outcome.
     stopping: foundation.forcedStop.signal,
     faultPoint: onFaultPoint ?? (() => {}),

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../src/contract/time-units.ts';
-import type { Channel } from '../../src/server/channels/channel-directory-types.ts';
+import type { CallOutcome, Channel } from '../../src/server/channels/channel-directory-types.ts';
 import type { ManualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
 import { openLog } from '../../src/server/platform/log.ts';
@@ -16,7 +16,7 @@ import { TaskStore } from '../../src/server/video/task-store.ts';
 
 const CHANNEL = { id: 1, baseUrl: 'http://vendor.test', credentials: {}, options: {}, private: false } as Channel;
 
-/** The poller and what completes tasks, with a vendor whose every poll returns `outcome`. */
+/** The poller and what completes tasks, with a vendor whose every poll returns `outcome`, or throws it where it is an error. */
 export function makePoller(database: Database<Tables>, quota: Ledger, clock: ManualClock, outcome: object = {}) {
   const log = openLog('silent');
   const tracing = NO_TRACING;
@@ -35,7 +35,14 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     vendors: new VendorRegistry(),
     faultPoint: () => {},
   });
-  const adapter: Pick<VendorAdapter, 'query'> = { query: async () => outcome as QueryOutcome };
+  const reports: CallOutcome[] = [];
+  const adapter: Pick<VendorAdapter, 'query'> = {
+    async query() {
+      const next = typeof outcome === 'function' ? outcome() : outcome;
+      if (next instanceof Error) throw next;
+      return next as QueryOutcome;
+    },
+  };
   const poller = new TaskPoller({
     tracing,
     database,
@@ -43,7 +50,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     completion,
     clock,
     log,
-    channels: { report: () => {} },
+    channels: { report: (call) => void reports.push(call) },
     upstreams: new TaskUpstreams({
       accounts: { byId: async () => CHANNEL },
       adapters: { get: () => adapter as VendorAdapter },
@@ -52,6 +59,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     syncPeriodMs: 1_000,
     ambiguousTtlMs: HOUR_MS,
     taskTimeoutMs: 24 * HOUR_MS,
+    submitVisibilityMs: 120_000,
   });
-  return { completion, poller, store };
+  return { completion, poller, store, reports };
 }

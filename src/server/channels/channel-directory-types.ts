@@ -76,6 +76,8 @@ export interface CallOutcome {
   readonly model?: string;
   /** Account whose request it was; absent for polls and probes. */
   readonly userId?: number;
+  /** `seq` of the task that was polled: failures of a single task say nothing about its channel. */
+  readonly taskSeq?: number;
   readonly outcome: 'ok' | ErrorReason | 'unreachable';
   readonly message?: string;
   readonly code?: string;

@@ -145,6 +145,22 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'halfOpen');
   });
 
+  it('is not opened by polls of a single task while others succeed', () => {
+    const { learn, fitness } = ward();
+    learn('ok', { operation: 'poll', taskSeq: 1 });
+    for (let i = 0; i < 20; i++) learn('auth', { operation: 'poll', taskSeq: 2 });
+    assert.equal(fitness(), 'closed');
+    learn('auth', { operation: 'poll', taskSeq: 3 });
+    assert.equal(fitness(), 'open');
+  });
+
+  it('is not opened by a vendor that is too busy for polls', () => {
+    const { learn, fitness } = ward();
+    for (let i = 0; i < 20; i++)
+      for (const outcome of ['capacity', 'rate'] as const) learn(outcome, { operation: 'poll' });
+    assert.equal(fitness(), 'closed');
+  });
+
   it('does not take a successful poll for a successful submit', () => {
     const { learn, fitness, pass } = ward();
     for (let i = 0; i < 5; i++) learn('capacity');

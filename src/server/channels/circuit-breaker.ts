@@ -116,8 +116,8 @@ export class CircuitBreakers {
     const policy = FAILURE_POLICIES[call.outcome];
     if (call.outcome === 'ok') return this.#recordSuccess(call, now);
     if (policy === undefined) return NONE;
-    // Polling too often says nothing about submitting.
-    if (call.operation === 'poll' && call.outcome === 'rate') return NONE;
+    // A vendor that is too busy to answer a poll may accept submits; those find out for themselves.
+    if (call.operation === 'poll' && (call.outcome === 'rate' || call.outcome === 'capacity')) return NONE;
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = false;
     const scope = policy.scope === 'account' ? '' : (call.model ?? '');
@@ -125,7 +125,8 @@ export class CircuitBreakers {
     breaker.calls++;
     breaker.failures++;
     breaker.consecutiveFailures++;
-    const isOfOneCaller = call.userId !== undefined && evidenceOf(circuits, scope).failed(call.userId, now);
+    const caller = callerOf(call);
+    const isOfOneCaller = caller !== undefined && evidenceOf(circuits, scope).failed(caller, now);
     if (breaker.openUntil > now) return NONE;
     // Limits of a vendor are about the account, whatever was asked for.
     const mayBeOfRequest = call.outcome !== 'rate' && call.retryAfterMs === undefined;
@@ -215,9 +216,10 @@ export class CircuitBreakers {
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = true;
-    const { operation, model, userId } = call;
-    const ofAccount = succeedIn(circuits, '', userId, now);
-    const ofModel = operation !== 'poll' && model !== undefined && succeedIn(circuits, model, userId, now);
+    const { operation, model } = call;
+    const caller = callerOf(call);
+    const ofAccount = succeedIn(circuits, '', caller, now);
+    const ofModel = operation !== 'poll' && model !== undefined && succeedIn(circuits, model, caller, now);
     if (!ofAccount && !ofModel) return NONE;
     return [...(ofAccount ? [''] : []), ...(ofModel ? [model] : [])];
   }
@@ -226,6 +228,10 @@ export class CircuitBreakers {
     return this.#accounts.getOrMake({ id, credentialId }, newCircuits);
   }
 }
+
+/** Whose call it was: the account of a submit, or the task of a poll, which never has the number of an account. */
+const callerOf = ({ userId, taskSeq }: CallOutcome): number | undefined =>
+  userId ?? (taskSeq === undefined ? undefined : -taskSeq);
 
 const newDetector = (): SingleCallerFailureDetector => new SingleCallerFailureDetector();
 const newCircuits = (): AccountCircuits => ({ breakers: new Map(), evidence: new Map(), newestSucceeded: undefined });
@@ -241,8 +247,8 @@ function breakerOf({ breakers }: AccountCircuits, scope: string, now: number): B
 }
 
 /** @returns whether the circuit was open, and is closed now */
-function succeedIn(circuits: AccountCircuits, scope: string, userId: number | undefined, now: number): boolean {
-  if (userId !== undefined) evidenceOf(circuits, scope).succeeded(userId, now);
+function succeedIn(circuits: AccountCircuits, scope: string, caller: number | undefined, now: number): boolean {
+  if (caller !== undefined) evidenceOf(circuits, scope).succeeded(caller, now);
   const breaker = circuits.breakers.get(scope);
   if (breaker === undefined) return false;
   decay(breaker, now);

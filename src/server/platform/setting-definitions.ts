@@ -249,6 +249,11 @@ export const SETTINGS = {
     default: '15',
     description: 'How often an unfinished task is polled at its vendor.',
   }),
+  SUBMIT_VISIBILITY_SECONDS: integer(0, 3_600, {
+    default: '120',
+    description:
+      'How long after its submit a video may be unknown to its vendor; later, three unreadable or unknowing answers in a row end it with a refund.',
+  }),
   CHAT_FIRST_BYTE_SECONDS: integer(1, 3_600, {
     default: '300',
     description: 'Longest wait for the first byte of a model call; an answer that is not streamed comes as a whole.',

@@ -40,8 +40,8 @@ export interface VendorError {
   readonly isPage?: boolean;
 }
 
-/** Reasons that concern the one task; all others concern the account, its model or the vendor as a whole. */
-const TASK_REASONS: ReadonlySet<ErrorReason> = new Set(['user', 'policy', 'missing', 'other']);
+/** Reasons that concern the one task when they answer a poll: its submit was accepted, so the account and its model were too. */
+const TASK_REASONS: ReadonlySet<ErrorReason> = new Set(['user', 'policy', 'missing', 'other', 'model']);
 
 /** Whether an error that answers a poll says that something is wrong with this task alone. */
 const isAboutTask = ({ reason, isPage, httpStatus }: VendorError): boolean =>

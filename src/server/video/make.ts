@@ -110,6 +110,7 @@ export interface VideoDependencies {
   readonly syncPeriodMs: number;
   readonly ambiguousTtlMs: number;
   readonly taskTimeoutMs: number;
+  readonly submitVisibilityMs: number;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
   /** Named points between the steps at which money moves, for tests that stop the process there. */

@@ -75,7 +75,7 @@ export interface VideoTables extends ReconciliationTables {
     updated_at: number;
     /** When it is polled next, or until when a process has claimed it; null once it has ended. */
     next_poll_at: number | null;
-    /** Consecutive polls skipped because its channel was backing off. */
+    /** Consecutive odd polls, whose answers could not be read or did not know the task; several in a row end it. */
     poll_failures: number;
     /** 0: its request and data were emptied (RETENTION_TASK_DETAIL_DAYS). */
     has_detail: Generated<0 | 1>;

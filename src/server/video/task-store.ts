@@ -119,7 +119,8 @@ export class TaskStore {
         progress: change.progress,
         data: change.data,
         updated_at: now,
-        poll_failures: 0,
+        // An unknown status is odd itself.
+        poll_failures: change.status === 'UNKNOWN' ? undefined : 0,
         // Kysely leaves out what is undefined.
         handle: change.handle,
         artifact: change.artifact,
@@ -138,6 +139,32 @@ export class TaskStore {
       .where('status', 'in', allowedPreviousStates(change.status))
       .executeTakeFirst();
     return wasChanged(result);
+  }
+
+  /**
+   * Counts a poll whose answer decided nothing. Polls of readers and of other processes that follow too closely count once.
+   * @returns how many there were in a row; undefined where this one does not count
+   */
+  async countOddPoll(
+    { id, attempt }: Pick<Task, 'id' | 'attempt'>,
+    now: number,
+    minGapMs: number,
+  ): Promise<number | undefined> {
+    const row = await this.#database.kysely
+      .updateTable('tasks')
+      .set({ poll_failures: sql<number>`poll_failures + 1`, updated_at: now })
+      .where('id', '=', id)
+      .where('attempt', '=', attempt)
+      .where('next_poll_at', 'is not', null)
+      .where((eb) => eb.or([eb('poll_failures', '=', 0), eb('updated_at', '<=', now - minGapMs)]))
+      .returning('poll_failures')
+      .executeTakeFirst();
+    return row?.poll_failures;
+  }
+
+  /** The vendor has answered about the task again. */
+  async clearOddPolls(id: string): Promise<void> {
+    await this.#database.kysely.updateTable('tasks').set({ poll_failures: 0 }).where('id', '=', id).execute();
   }
 
   findForToken(publicId: string, tokenId: number): Promise<Task | undefined> {

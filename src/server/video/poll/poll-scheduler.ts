@@ -6,7 +6,7 @@ import { MAX_BACKOFF_MS, type PollBackoffPerCredential } from './poll-backoff-pe
 import type { PollStore } from './poll-store.ts';
 import type { PollingConcurrencyShare } from './polling-concurrency-share.ts';
 import { type PollSpread, pollSpread } from './spread-polls.ts';
-import type { TaskPoller } from './task-poller.ts';
+import type { PollResult, TaskPoller } from './task-poller.ts';
 import { type Claim, type NextPoll, NextPollBatch } from './write-next-poll-times.ts';
 
 export interface PollSchedulerDependencies {
@@ -15,7 +15,7 @@ export interface PollSchedulerDependencies {
     'claimDue' | 'scheduleSpread' | 'scheduleAt' | 'oldestDue' | 'spreadDue' | 'limitNextPoll'
   >;
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
-  readonly backoffs: Pick<PollBackoffPerCredential, 'until' | 'failed' | 'succeeded' | 'close'>;
+  readonly backoffs: Pick<PollBackoffPerCredential, 'until' | 'failed' | 'odd' | 'succeeded' | 'close'>;
   /** The processes on this database; undefined where there is one. */
   readonly processes?: Pick<PollingConcurrencyShare, 'start' | 'stop' | 'shareOf'> | undefined;
   readonly clock: Clock;
@@ -117,7 +117,7 @@ export class PollScheduler {
     const unpolled = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));
     this.#waiting = 0;
     const now = this.#dependencies.clock.now();
-    for (const { seq } of unpolled) this.#finish(seq, { kind: 'at', at: now, backedOff: false });
+    for (const { seq } of unpolled) this.#finish(seq, { kind: 'at', at: now });
     await this.idle();
     this.#dependencies.backoffs.close();
     await this.#dependencies.processes?.stop();
@@ -185,7 +185,7 @@ export class PollScheduler {
       // A channel's backoff never delays a task's deadline: its quota would stay reserved for as long.
       const resumeAt = Math.min(backoffs.until(queue.account), poller.deadlineOf(task));
       if (now < resumeAt) {
-        this.#finish(task.seq, { kind: 'at', at: resumeAt, backedOff: true });
+        this.#finish(task.seq, { kind: 'at', at: resumeAt });
         continue;
       }
       queue.running += 1;
@@ -194,13 +194,12 @@ export class PollScheduler {
   }
 
   async #poll(queue: AccountQueue, task: Task): Promise<void> {
-    const { poller, backoffs, log } = this.#dependencies;
+    const { poller, log } = this.#dependencies;
     try {
       const result = await poller.poll(task, this.#stopping.signal);
-      if (result === 'failed') backoffs.failed(queue.account);
-      else backoffs.succeeded(queue.account);
+      const pauseMs = this.#learn(result, queue.account, task.seq);
       if (result === 'ended') this.#claims.delete(task.seq);
-      else this.#finish(task.seq, { kind: 'period' });
+      else this.#finish(task.seq, this.#nextPoll(task, pauseMs));
     } catch (error) {
       log.error({ err: error, taskId: task.id }, 'a poll result could not be stored');
       this.#finish(task.seq, { kind: 'period' });
@@ -208,6 +207,25 @@ export class PollScheduler {
       queue.running -= 1;
       this.#drain(queue);
     }
+  }
+
+  /** @returns for how long beyond a period the task is not polled */
+  #learn(result: PollResult, account: string, seq: number): number {
+    const { backoffs } = this.#dependencies;
+    if (result === 'failed') return backoffs.failed(account, seq);
+    if (result === 'unreachable') return backoffs.failed(account, undefined);
+    if (result === 'odd') return backoffs.odd(account, seq);
+    backoffs.succeeded(account, seq);
+    return 0;
+  }
+
+  #nextPoll(task: Task, pauseMs: number): NextPoll {
+    const { clock, poller, periodMs } = this.#dependencies;
+    if (pauseMs === 0) return { kind: 'period' };
+    return {
+      kind: 'at',
+      at: Math.min(clock.now() + periodMs + pauseMs, Math.max(clock.now(), poller.deadlineOf(task))),
+    };
   }
 
   #shareOf(max: number): number {

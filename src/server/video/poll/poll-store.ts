@@ -43,24 +43,19 @@ export class PollStore {
    * another process: its next poll is not changed.
    */
   async scheduleSpread(seqs: readonly number[], lease: number, earliest: number, spread: PollSpread): Promise<void> {
-    await this.#schedule(seqs, lease, { next_poll_at: nextSpreadTime(earliest, spread) });
+    await this.#schedule(seqs, lease, nextSpreadTime(earliest, spread));
   }
 
-  /** The same at one time for all; `backedOff`: they were not polled, because their channel is backing off. */
-  async scheduleAt(seqs: readonly number[], lease: number, at: number, backedOff: boolean): Promise<void> {
-    const poll_failures = backedOff ? sql<number>`poll_failures + 1` : undefined;
-    await this.#schedule(seqs, lease, { next_poll_at: at, poll_failures });
+  /** The same at one time for all. */
+  async scheduleAt(seqs: readonly number[], lease: number, at: number): Promise<void> {
+    await this.#schedule(seqs, lease, at);
   }
 
-  async #schedule(
-    seqs: readonly number[],
-    lease: number,
-    change: { next_poll_at: number | RawBuilder<number>; poll_failures?: RawBuilder<number> | undefined },
-  ): Promise<void> {
+  async #schedule(seqs: readonly number[], lease: number, next_poll_at: number | RawBuilder<number>): Promise<void> {
     for (let start = 0; start < seqs.length; start += ROWS_PER_WRITE)
       await this.#database.kysely
         .updateTable('tasks')
-        .set(change)
+        .set({ next_poll_at })
         .where('seq', 'in', seqs.slice(start, start + ROWS_PER_WRITE))
         .where('next_poll_at', '=', lease)
         .execute();

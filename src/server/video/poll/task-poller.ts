@@ -8,13 +8,13 @@ import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { Tracing } from '../../platform/tracing/tracing-types.ts';
 import type { Tables } from '../../tables.ts';
 import { toChannelAndCredentialIds } from '../../upstreams/to-channel-and-credential-ids.ts';
-import { PollFailed } from '../../upstreams/vendor-errors.ts';
+import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import { progressOf } from '../states.ts';
 import type { TaskCompletion } from '../task-completion.ts';
 import type { Task, TaskChange, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
-import { toFailure } from '../vendor-error-to-task-failure.ts';
+import { type Failure, toFailure } from '../vendor-error-to-task-failure.ts';
 import { videoSpanOptions } from '../video-span-options.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
 
@@ -30,10 +30,21 @@ export interface TaskPollerDependencies {
   readonly syncPeriodMs: number;
   readonly ambiguousTtlMs: number;
   readonly taskTimeoutMs: number;
+  /** How long after its submit a vendor may not know a task yet. */
+  readonly submitVisibilityMs: number;
 }
 
-/** `changed`: something was written. `same`: nothing new. `failed`: the vendor could not be polled. `ended`: no more polls. */
-export type PollResult = 'changed' | 'same' | 'failed' | 'ended';
+/** Odd polls in a row that end a task once its submit must be visible. */
+const ODD_POLLS_TO_FAIL = 3;
+/** Odd polls closer together than this part of a period count once. */
+const ODD_POLL_GAP = 1 / 4;
+
+/**
+ * - `changed`: something was written; `same`: nothing new; `ended`: no more polls
+ * - `odd`: an answer that decides nothing and concerns this task alone
+ * - `failed`: the account or the vendor refused the poll; `unreachable`: there was no answer
+ */
+export type PollResult = 'changed' | 'same' | 'odd' | 'failed' | 'unreachable' | 'ended';
 
 /** Polls the vendor of one task, once, and applies the result. */
 export class TaskPoller {
@@ -80,35 +91,73 @@ export class TaskPoller {
   }
 
   async #query(task: Task, upstream: VideoUpstream, signal: AbortSignal): Promise<PollResult> {
-    const { channels, log, tracing } = this.#dependencies;
+    const { channels, tracing } = this.#dependencies;
     let outcome: QueryOutcome;
     const startedAt = performance.now();
-    const durationMs = (): number => performance.now() - startedAt;
+    const report = (news: Pick<CallOutcome, 'outcome' | 'message' | 'code'>): void =>
+      channels.report({
+        ...toChannelAndCredentialIds(upstream.account),
+        model: task.model,
+        taskSeq: task.seq,
+        operation: 'poll',
+        durationMs: performance.now() - startedAt,
+        ...news,
+      });
     try {
       outcome = await tracing.trace(videoSpanOptions('poll', task), () =>
         upstream.call(signal, (adapter, handle, context) => adapter.query(handle, context)),
       );
     } catch (error) {
-      if (!(error instanceof PollFailed) && !(error instanceof OutboundError))
-        log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
-      else if (!signal.aborted)
-        channels.report({
-          ...toChannelAndCredentialIds(upstream.account),
-          ...toOutcome(task.model, error),
-          durationMs: durationMs(),
-        });
-      return 'failed';
+      if (signal.aborted) return 'failed';
+      if (error instanceof PollFailed || error instanceof OutboundError) report(toOutcome(error));
+      return this.#afterFailedQuery(task, error);
     }
-    channels.report({
-      ...toChannelAndCredentialIds(upstream.account),
-      model: task.model,
-      outcome: 'ok',
-      operation: 'poll',
-      durationMs: durationMs(),
-    });
-    if (outcome.state === 'UNKNOWN')
-      log.warn({ taskId: task.id, vendor: task.vendor }, 'the vendor reported an unknown state');
-    return this.applyOutcome(task, outcome);
+    report({ outcome: 'ok' });
+    return isOddOutcome(outcome) ? this.#afterOddOutcome(task, outcome) : this.#afterOutcome(task, outcome);
+  }
+
+  async #afterFailedQuery(task: Task, error: unknown): Promise<PollResult> {
+    const { log, completion } = this.#dependencies;
+    const result = resultOf(error);
+    if (!(error instanceof PollFailed) && !(error instanceof OutboundError))
+      log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
+    else if (result === 'odd' && (await this.#isDecided(task))) {
+      await completion.fail(task, toOddFailure(error));
+      return 'ended';
+    }
+    return result;
+  }
+
+  /** A vendor that does not know the task, or a status that is not known here. */
+  async #afterOddOutcome(task: Task, outcome: QueryOutcome): Promise<PollResult> {
+    const { state, raw } = outcome;
+    this.#dependencies.log.warn(
+      { taskId: task.id, vendor: task.vendor, state },
+      'the vendor gave an odd answer about a task',
+    );
+    if (await this.#isDecided(task))
+      return this.applyOutcome(task, state === 'UNKNOWN' ? { state: 'FAILURE', error: UNKNOWN_STATUS, raw } : outcome);
+    if (state === 'UNKNOWN') await this.applyOutcome(task, outcome);
+    return 'odd';
+  }
+
+  async #afterOutcome(task: Task, outcome: QueryOutcome): Promise<PollResult> {
+    const result = await this.applyOutcome(task, outcome);
+    if (result === 'same' && task.poll_failures > 0) await this.#dependencies.store.clearOddPolls(task.id);
+    return result;
+  }
+
+  /**
+   * Counts an odd poll. A vendor may need some time until it knows what it has accepted, and one odd answer in between is no verdict:
+   * it takes several in a row, counted in the database, so that restarts and other processes continue the count.
+   * @returns whether they end the task
+   */
+  async #isDecided(task: Task): Promise<boolean> {
+    const { store, clock, syncPeriodMs, submitVisibilityMs } = this.#dependencies;
+    const now = clock.now();
+    if (now < (task.submit_time || task.created_at) + submitVisibilityMs) return false;
+    const count = await store.countOddPoll(task, now, syncPeriodMs * ODD_POLL_GAP);
+    return count !== undefined && count >= ODD_POLLS_TO_FAIL;
   }
 
   /** Writes the result of a poll; writes nothing where nothing changed. */
@@ -157,7 +206,7 @@ export class TaskPoller {
       }
     } catch (error) {
       log.warn({ err: error, taskId: task.id }, 'a lost submit could not be searched at its vendor');
-      if (!isOverdue) return 'failed';
+      if (!isOverdue) return resultOf(error);
     }
     if (!isOverdue) return 'same';
     await completion.fail(task, {
@@ -169,9 +218,38 @@ export class TaskPoller {
   }
 }
 
-function toOutcome(model: string, error: PollFailed | OutboundError): Omit<CallOutcome, 'channelId' | 'credentialId'> {
-  if (error instanceof OutboundError || error.error === undefined)
-    return { model, outcome: 'unreachable', message: error.message, operation: 'poll' };
-  const { reason, message, code, retryAfterMs } = error.error;
-  return { model, outcome: reason, message, code, operation: 'poll', retryAfterMs };
+const toOutcome = (error: PollFailed | OutboundError): Pick<CallOutcome, 'outcome' | 'message' | 'code'> =>
+  resultOf(error) === 'unreachable'
+    ? { outcome: 'unreachable', message: error.message }
+    : error instanceof OutboundError || error.error === undefined || error.isOdd
+      ? { outcome: 'other', message: error.message }
+      : { outcome: error.error.reason, message: error.message, code: error.error.code };
+
+/** What a poll that threw says, and about whom. */
+function resultOf(error: unknown): 'odd' | 'failed' | 'unreachable' {
+  if (error instanceof PollFailed) return error.isOdd ? 'odd' : 'failed';
+  // A status line came, so the vendor can be reached; the body broke, or had a coding that nobody asked for.
+  if (error instanceof OutboundError) return error.phase === 'body' ? 'odd' : 'unreachable';
+  return 'odd';
+}
+
+/** A vendor that does not know a task, or a status that is not known here: a single one decides nothing. */
+const isOddOutcome = ({ state, error }: QueryOutcome): boolean =>
+  state === 'UNKNOWN' || (state === 'FAILURE' && error?.reason === 'missing');
+
+const UNKNOWN_STATUS: VendorError = {
+  reason: 'other',
+  cause: 'vendor_trouble',
+  retryable: false,
+  httpStatus: 200,
+  code: 'unknown_status',
+  message: 'the vendor kept reporting a status that is not known',
+};
+
+/** Why a task ends whose polls could not be read, or were refused for its own sake. */
+function toOddFailure(error: PollFailed | OutboundError): Failure {
+  const told = error instanceof PollFailed ? error.error : undefined;
+  const isReason = told?.reason === 'policy' || told?.reason === 'missing' || told?.cause !== undefined;
+  if (told !== undefined && isReason) return toFailure(told);
+  return { cause: 'vendor_trouble', message: error.message, code: told?.code || 'unreadable_answer' };
 }

@@ -2,10 +2,7 @@ import type { PollStore } from './poll-store.ts';
 import type { PollSpread } from './spread-polls.ts';
 
 /** What becomes of a claimed task: polled again a period later, or at a time of its own. */
-export type NextPoll =
-  | { readonly kind: 'period' }
-  /** `backedOff`: it was not polled, because its channel is backing off. */
-  | { readonly kind: 'at'; readonly at: number; readonly backedOff: boolean };
+export type NextPoll = { readonly kind: 'period' } | { readonly kind: 'at'; readonly at: number };
 
 /** A claim of tasks: when it was made and until when it lasts, which identifies it. Unix milliseconds. */
 export interface Claim {
@@ -28,7 +25,7 @@ export class NextPollBatch {
 
   add(seq: number, claim: Claim, next: NextPoll): void {
     const rounded = next.kind === 'period' ? next : { ...next, at: Math.ceil(next.at / ROUNDING_MS) * ROUNDING_MS };
-    const key = rounded.kind === 'period' ? `${claim.lease}` : `${claim.lease} ${rounded.at} ${rounded.backedOff}`;
+    const key = rounded.kind === 'period' ? `${claim.lease}` : `${claim.lease} ${rounded.at}`;
     const known = this.#groups.get(key);
     if (known === undefined) this.#groups.set(key, { claim, next: rounded, seqs: [seq] });
     else known.seqs.push(seq);
@@ -42,7 +39,7 @@ export class NextPollBatch {
     const groups = this.#groups;
     this.#groups = new Map();
     for (const { claim, next, seqs } of groups.values()) {
-      if (next.kind === 'at') await store.scheduleAt(seqs, claim.lease, next.at, next.backedOff);
+      if (next.kind === 'at') await store.scheduleAt(seqs, claim.lease, next.at);
       else {
         // Between half a period and one and a half from the claim: a task polled late keeps its time within the period, one without gets its own.
         const earliest = Math.max(now, claim.claimedAt + Math.ceil(spread.periodMs / 2));

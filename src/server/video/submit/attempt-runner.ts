@@ -167,7 +167,8 @@ export class AttemptRunner {
           ...toChannelAndCredentialIds(channel),
           model: model.id,
           userId: task.user_id,
-          outcome: 'unreachable',
+          // An answer that cannot be understood shows that the account can be reached.
+          outcome: error.phase === 'body' ? 'capacity' : 'unreachable',
           message: error.message,
           durationMs: performance.now() - startedAt,
         });
