@@ -50,7 +50,8 @@ export async function tryMutatedReplies(vendor: VendorAdapter, given: MutationCa
       const request = videoRequest({ model: given.model });
       const outcome = await expected<SubmitOutcome>(vendor.submit(request, fixedResponseContext({ json, status })));
       if (outcome?.kind === 'accepted' && status >= 300) throw new Error(`accepted with HTTP ${status}`);
-      if (outcome?.kind === 'accepted' && !/^[\x21-\x7e]{1,4096}$/.test(outcome.upstreamId)) throw new Error('a bad id');
+      if (outcome?.kind === 'accepted' && !/^[\x21-\x7e]{1,4096}$/.test(outcome.upstreamId))
+        throw new Error('a bad id');
       if (outcome?.kind === 'refused' && typeof outcome.error.reason !== 'string')
         throw new Error('no reason of the closed set');
       if (outcome?.kind === 'refused' && !outcome.error.message) throw new Error('refused without a reason');
@@ -67,3 +68,11 @@ async function expected<T>(outcome: Promise<T>): Promise<T | undefined> {
     throw error;
   }
 }
+
+/** Written apart from the adapters' table. */
+export const saysSuccess = (word: unknown): boolean =>
+  /^\s*(success|succeeds?|succeeded|successful|done|completed?|finish(ed)?)\s*$/i.test(String(word));
+export const saysFailure = (word: unknown): boolean =>
+  /^\s*(fail(ed|ure)?|error(ed)?|cancel(l?ed)?|abort(ed)?|terminated|expired?|time(d[ _])?out|reject(ed)?|refused|blocked|moderated|filtered)\s*$/i.test(
+    String(word),
+  );

@@ -185,7 +185,9 @@ export const kling = defineSimulator({
   credentials: () => ({ access_key: ACCESS_KEY, secret_key: SECRET_KEY }),
   authorize({ headers }, context) {
     const code = checkToken(headers.authorization, context.now());
-    return code === undefined ? undefined : envelope(401, code, 'Authorization failed');
+    if (code === undefined) return undefined;
+    const date = new Date(context.now()).toUTCString();
+    return jsonResponse(401, { code, message: 'Authorization failed', request_id: requestId(), data: null }, { date });
   },
   problem: refusal,
   routes: [

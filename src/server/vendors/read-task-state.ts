@@ -27,6 +27,11 @@ const STATE_BY_WORD: Readonly<Record<string, TaskStatus>> = {
   not_start: 'QUEUED',
   not_started: 'QUEUED',
   process: 'IN_PROGRESS',
+  processing: 'IN_PROGRESS',
+  running: 'IN_PROGRESS',
+  generating: 'IN_PROGRESS',
+  working: 'IN_PROGRESS',
+  uploading: 'IN_PROGRESS',
   in_process: 'IN_PROGRESS',
   in_progress: 'IN_PROGRESS',
   inprogress: 'IN_PROGRESS',
@@ -92,15 +97,13 @@ export const normaliseStateWord = (word: string): string =>
     .replace(/^(?:task|job|video)?_?(?:state|status)_/, '');
 
 /**
- * The state a vendor's status word means, UNKNOWN for words that nobody knows. A present participle (`rendering`, `reviewing`)
- * never ends a task, so an unknown one counts as progress.
+ * The state a vendor's status word means, UNKNOWN for words that nobody knows.
  *
  * @param own the vendor's own meanings, by normalised word
  */
 export function readTaskState(word: unknown, own: Readonly<Record<string, TaskStatus>> = {}): TaskStatus {
   const normalised = typeof word === 'string' ? normaliseStateWord(word) : '';
-  const known = ownEntry(own, normalised) ?? ownEntry(STATE_BY_WORD, normalised);
-  return known ?? (/^[a-z_]+ing$/.test(normalised) ? 'IN_PROGRESS' : 'UNKNOWN');
+  return ownEntry(own, normalised) ?? ownEntry(STATE_BY_WORD, normalised) ?? 'UNKNOWN';
 }
 
 /** The reason inside a failure word (`canceled`, `expired`); undefined for words that only say that the task failed. */

@@ -11,7 +11,7 @@ import {
   MEANINGLESS_POLLS,
   startSimulator,
 } from '../../../../test/vendors/simulator-fixture.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
+import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { jimeng as simulator } from '../../../sandbox/vendors/jimeng.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VideoRequest } from '../adapter-types.ts';
@@ -228,7 +228,7 @@ test('jobs fail with the vendor’s status words; an unknown word ends nothing',
   const ends = [
     ['[fail]', 'FAILURE', '50500', 'capacity'],
     ['[filtered]', 'FAILURE', '50516', 'policy'],
-    ['[expire]', 'FAILURE', '10000', 'missing'],
+    ['[expire]', 'FAILURE', '10000', 'other'],
     ['[vanish]', 'FAILURE', '10000', 'missing'],
     ['[empty]', 'FAILURE', '10000', 'other'],
     ['[strange]', 'UNKNOWN', undefined, undefined],
@@ -264,13 +264,13 @@ test('mutated replies neither crash nor end a task', async () => {
     mayEnd(state, reply, status) {
       const { code, data } = (reply ?? {}) as { code?: unknown; data?: { status?: unknown; video_url?: unknown } };
       const word = data?.status;
+      const isOk = ['10000', '0', '200'].includes(String(code).trim()) || saysSuccess(code);
+      const isDone = saysSuccess(word);
       if (state === 'SUCCESS') {
-        return status < 300 && code === 10_000 && word === 'done' && /^https?:/.test(String(data?.video_url));
+        return status < 300 && isOk && isDone && /^https?:/.test(String(data?.video_url));
       }
-      if (code === 10_000) {
-        return status < 300 && (word === 'not_found' || word === 'expired' || (word === 'done' && !data?.video_url));
-      }
-      return code === 50_413 || (word === 'done' && Number.isInteger(code));
+      if (isOk) return status < 300 && (word === 'not_found' || saysFailure(word) || (isDone && !data?.video_url));
+      return Number(code) === 50_413 || ((isDone || saysFailure(word)) && /^\d+$/.test(String(code)));
     },
   });
 });

@@ -1,17 +1,18 @@
 import { Type } from 'typebox';
-import { asObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { Json, MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
-import { failedTask, rejectedPoll, unreadablePoll } from '../error-mapping.ts';
+import { failedTask, readReason, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
 import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
 import { assertMaxSize, type MediaText, toBase64 } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { asId, asText, asUrl, firstUrl, toRawResponse } from '../untrusted-json.ts';
 import { jimengImages } from './image-generation.ts';
 import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
 import { isError, OK, parseCode, parseError, sendAction, TERMINAL_CODES } from './signed-calls-and-errors.ts';
@@ -97,27 +98,29 @@ async function toImageFields({ images, officialBody }: VideoRequest, context: Ad
 
 // Status mapping
 
-const STATES: Readonly<Record<string, TaskStatus>> = {
-  in_queue: 'QUEUED',
-  generating: 'IN_PROGRESS',
-  done: 'SUCCESS',
-  not_found: 'FAILURE',
-  expired: 'FAILURE',
-};
+/** The vendor's own words beside the common ones. */
+const STATES: Readonly<Record<string, TaskStatus>> = { not_found: 'FAILURE' };
 
-function toOutcome(word: string, videoUrl: unknown, response: BufferedResponse): QueryOutcome {
+function toOutcome(data: UntrustedObject, response: BufferedResponse): QueryOutcome {
   const raw = toRawResponse(response);
-  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  const word = data.status;
+  const state = readTaskState(word, STATES);
   const code = String(OK);
   if (state === 'FAILURE') {
-    const message = word === 'expired' ? 'The task has expired.' : 'The upstream does not know this task any more.';
-    return failedTask(raw, { reason: 'missing', code, message });
+    if (readTaskState(word) === 'UNKNOWN')
+      return failedTask(raw, { reason: 'missing', code, message: 'The upstream does not know this task any more.' });
+    const { message = `The upstream says that the task is ${word}.` } = readReason(data);
+    return failedTask(raw, { ...(classifyFailureWord(word) ?? UNKNOWN_FAILURE), code, message });
   }
   if (state !== 'SUCCESS') return { state, raw };
+  const url = videoUrlOf(data);
   // Here even a text that is no URL counts as a damaged response.
-  if (typeof videoUrl === 'string' && videoUrl !== '' && asUrl(videoUrl) === undefined) throw unreadablePoll(response);
-  return finishedTask(videoUrl, response, code);
+  if (url === undefined && (data.video_url ?? '') !== '') throw unreadablePoll(response);
+  return finishedTask(url, response, code);
 }
+
+const videoUrlOf = (data: UntrustedObject | undefined): string | undefined =>
+  asUrl(data?.video_url) ?? firstUrl(data?.video_urls);
 
 // The vendor
 
@@ -174,15 +177,16 @@ export const jimeng: VendorAdapter = {
       const { reason, cause, code, message, httpStatus } = parseError(response, context.now());
       const number = parseCode(response) ?? OK;
       // "done" stands for success and failure; the code beside it distinguishes them.
-      const ends = number !== OK && (TERMINAL_CODES.has(number) || (word === 'done' && reason !== 'rate'));
+      const isDone = word !== undefined && ['SUCCESS', 'FAILURE'].includes(readTaskState(word));
+      const ends = number !== OK && (TERMINAL_CODES.has(number) || (isDone && reason !== 'rate'));
       if (ends) return failedTask(toRawResponse(response), { reason, cause, code, message, httpStatus });
       throw rejectedPoll(parseError(response, context.now()));
     }
-    if (parseCode(response) !== OK || word === undefined) throw unreadablePoll(response);
-    return toOutcome(word, data?.video_url, response);
+    if (parseCode(response) !== OK || data === undefined || word === undefined) throw unreadablePoll(response);
+    return toOutcome(data, response);
   },
 
-  content: async (_handle, raw) => publicFile(asObject(asObject(raw)?.data)?.video_url),
+  content: async (_handle, raw) => publicFile(videoUrlOf(asObject(asObject(raw)?.data))),
 
   async checkCredentials(context) {
     const response = await sendAction(context, 'query', { req_key: 'jimeng_t2v_v30', task_id: '0' });

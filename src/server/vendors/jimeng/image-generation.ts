@@ -2,9 +2,10 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { ImageGeneration, ImageModel, ImageOutcome } from '../adapter-types.ts';
+import { readTaskState } from '../read-task-state.ts';
 import { omitUndefined, type RequestBody } from '../request-body.ts';
-import { asArray, asText, asUrl, ownEntry } from '../untrusted-json.ts';
-import { ERROR_CLASSES, OK, parseError, sendAction } from './signed-calls-and-errors.ts';
+import { asArray, asId, asUrl, ownEntry } from '../untrusted-json.ts';
+import { ERROR_CLASSES, OK, parseCode, parseError, sendAction } from './signed-calls-and-errors.ts';
 
 /** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
 const IMAGE_MODELS: readonly ImageModel[] = [
@@ -57,7 +58,7 @@ export const jimengImages: ImageGeneration = {
     });
     const response = await sendAction(context, 'submit', body);
     const envelope = asObject(response.json);
-    const id = envelope?.code === OK ? asText(asObject(envelope.data)?.task_id) : undefined;
+    const id = parseCode(response) === OK ? asId(asObject(envelope?.data)?.task_id) : undefined;
     return id === undefined ? { error: parseImageError(response, context.now()) } : { id };
   },
 
@@ -66,15 +67,16 @@ export const jimengImages: ImageGeneration = {
     const response = await sendAction(context, 'query', { req_key: model, task_id: id, req_json: options });
     const envelope = asObject(response.json);
     const data = asObject(envelope?.data);
-    if (envelope?.code !== OK) {
+    const state = readTaskState(data?.status);
+    if (parseCode(response) !== OK) {
       const error = parseImageError(response, context.now());
-      const isFinal = error.reason === 'policy' || error.reason === 'user' || data?.status === 'done';
+      const isFinal = error.reason === 'policy' || error.reason === 'user' || state === 'SUCCESS';
       return isFinal ? { kind: 'failed', error } : { kind: 'working' };
     }
-    if (data?.status === 'not_found' || data?.status === 'expired')
+    if (data?.status === 'not_found' || state === 'FAILURE')
       return { kind: 'failed', error: failure('missing', 'The model provider lost the picture.') };
-    if (data?.status !== 'done') return { kind: 'working' };
-    const urls = (asArray(data.image_urls) ?? []).map(asUrl).filter((url) => url !== undefined);
+    if (state !== 'SUCCESS') return { kind: 'working' };
+    const urls = (asArray(data?.image_urls) ?? []).map(asUrl).filter((url) => url !== undefined);
     if (urls.length > 0) return { kind: 'done', urls };
     return { kind: 'failed', error: failure('other', 'The model provider gave no picture.') };
   },

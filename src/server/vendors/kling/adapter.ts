@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/task-states.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
@@ -8,18 +7,36 @@ import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
-  ambiguousSubmit,
   type ErrorClass,
   failedTask,
+  isPolicyText,
+  readReason,
   rejectedPoll,
   successWithoutArtifact,
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
+import { acceptedSubmit, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
 import { billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { errorCode, NO_SUCH_RESOURCE, parseError, sendAuthorized } from './authorized-calls-and-errors.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import {
+  asArray,
+  asId,
+  asText,
+  asUnixSeconds,
+  asUrl,
+  firstUrl,
+  isForeignId,
+  toRawResponse,
+} from '../untrusted-json.ts';
+import {
+  errorCode,
+  isSuccessEnvelope,
+  NO_SUCH_RESOURCE,
+  parseError,
+  sendAuthorized,
+} from './authorized-calls-and-errors.ts';
 import { KLING_MODELS } from './models.ts';
 import { ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
 import {
@@ -38,45 +55,47 @@ import {
 
 // Status mapping
 
-/** Never `QUEUED`: the vendor reports a waiting task as submitted. */
-const STATES: Readonly<Record<string, TaskStatus>> = {
-  submitted: 'SUBMITTED',
-  processing: 'IN_PROGRESS',
-  succeed: 'SUCCESS',
-  failed: 'FAILURE',
-};
-
-function toOutcome(task: UntrustedObject, word: string, response: BufferedResponse): QueryOutcome {
+/** `succeed`, `submitted`: never queued, since the vendor reports a waiting task as submitted. */
+function toOutcome(task: UntrustedObject, response: BufferedResponse): QueryOutcome {
   const raw = toRawResponse(response);
-  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  const word = task.task_status;
+  const state = readTaskState(word);
   if (state === 'FAILURE') {
-    const message = asText(task.task_status_msg);
-    return failedTask(raw, { ...classifyText(message ?? ''), message });
+    const told = readReason(task.task_status_msg, task.error, task);
+    return failedTask(raw, { ...classifyFailure(told.message ?? '', word), message: told.message });
   }
   if (state !== 'SUCCESS') return { state, raw };
-  const result = task.task_result ?? {};
-  const videos = asObject(result)?.videos ?? [];
-  const first = asArray(videos)?.[0];
-  const url = asUrl(asObject(first)?.url);
+  const videos = videosOf(task);
+  const url = firstUrl(videos);
   if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
-  const isEmpty = asArray(videos)?.length === 0 || asObject(first)?.url === '';
-  if (!isEmpty) throw unreadablePoll(response);
+  const isDamaged = videos !== undefined && (!asArray(videos) || asArray(videos)?.some(hasOddUrl));
+  if (isDamaged) throw unreadablePoll(response);
   return successWithoutArtifact(raw);
 }
 
+/** Undefined where there are none; anything else than a list is damaged. */
+function videosOf(task: UntrustedObject | undefined): unknown {
+  const result = task?.task_result ?? undefined;
+  return result === undefined ? undefined : asObject(result) ? (asObject(result)?.videos ?? undefined) : result;
+}
+
+/** Neither an address nor the statement that there is none. */
+const hasOddUrl = (video: unknown): boolean => {
+  const url = asObject(video)?.url;
+  return !asObject(video) || (url !== undefined && url !== null && url !== '');
+};
+
 /** A failed task has a text and no code; the vendor's own words for its content check are the only ones that recur. */
-const classifyText = (message: string): ErrorClass =>
-  /risk control|sensitive|content (?:security|policy)|风控|敏感/i.test(message)
+const classifyFailure = (message: string, word: unknown): ErrorClass =>
+  isPolicyText(message)
     ? { reason: 'policy' }
     : /image|picture|图片/i.test(message)
       ? { reason: 'user', cause: 'picture_unsuitable' }
-      : UNKNOWN_FAILURE;
+      : (classifyFailureWord(word) ?? UNKNOWN_FAILURE);
 
 /** The task of an envelope that reports success. */
-function parseTask(response: BufferedResponse): UntrustedObject | undefined {
-  const envelope = asObject(response.json);
-  return response.status < 300 && envelope?.code === 0 ? asObject(envelope.data) : undefined;
-}
+const parseTask = (response: BufferedResponse): UntrustedObject | undefined =>
+  isSuccessEnvelope(response) ? asObject(asObject(response.json)?.data) : undefined;
 
 // The vendor
 
@@ -136,11 +155,11 @@ export const kling: VendorAdapter = {
   presentation: {
     hidesModel: true,
     completedAt(data) {
-      const updatedAt = onlyTask(data)?.update_time ?? asObject(asObject(data)?.data)?.updated_at;
-      return typeof updatedAt === 'number' && Number.isFinite(updatedAt) ? Math.floor(updatedAt / 1_000) : undefined;
+      return asUnixSeconds(onlyTask(data)?.update_time ?? asObject(asObject(data)?.data)?.updated_at);
     },
     seconds(data) {
-      const [video] = asArray(asObject(asObject(asObject(data)?.data)?.task_result)?.videos) ?? [];
+      const videos = asArray(videosOf(asObject(asObject(data)?.data))) ?? [];
+      const video = videos.find((each) => asUrl(asObject(each)?.url) !== undefined) ?? videos[0];
       const seconds = turboVideo(data)?.duration ?? asObject(video)?.duration;
       return typeof seconds === 'string' ? seconds : undefined;
     },
@@ -180,13 +199,10 @@ export const kling: VendorAdapter = {
     const body = turbo ? toTurboBody(request) : toBody(request);
     const family = turbo ? 'turbo' : toEndpoint(request, body);
     const response = await sendAuthorized(context, turbo ? turboPath(request) : family, body);
-    const raw = toRawResponse(response);
-    if (errorCode(response) !== undefined || response.status >= 300) {
-      return { kind: 'refused', error: parseError(response, context.now()), raw };
-    }
+    if (errorCode(response) !== undefined || response.status >= 300)
+      return refusedSubmit(parseError(response, context.now()), response);
     const id = asId(parseTask(response)?.[turbo ? 'id' : 'task_id']);
-    if (id === undefined) throw ambiguousSubmit(response);
-    return { kind: 'accepted', handle: { family, id }, upstreamId: id, raw };
+    return acceptedSubmit(id, response, { family, id: id ?? '' });
   },
 
   async query(handle, context) {
@@ -199,11 +215,11 @@ export const kling: VendorAdapter = {
     }
     if (errorCode(response) !== undefined || response.status >= 300)
       throw rejectedPoll(parseError(response, context.now()));
-    if (family === 'turbo') return toTurboOutcome(response, id, classifyText);
+    if (family === 'turbo') return toTurboOutcome(response, id, classifyFailure);
     const task = parseTask(response);
-    const word = asText(task?.task_status);
-    if (!task || word === undefined || asId(task.task_id) !== id) throw unreadablePoll(response);
-    return toOutcome(task, word, response);
+    if (!task || asText(task.task_status) === undefined || isForeignId(task.task_id, id))
+      throw unreadablePoll(response);
+    return toOutcome(task, response);
   },
 
   findTaskHint: (request) => (isTurbo(request.model) ? 'turbo' : toEndpoint(request, toBody(request))),
@@ -220,21 +236,20 @@ export const kling: VendorAdapter = {
     if (errorCode(response) !== undefined || !task) throw rejectedPoll(parseError(response, context.now()));
     const id = asId(isNew ? task.id : task.task_id);
     const external = isNew ? task.external_id : asObject(task.task_info)?.external_task_id;
-    if (id === undefined || (external !== undefined && external !== taskId)) throw unreadablePoll(response);
+    if (id === undefined || isForeignId(external, taskId)) throw unreadablePoll(response);
     return { family, id };
   },
 
   async content(_handle, raw) {
     const task = asObject(asObject(raw)?.data);
-    const [first] = asArray(asObject(task?.task_result)?.videos) ?? [];
-    const url = asUrl(turboVideo(raw)?.url) ?? asUrl(asObject(first)?.url);
+    const url = asUrl(turboVideo(raw)?.url) ?? firstUrl(videosOf(task));
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
 
   async checkCredentials(context) {
     const response = await sendAuthorized(context, 'text2video?pageNum=1&pageSize=1');
-    if (response.status < 300 && errorCode(response) === undefined) return { ok: true };
+    if (isSuccessEnvelope(response)) return { ok: true };
     return { ok: false, error: parseError(response, context.now()) };
   },
 };

@@ -2,16 +2,19 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
-import { type ErrorClass, toVendorError } from '../error-mapping.ts';
+import { type ErrorClass, isSuccessCode, readReason, toVendorError } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import type { RequestBody } from '../request-body.ts';
-import { asText } from '../untrusted-json.ts';
+import { asCode, isSuccessStatus, ownEntry } from '../untrusted-json.ts';
 import { bearerToken } from './bearer-token.ts';
 
 /** Authorized calls of Kling's APIs, and the errors of their envelope. */
 
-/** The vendor's own codes; HTTP 429 alone is ambiguous, since it is also returned for an unpaid account. */
-export const ERROR_CLASSES: Readonly<Record<number, ErrorClass>> = {
+/**
+ * The vendor's own codes (kling.ai/document-api, "Error Codes"; 1300 and 1301 are its content checks, 1101 and 1102 its balance). HTTP 429
+ * alone is ambiguous, since it is also returned for an unpaid account.
+ */
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   1000: { reason: 'auth' },
   1001: { reason: 'auth' },
   1002: { reason: 'auth' },
@@ -34,22 +37,31 @@ export const ERROR_CLASSES: Readonly<Record<number, ErrorClass>> = {
   5001: { reason: 'capacity' },
   5002: { reason: 'capacity' },
 };
-const NOT_YET_VALID = 1003;
-const TOKEN_EXPIRED = 1004;
-export const NO_SUCH_RESOURCE = 1203;
+const NOT_YET_VALID = '1003';
+const TOKEN_EXPIRED = '1004';
+export const NO_SUCH_RESOURCE = '1203';
 
-/** The envelope's code where it is an error; undefined for 0 and for everything that is no code. */
-export function errorCode(response: BufferedResponse): number | undefined {
-  const code = asObject(response.json)?.code;
-  return typeof code === 'number' && Number.isInteger(code) && code !== 0 ? code : undefined;
+/** The envelope's code where it is an error, which relays write as text too; undefined for success and where there is none. */
+export function errorCode(response: BufferedResponse): string | undefined {
+  const code = asCode(asObject(response.json)?.code);
+  return code === undefined || isSuccessCode(code) ? undefined : code;
+}
+
+/** An absent code reports success, one of another type is damaged. */
+export function isSuccessEnvelope(response: BufferedResponse): boolean {
+  const envelope = asObject(response.json);
+  const isReadable =
+    envelope !== undefined && ['undefined', 'string', 'number'].includes(typeof (envelope.code ?? undefined));
+  return isSuccessStatus(response) && isReadable && errorCode(response) === undefined;
 }
 
 export function parseError(response: BufferedResponse, nowMs: number): VendorError {
-  const code = errorCode(response);
+  const code = errorCode(response) ?? '';
   return toVendorError(response, nowMs, {
-    code: code === undefined ? '' : String(code),
-    message: asText(asObject(response.json)?.message) ?? '',
-    meaning: code === undefined ? undefined : ERROR_CLASSES[code],
+    code,
+    message: readReason(response.json).message ?? '',
+    meaning: ownEntry(ERROR_CLASSES, code),
+    isPage: code === '',
   });
 }
 
@@ -75,7 +87,7 @@ export async function sendAuthorized(
   const response = await send(token);
   const code = errorCode(response);
   if (response.status !== 401 || (code !== TOKEN_EXPIRED && code !== NOT_YET_VALID)) return response;
-  // A request whose token was refused as expired has begun no job; a new token is tried once, as the vendor advises.
-  const renewed = await bearerToken(context, token);
+  // A request whose token was refused has begun no job; a new one by the vendor's own clock is tried once.
+  const renewed = await bearerToken(context, { token, nowMs: Date.parse(response.headers.date ?? '') });
   return renewed === token ? response : send(renewed);
 }

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { DAY_MS } from '../../../contract/time-units.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 
 const LIFETIME_SECONDS = 1_800;
@@ -13,16 +14,30 @@ export function signToken(accessKey: string, secretKey: string, exp: number, nbf
   return `${signed}.${createHmac('sha256', secretKey).update(signed).digest('base64url')}`;
 }
 
-/** The value of the bearer header: the opaque key unchanged, or a signed token cached for 25 of its 30 minutes. */
-export async function bearerToken(context: AdapterContext, rejected?: string): Promise<string> {
+/** A vendor's `Date` further away than this is no clock. */
+const MAX_CLOCK_DIFFERENCE_MS = DAY_MS;
+
+/**
+ * The value of the bearer header: the opaque key unchanged, or a signed token cached for 25 of its 30 minutes.
+ *
+ * @param rejected the token that the vendor has just refused as not yet or no longer valid, and the time by the vendor's clock (Unix
+ * milliseconds, NaN where it gave none), by which the new one is signed
+ */
+export async function bearerToken(
+  context: AdapterContext,
+  rejected?: { readonly token: string; readonly nowMs: number },
+): Promise<string> {
   const { api_key: apiKey, access_key: accessKey, secret_key: secretKey } = context.credentials;
   if (typeof apiKey === 'string') return apiKey;
   const [access, secret] = [String(accessKey), String(secretKey)];
   const fingerprint = createHash('sha256').update(`${access}\n${secret}`).digest('base64url');
   const make = async () => {
-    const nowSeconds = Math.floor(context.now() / 1_000);
+    const nowMs = context.now();
+    const vendorMs = rejected?.nowMs ?? Number.NaN;
+    const isClock = Math.abs(vendorMs - nowMs) < MAX_CLOCK_DIFFERENCE_MS;
+    const nowSeconds = Math.floor((isClock ? vendorMs : nowMs) / 1_000);
     const value = signToken(access, secret, nowSeconds + LIFETIME_SECONDS, nowSeconds - CLOCK_SKEW_SECONDS);
-    return { value, expiresAtMs: (nowSeconds + RENEW_AFTER_SECONDS) * 1_000 };
+    return { value, expiresAtMs: nowMs + RENEW_AFTER_SECONDS * 1_000 };
   };
-  return context.cachedSecret(`kling-token:${fingerprint}`, make, rejected);
+  return context.cachedSecret(`kling-token:${fingerprint}`, make, rejected?.token);
 }

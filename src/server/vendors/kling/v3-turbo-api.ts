@@ -1,13 +1,13 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { Json, QueryOutcome, VideoRequest } from '../adapter-types.ts';
-import { type ErrorClass, failedTask, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
+import { type ErrorClass, failedTask, readReason, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { toUrlOrBase64 } from '../media-to-base64-or-url.ts';
 import { type BilledFacts, billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
+import { readTaskState } from '../read-task-state.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { asArray, asText, asUrl, isForeignId, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { assertImageSize, parseMetadata, toRatio } from './request.ts';
 
 /**
@@ -54,18 +54,14 @@ export function toTurboBody(request: VideoRequest): RequestBody {
   return { ...applyExtraFields(body, request.extraFields), options: { external_task_id: taskId } };
 }
 
-const STATES: Readonly<Record<string, TaskStatus>> = {
-  submitted: 'SUBMITTED',
-  processing: 'IN_PROGRESS',
-  succeeded: 'SUCCESS',
-  failed: 'FAILURE',
-};
-
 /** The only task of an answer of `/tasks`, which may hold many. */
 export const onlyTask = (json: unknown): UntrustedObject | undefined => asObject(asArray(asObject(json)?.data)?.[0]);
 
-const videoOf = (task: UntrustedObject | undefined): UntrustedObject | undefined =>
-  (asArray(task?.outputs) ?? []).map(asObject).find((output) => output?.type === 'video');
+/** The first video with an address, else the first one. */
+function videoOf(task: UntrustedObject | undefined): UntrustedObject | undefined {
+  const videos = (asArray(task?.outputs) ?? []).map(asObject).filter((output) => output?.type === 'video');
+  return videos.find((video) => asUrl(video?.url) !== undefined) ?? videos[0];
+}
 
 /** The video of a task's last answer. */
 export const turboVideo = (raw: Json): UntrustedObject | undefined => videoOf(onlyTask(raw));
@@ -74,22 +70,21 @@ export const turboVideo = (raw: Json): UntrustedObject | undefined => videoOf(on
 export function toTurboOutcome(
   response: BufferedResponse,
   id: string,
-  classify: (message: string) => ErrorClass,
+  classify: (message: string, word: unknown) => ErrorClass,
 ): QueryOutcome {
   const task = onlyTask(response.json);
-  const word = asText(task?.status);
-  if (!task || word === undefined || task.id !== id) throw unreadablePoll(response);
+  if (!task || asText(task.status) === undefined || isForeignId(task.id, id)) throw unreadablePoll(response);
   const raw = toRawResponse(response);
-  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  const state = readTaskState(task.status);
   if (state === 'FAILURE') {
-    const message = asText(task.message);
-    return failedTask(raw, { ...classify(message ?? ''), message });
+    const { message } = readReason(task.message, task.error, task);
+    return failedTask(raw, { ...classify(message ?? '', task.status), message });
   }
   if (state !== 'SUCCESS') return { state, raw };
   const url = asUrl(videoOf(task)?.url);
   if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
-  const outputs = task.outputs === undefined ? [] : asArray(task.outputs);
-  if (outputs?.length !== 0 && videoOf(task)?.url !== '') throw unreadablePoll(response);
+  const outputs = asArray(task.outputs ?? []);
+  if (outputs?.length !== 0 && (videoOf(task)?.url ?? '') !== '') throw unreadablePoll(response);
   return successWithoutArtifact(raw);
 }
 
@@ -97,5 +92,5 @@ export function toTurboOutcome(
 export function turboUnits(raw: Json): BilledFacts | undefined {
   const entries = (asArray(onlyTask(raw)?.billing) ?? []).map(asObject);
   const units = entries.filter((entry) => entry?.charge_type === 'unit').map((entry) => Number(entry?.amount));
-  return units.length === 0 ? undefined : billedUnits(units.reduce((sum, amount) => sum + amount, 0));
+  return billedUnits(units.reduce((sum, amount) => sum + amount, 0));
 }
