@@ -6,7 +6,8 @@ import type { ProblemKind } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { parsePrice } from '../../src/server/channels/price-parser.ts';
-import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
+import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
+import type { AdapterContext } from '../../src/server/upstreams/adapter-context.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 import { type ContextOptions, sandboxContext, videoRequest } from './adapter-context.ts';
@@ -77,6 +78,59 @@ const secretsOf = (value: unknown, name = ''): string[] =>
 
 const isLost = (error: unknown): boolean => error instanceof OutboundError && error.mayHaveArrived;
 const isPollFailure = (error: unknown): boolean => error instanceof PollFailed || error instanceof OutboundError;
+
+type Rewrite = (response: BufferedResponse) => Partial<BufferedResponse>;
+
+/** The context with every response rewritten on its way, as gateways do. */
+const rewritten = (context: AdapterContext, rewrite: Rewrite): AdapterContext => ({
+  ...context,
+  async sendJson(request) {
+    const response = await context.sendJson(request);
+    const changed = { ...response, ...rewrite(response) };
+    return { ...changed, text: changed.json === undefined ? changed.text : JSON.stringify(changed.json) };
+  },
+});
+
+/** Applies `change` to every member at every depth. */
+const mapMembers = (value: unknown, change: (key: string, member: unknown) => unknown): unknown =>
+  Array.isArray(value)
+    ? value.map((item) => mapMembers(item, change))
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, change(key, mapMembers(inner, change))]))
+      : value;
+
+const withMembers =
+  (change: (key: string, member: unknown) => unknown): Rewrite =>
+  ({ json }) => ({ json: mapMembers(json, change) });
+
+const isAddress = (value: unknown): value is string => typeof value === 'string' && /^https?:/.test(value);
+
+/** What gateways do to answers that a vendor gave well; each must read as if they had not. */
+const REWRITES: Readonly<Record<string, Rewrite>> = {
+  'HTTP 202 for 200': ({ status }) => ({ status: status === 200 ? 202 : status }),
+  'words of states in capitals': withMembers((key, value) =>
+    /^(task_)?(status|state)$/.test(key) && typeof value === 'string' ? value.toUpperCase() : value,
+  ),
+  'words of states in lower case': withMembers((key, value) =>
+    /^(task_)?(status|state)$/.test(key) && typeof value === 'string' ? value.toLowerCase() : value,
+  ),
+  'codes as text': withMembers((key, value) =>
+    /^(status_)?code$/.test(key) && typeof value === 'number' ? String(value) : value,
+  ),
+  'null beside the result': ({ json }) => ({ json: { error: null, message: null, ...(json as object) } }),
+  'blanks around addresses': withMembers((_, value) => (isAddress(value) ? ` ${value}\r\n` : value)),
+  'ids that are numbers': withMembers((key, value) =>
+    /^(task_)?id$/.test(key) && typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : value,
+  ),
+};
+
+/** Vendors whose adapters do not read all of this yet. */
+const UNREAD: ReadonlySet<string> = new Set(['seedance', 'wan', 'veo', 'sora', 'runway']);
+
+/** Answers of gateways in the vendor's place. */
+const page =
+  (status: number): Rewrite =>
+  () => ({ status, text: '<html>Blocked</html>', json: undefined });
 
 test('every vendor has a row', () => {
   assert.deepEqual(new Set(CONTRACT_CASES.map(({ vendor }) => vendor.name)), new Set(VENDORS));
@@ -213,6 +267,37 @@ for (const row of CONTRACT_CASES) {
         sandbox.control.fault({ vendor: name, operation: 'submit', kind, retryAfter: '7' });
         const outcome = await submit();
         assert.ok(outcome.kind === 'refused' && outcome.error.retryable, JSON.stringify(outcome));
+      });
+    }
+
+    for (const [what, rewrite] of Object.entries(REWRITES)) {
+      test(`a gateway that writes ${what} changes nothing`, { skip: UNREAD.has(vendor.name) }, async () => {
+        const through = () => rewritten(call(), rewrite);
+        const { handle } = accepted(await vendor.submit(toRequest(row.text.request), through()));
+        clock.advance(5_000);
+        assert.equal((await vendor.query(handle, through())).state, 'SUCCESS');
+        const failing = accepted(await vendor.submit(toRequest({ prompt: '[filtered]' }), through())).handle;
+        clock.advance(5_000);
+        assert.equal((await vendor.query(failing, through())).state, 'FAILURE');
+      });
+    }
+
+    for (const status of [400, 403, 404, 405, 406, 451]) {
+      const title = `a page with HTTP ${status} at a submit sends it to another channel, and is odd at a poll`;
+      test(title, { skip: UNREAD.has(vendor.name) }, async () => {
+        const through = rewritten(call(), page(status));
+        const outcome = await vendor.submit(toRequest(), through);
+        assert.ok(outcome.kind === 'refused' && outcome.error.retryable, JSON.stringify(outcome));
+        assert.equal(outcome.error.reason, 'capacity');
+        const handle = await begin('A lighthouse');
+        await assert.rejects(vendor.query(handle, through), (error) => error instanceof PollFailed && error.isOdd);
+      });
+    }
+
+    for (const status of [504, 524]) {
+      const title = `a gateway that gave up waiting with HTTP ${status} may have begun the job`;
+      test(title, { skip: UNREAD.has(vendor.name) }, async () => {
+        await assert.rejects(vendor.submit(toRequest(), rewritten(call(), page(status))), isLost);
       });
     }
 

@@ -4,12 +4,13 @@ import fc from 'fast-check';
 import { arbitraryMutatedJson } from '../../../../test/arbitrary-mutated-json.ts';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
+import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { parseJson } from '../../platform/parse-untrusted-json.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter-types.ts';
-import { ERROR_CLASSES, hailuo, STATES, toError } from './adapter.ts';
+import { ERROR_CLASSES, hailuo, toError } from './adapter.ts';
 import { toBody } from './request.ts';
 
 const replies = recordedReplies('hailuo');
@@ -115,6 +116,15 @@ test('price follows length and resolution, also where the media schema sets them
   assert.deepEqual(meter({ extraFields: [{ path: 'duration', value: 10 }] }).seconds, 10);
 });
 
+const STATES = {
+  preparing: 'SUBMITTED',
+  queueing: 'QUEUED',
+  processing: 'IN_PROGRESS',
+  success: 'SUCCESS',
+  fail: 'FAILURE',
+  failed: 'FAILURE',
+};
+
 for (const [word, state] of Object.entries(STATES)) {
   test(`status ${word} is ${state}`, async () => {
     assert.equal((await query(replies[word])).state, state);
@@ -135,7 +145,7 @@ test('an id of 18 digits survives where the vendor writes it as a number', async
   const text =
     '{"task_id":318402915563201999,"status":"Success","file_id":271845904523536001,"base_resp":{"status_code":0}}';
   const asked: string[] = [];
-  const poll = fixedResponseContext({ json: JSON.parse(text), text });
+  const poll = fixedResponseContext({ json: parseJson(text, { longIntegersAsText: true }), text });
   const file = fixedResponseContext({ json: replies.file });
   const outcome = await hailuo.query(
     { taskId: '318402915563201999' },
@@ -228,9 +238,35 @@ test('mutated replies under any HTTP status: no crash, no wrong end, no job out 
     mayEnd(state, reply, status) {
       const told = reply as { status?: unknown; base_resp?: { status_code?: unknown } };
       // One response is returned to both queries here, and no recorded status response contains a file as well.
-      if (state === 'SUCCESS' || status !== 200) return false;
+      if (state === 'SUCCESS' || status >= 300) return false;
       const isToldByCode = [2013, 1026, 1027].includes(Number(told.base_resp?.status_code));
-      return isToldByCode || /^(fail(ed)?|success)$/i.test(String(told.status));
+      return isToldByCode || saysFailure(told.status) || saysSuccess(told.status);
     },
   });
+});
+
+test('a refused file lookup is odd for this task, and a busy vendor is not', async () => {
+  const lookup = (code: number) =>
+    hailuo.query(HANDLE, call(replies.success, { base_resp: { status_code: code, status_msg: 'no' } }));
+  for (const code of [1004, 1008, 2013, 2049])
+    await assert.rejects(lookup(code), (error) => error instanceof PollFailed && error.isOdd, `${code}`);
+  for (const code of [1000, 1002])
+    await assert.rejects(lookup(code), (error) => error instanceof PollFailed && !error.isOdd);
+});
+
+test('a file without its first address is taken from the backup', async () => {
+  const file = { file_id: 7, download_url: '', backup_download_url: 'https://backup.example/a.mp4' };
+  const { artifact } = await hailuo.query(HANDLE, call(replies.success, { file, base_resp: { status_code: '0' } }));
+  assert.deepEqual(artifact, { kind: 'url', url: 'https://backup.example/a.mp4' });
+});
+
+test('a reason beside a code of success is told', async () => {
+  const json = {
+    task_id: HANDLE.taskId,
+    status: 'Fail',
+    err_msg: 'output new_sensitive',
+    base_resp: { status_code: 0 },
+  };
+  const { error } = await query(json);
+  assert.deepEqual([error?.reason, error?.message], ['policy', 'output new_sensitive']);
 });

@@ -7,15 +7,28 @@ import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
   failedTask,
+  isSuccessCode,
+  readReason,
   rejectedPoll,
   successWithoutArtifact,
   toVendorError,
+  UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
 import { acceptedSubmit, bearerHeaders, getJson, postJson, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
 import { billedSeconds } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
-import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import {
+  asCode,
+  asId,
+  asText,
+  firstUrl,
+  isForeignId,
+  isSuccessStatus,
+  ownEntry,
+  toRawResponse,
+} from '../untrusted-json.ts';
 import { billingFactorsH3, deleteH3, isH3, parseArtifactUrlH3, queryH3, submitH3 } from './h3-protocol.ts';
 import { HAILUO_MODELS } from './models.ts';
 import { parseMetadata, toBody } from './request.ts';
@@ -23,23 +36,6 @@ import { parseMetadata, toBody } from './request.ts';
 /** MiniMax "Video Generation", the first protocol, of all Hailuo models: three requests, errors inside HTTP 200. */
 
 // --- Status mapping ---
-
-/** The documents write `Fail`, the vendor's own client checks for `Failed`, callbacks write all of them in lower case. */
-export const STATES: Readonly<Record<string, QueryOutcome['state']>> = {
-  preparing: 'SUBMITTED',
-  queueing: 'QUEUED',
-  processing: 'IN_PROGRESS',
-  success: 'SUCCESS',
-  fail: 'FAILURE',
-  failed: 'FAILURE',
-};
-
-/** A whole number of up to 18 digits loses its last digits as a JSON number, so numeric ids are read from the response's text. */
-export function parseLongId(response: BufferedResponse, key: 'file_id' | 'task_id'): string | undefined {
-  const value = asObject(response.json)?.[key];
-  if (typeof value !== 'number') return asId(value);
-  return new RegExp(`"${key}"\\s*:\\s*(\\d{1,20})\\s*[,}]`).exec(response.text)?.[1];
-}
 
 interface Handle {
   readonly taskId: string;
@@ -56,15 +52,13 @@ export function parseStatus(
   nowMs: number,
 ): QueryOutcome | { fileId: string } {
   const reply = asObject(response.json);
-  if (response.status !== 200) throw rejectedPoll(toError(response, nowMs));
-  if (!reply) throw unreadablePoll(response);
-  const about = parseLongId(response, 'task_id');
-  if (about !== undefined && about !== taskId) throw unreadablePoll(response);
+  const error = toError(response, nowMs);
+  if (!isSuccessStatus(response)) throw rejectedPoll(error);
+  if (!reply || isForeignId(reply.task_id, taskId)) throw unreadablePoll(response);
   const raw = toRawResponse(response);
   const word = asText(reply.status);
-  const error = toError(response, nowMs);
-  const state = word === undefined ? undefined : (ownEntry(STATES, word.toLowerCase()) ?? 'UNKNOWN');
-  const isRefused = error.code !== '' && error.code !== '0';
+  const state = word === undefined ? undefined : readTaskState(word);
+  const isRefused = error.code !== '';
   if (state === undefined && isRefused) {
     // The poll sends no parameter but the id, so a refused parameter is an unknown id.
     if (error.code === '2013') return failedTask(raw, { ...error, reason: 'missing' });
@@ -72,18 +66,28 @@ export function parseStatus(
     throw rejectedPoll(error);
   }
   if (state === 'FAILURE') {
-    return failedTask(raw, isRefused ? error : { reason: 'other', message: 'task failed' });
+    if (isRefused) return failedTask(raw, error);
+    const told = readReason(reply.error, { ...reply, base_resp: undefined, status: undefined }, reply.base_resp);
+    return failedTask(raw, {
+      ...(classifyFailureWord(word) ?? UNKNOWN_FAILURE),
+      ...told,
+      message: told.message ?? 'task failed',
+    });
   }
-  if (state !== 'SUCCESS') return { state: state ?? 'UNKNOWN', raw };
-  const fileId = parseLongId(response, 'file_id');
+  if (state === undefined) throw unreadablePoll(response);
+  if (state !== 'SUCCESS') return { state, raw };
+  const fileId = asId(reply.file_id);
   if (fileId !== undefined) return { fileId };
-  if (reply.file_id !== undefined && reply.file_id !== null && reply.file_id !== '') throw unreadablePoll(response);
+  if ((reply.file_id ?? '') !== '') throw unreadablePoll(response);
   return isRefused ? failedTask(raw, error) : successWithoutArtifact(raw);
 }
 
-// --- Error reading (MiniMax "Error codes"; HTTP 200 for nearly all of them) ---
+// --- Error reading: HTTP 200 for nearly all of them ---
 
-export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+/**
+ * MiniMax "Error codes" (platform.minimax.io/docs/api-reference/errorcode); 1026 and 1027 are its content checks, 1008 its balance. 1028
+ * and 1030 are from the vendor's own client: the allowance of one model of a plan is used up.
+ */ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   1000: { reason: 'capacity' },
   1001: { reason: 'capacity' },
   1002: { reason: 'rate' },
@@ -93,8 +97,8 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   1024: { reason: 'capacity' },
   1026: { reason: 'policy' },
   1027: { reason: 'policy', cause: 'result_refused' },
-  1028: { reason: 'billing' },
-  1030: { reason: 'billing' },
+  1028: { reason: 'model' },
+  1030: { reason: 'model' },
   1033: { reason: 'capacity' },
   1039: { reason: 'rate' },
   1041: { reason: 'rate' },
@@ -108,11 +112,13 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
   const told = asObject(asObject(response.json)?.base_resp);
-  const code = asId(told?.status_code) ?? '';
+  const status = asCode(told?.status_code) ?? '';
+  const code = isSuccessCode(status) ? '' : status;
   return toVendorError(response, nowMs, {
     code,
-    message: asText(told?.status_msg) ?? '',
+    message: readReason(told, response.json).message ?? '',
     meaning: ownEntry(ERROR_CLASSES, code),
+    isPage: told === undefined,
   });
 }
 
@@ -124,12 +130,18 @@ const get = (context: AdapterContext, path: string, query: Readonly<Record<strin
 /** Administrators paste the base URL with the version path their client needs. */
 const baseUrlOf = (context: AdapterContext) => context.baseUrl.replace(/\/v[12]$/, '');
 
-/** A download URL is valid for an hour and the file longer, so each poll requests a new URL. */
+/**
+ * A download URL is valid for an hour and the file longer, so each poll requests a new URL. The account has just answered about the
+ * task, so a refusal concerns this file alone, unless the vendor is busy.
+ */
 async function fetchDownloadUrl(context: AdapterContext, fileId: string): Promise<string> {
   const response = await get(context, '/v1/files/retrieve', { file_id: fileId });
   const error = toError(response, context.now());
-  const url = asUrl(asObject(asObject(response.json)?.file)?.download_url);
-  if (response.status !== 200 || (error.code !== '' && error.code !== '0')) throw rejectedPoll(error);
+  if (!isSuccessStatus(response) || error.code !== '') {
+    const isBusy = error.reason === 'rate' || error.reason === 'capacity';
+    throw rejectedPoll(isBusy ? error : { ...error, reason: 'other', cause: 'no_result' });
+  }
+  const url = firstUrl(asObject(response.json)?.file, ['download_url', 'backup_download_url']);
   if (url === undefined) throw unreadablePoll(response);
   return url;
 }
@@ -157,7 +169,10 @@ export const hailuo: VendorAdapter = {
   artifactUrlLifetimeMs: 55 * 60_000,
 
   /** Seconds of input and output, from the H3 models alone (platform.minimax.io/docs). */
-  billedFacts: (raw) => billedSeconds(asObject(asObject(asObject(raw)?.task)?.usage)?.total_seconds),
+  billedFacts: (raw) => {
+    const usage = asObject(asObject(asObject(raw)?.task)?.usage);
+    return billedSeconds(usage?.total_seconds, usage?.output_seconds);
+  },
 
   billingFactors(request) {
     if (isH3(request.model)) return billingFactorsH3(request, parseMetadata(request.metadata));
@@ -174,9 +189,8 @@ export const hailuo: VendorAdapter = {
     const url = `${connection.origin}/v1/video_generation`;
     const response = await postJson(context, url, connection.headers, toBody(request));
     const error = toError(response, context.now());
-    const isRefused = response.status >= 400 || (error.code !== '' && error.code !== '0');
-    if (isRefused) return refusedSubmit(error, response);
-    const taskId = response.status === 200 ? parseLongId(response, 'task_id') : undefined;
+    if (response.status >= 400 || error.code !== '') return refusedSubmit(error, response);
+    const taskId = isSuccessStatus(response) ? asId(asObject(response.json)?.task_id) : undefined;
     return acceptedSubmit(taskId, response, { taskId: taskId ?? '' });
   },
 
@@ -209,7 +223,8 @@ export const hailuo: VendorAdapter = {
     const response = await get(context, '/v1/query/video_generation', { task_id: '0' });
     const error = toError(response, context.now());
     // The id is invented: any response about it, except one about the key or an outage, shows that the key is right.
-    const isFine = response.status === 200 && error.code !== '' && (error.code === '0' || error.reason === 'user');
+    const isAnswer = isSuccessStatus(response) && asObject(asObject(response.json)?.base_resp) !== undefined;
+    const isFine = isAnswer && (error.code === '' || error.reason === 'user');
     return isFine ? { ok: true } : { ok: false, error };
   },
 };

@@ -1,10 +1,17 @@
 import { asObject } from '../../../contract/is-object.ts';
-import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
-import { type ErrorClass, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  readReason,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
 import {
   acceptedSubmit,
   deleteJson,
@@ -15,8 +22,9 @@ import {
 } from '../json-http-calls-and-outcomes.ts';
 import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { asId, asText, asUrl, isForeignId, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { H3_MODELS, H3_RATIOS, type H3Model } from './models.ts';
 
 /** The second protocol of MiniMax, of the H3 models alone: a content array, real HTTP statuses, the video's URL in the response. */
@@ -116,17 +124,6 @@ export function billingFactorsH3(
 
 // --- Status mapping ---
 
-export const STATES_H3: Readonly<Record<string, QueryOutcome['state']>> = {
-  queued: 'QUEUED',
-  running: 'IN_PROGRESS',
-  succeeded: 'SUCCESS',
-  failed: 'FAILURE',
-  cancelled: 'FAILURE',
-  expired: 'FAILURE',
-};
-
-const CAUSE_BY_STATE_H3: Readonly<Record<string, FailureCause>> = { cancelled: 'cancelled', expired: 'expired' };
-
 /** The video's URL in a response; an expired one is renewed by polling again. */
 export const parseArtifactUrlH3 = (raw: unknown): string | undefined =>
   asUrl(asObject(asObject(asObject(raw)?.task)?.content)?.url);
@@ -136,22 +133,23 @@ export function parseStatusH3(response: BufferedResponse, taskId: string, nowMs:
   if (response.status === 404 && asObject(asObject(response.json)?.error)) {
     return failedTask(raw, { ...toErrorH3(response, nowMs), reason: 'missing' });
   }
-  if (response.status !== 200) throw rejectedPoll(toErrorH3(response, nowMs));
+  if (!isSuccessStatus(response)) throw rejectedPoll(toErrorH3(response, nowMs));
   const task = asObject(asObject(response.json)?.task);
-  if (!task || (task.id !== undefined && asId(task.id) !== taskId)) throw unreadablePoll(response);
+  if (!task || isForeignId(task.id, taskId)) throw unreadablePoll(response);
   const word = asText(task.status) ?? '';
-  const state = ownEntry(STATES_H3, word) ?? 'UNKNOWN';
+  const state = readTaskState(word);
   if (state === 'FAILURE') {
-    const told = asObject(task.error);
-    const code = asId(told?.code) ?? '';
+    const { code, message } = readReason(task.error, { ...task, error: undefined });
     return failedTask(raw, {
-      ...(ownEntry(CLASS_BY_MESSAGE_CODE, code) ?? { reason: 'other', cause: ownEntry(CAUSE_BY_STATE_H3, word) }),
+      ...(ownEntry(CLASS_BY_MESSAGE_CODE, code) ?? classifyFailureWord(word) ?? UNKNOWN_FAILURE),
       code,
-      message: asText(told?.message) ?? `task ${word}`,
+      message: message ?? `task ${word}`,
     });
   }
   if (state !== 'SUCCESS') return { state, raw };
-  if (task.content !== undefined && typeof asObject(task.content)?.url !== 'string') throw unreadablePoll(response);
+  const isDamaged =
+    (task.content ?? undefined) !== undefined && typeof (asObject(task.content)?.url ?? '') !== 'string';
+  if (isDamaged || (task.content && !asObject(task.content))) throw unreadablePoll(response);
   return finishedTask(asObject(task.content)?.url, response);
 }
 
@@ -201,7 +199,7 @@ export async function submitH3(
   const url = `${connection.origin}/v2/video_generation`;
   const response = await postJson(context, url, connection.headers, toBodyH3(request, metadata));
   if (response.status >= 400) return refusedSubmit(toErrorH3(response, context.now()), response);
-  const taskId = asId(asObject(response.json)?.task_id);
+  const taskId = isSuccessStatus(response) ? asId(asObject(response.json)?.task_id) : undefined;
   return acceptedSubmit(taskId, response, { taskId: taskId ?? '', version: 2 });
 }
 

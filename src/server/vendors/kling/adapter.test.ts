@@ -344,7 +344,7 @@ test('mutated replies neither crash nor end a task', async () => {
         data?: { task_id?: unknown; task_status?: unknown; task_result?: { videos?: { url?: unknown }[] } };
       };
       if (String(code) === '1203') return state === 'FAILURE';
-      const isSuccess = code === null || ['', '0', '200'].includes(String(code).trim());
+      const isSuccess = code === null || ['', '0', '200'].includes(String(code).trim()) || saysSuccess(code);
       if (status >= 300 || !isSuccess || (data?.task_id || id) !== id) return false;
       const urls = [data?.task_result?.videos ?? []].flat().map((video) => video?.url);
       if (state === 'SUCCESS')
@@ -397,4 +397,29 @@ test('a model that makes videos from pictures only is not asked for without one'
     assert.equal((await submit({ model, images: [url('a')] })).kind, 'accepted');
   }
   assert.equal(sandbox.control.requests({ operation: 'submit' }).length, before + 2);
+});
+
+test('of several videos the first with an address is taken; null is absent', async () => {
+  const url = 'https://cdn.example.test/b.mp4';
+  const task = {
+    task_id: 'k1',
+    task_status: 'Succeed',
+    task_result: { videos: [{ url: '' }, { url: null }, { url }] },
+  };
+  const json = { code: '0', message: null, error: null, data: task };
+  const { artifact } = await kling.query({ family: 'text2video', id: 'k1' }, fixedResponseContext({ json }));
+  assert.deepEqual(artifact, { kind: 'url', url });
+});
+
+test('a reason is found where relays put it, and is a policy refusal where it says so', async () => {
+  for (const place of [{ fail_reason: '内容违规' }, { error: 'blocked: sensitive content' }, { err_msg: 'nsfw' }]) {
+    const json = { code: 0, data: { task_id: 'k1', task_status: 'FAILED', task_status_msg: null, ...place } };
+    const { error } = await kling.query({ family: 'text2video', id: 'k1' }, fixedResponseContext({ json }));
+    assert.deepEqual([error?.reason, error?.message], ['policy', Object.values(place)[0]]);
+  }
+});
+
+test('the end of a task is read in seconds, milliseconds and text', () => {
+  for (const updated_at of [1795844300123, 1795844300, '1795844300123'])
+    assert.equal(kling.presentation?.completedAt?.({ data: { updated_at } }), 1795844300);
 });

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
+import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { MediaInput, VideoRequest } from '../adapter-types.ts';
-import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, VIDU_STATE, vidu } from './adapter.ts';
+import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 import { pathOf } from './models.ts';
 
 const replies = recordedReplies('vidu');
@@ -114,7 +114,15 @@ test('arguments of the media schema land at their paths and set the price', () =
   assert.deepEqual(vidu.billingFactors(request), { seconds: 9, factors: { resolution: '540p' } });
 });
 
-for (const [word, state] of Object.entries(VIDU_STATE)) {
+const STATES = {
+  created: 'SUBMITTED',
+  queueing: 'QUEUED',
+  processing: 'IN_PROGRESS',
+  success: 'SUCCESS',
+  failed: 'FAILURE',
+};
+
+for (const [word, state] of Object.entries(STATES)) {
   test(`state ${word} is ${state}`, async () => {
     const name = word === 'failed' ? 'failed' : word;
     const outcome = await vidu.query({ id: ID }, fixedResponseContext({ json: replies[name] }));
@@ -193,6 +201,25 @@ test('5,000 mutated replies: no crash, no wrong end', () =>
     mayEnd(state, reply, status) {
       const { state: said, reason } = Object(reply) as { state?: unknown; reason?: unknown };
       if (status >= 300) return state === 'FAILURE' && /NotFound$/.test(String(reason));
-      return said === 'success' || (state === 'FAILURE' && said === 'failed');
+      return saysSuccess(said) || (state === 'FAILURE' && saysFailure(said));
     },
   }));
+
+test('of several creations the first with an address is taken', async () => {
+  const creations = [
+    { id: '1', url: '' },
+    { id: '2', url: 'store.example/c/2.mp4', cover_url: 'https://store.example/c/2.jpg' },
+  ];
+  const json = { id: ID, state: 'SUCCESS', err_code: null, creations };
+  const { artifact } = await vidu.query({ id: ID }, fixedResponseContext({ json }));
+  assert.deepEqual(artifact, { kind: 'url', url: 'https://store.example/c/2.mp4' });
+  const cover = await vidu.content({ id: ID }, json, 'thumbnail', fixedResponseContext({}));
+  assert.equal(cover.kind === 'fetch' && cover.url, 'https://store.example/c/2.jpg');
+});
+
+test('a text beside the code of a failed task is told, and no credits are no figure', async () => {
+  const json = { id: ID, state: 'Failed', err_code: 'CreationPolicyViolation', message: 'the picture shows a person' };
+  const { error } = await vidu.query({ id: ID }, fixedResponseContext({ json }));
+  assert.deepEqual([error?.code, error?.message], ['CreationPolicyViolation', 'the picture shows a person']);
+  assert.equal(vidu.billedFacts?.({ credits: 0 }), undefined);
+});

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/task-states.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
+import type { QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
   failedTask,
+  readReason,
   rejectedPoll,
   successWithoutArtifact,
   toVendorError,
@@ -28,8 +28,18 @@ import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asArray, asId, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import {
+  asArray,
+  asId,
+  asText,
+  asUrl,
+  firstUrl,
+  isForeignId,
+  isSuccessStatus,
+  toRawResponse,
+} from '../untrusted-json.ts';
 import { hasPath, pathOf, VIDU_MODELS, VIDU_RATIOS, type ViduPath } from './models.ts';
 
 /** Vidu's enterprise API `/ent/v2` (platform.vidu.com/docs): four submit paths by the number of pictures, one poll. */
@@ -114,42 +124,41 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
 
 // ── Status mapping ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const VIDU_STATE: Readonly<Record<string, TaskStatus>> = {
-  created: 'SUBMITTED',
-  queueing: 'QUEUED',
-  processing: 'IN_PROGRESS',
-  success: 'SUCCESS',
-  failed: 'FAILURE',
-};
-
-function toSuccess(creations: unknown, raw: Json): QueryOutcome {
-  if (creations === undefined || creations === null) return successWithoutArtifact(raw);
-  const list = asArray(creations);
-  const first = asObject(list?.[0]);
+function toSuccess(creations: unknown, response: BufferedResponse): QueryOutcome {
+  const raw = toRawResponse(response);
+  const list = asArray(creations ?? []);
+  const url = firstUrl(list);
+  if (url !== undefined) return { state: 'SUCCESS', artifact: { kind: 'url', url }, raw };
   // Damaged data in place of the video does not mean that the vendor has none: the next poll's response may be intact.
-  if (!list || (list.length > 0 && typeof first?.url !== 'string')) return { state: 'UNKNOWN', raw };
-  const url = asUrl(first?.url);
-  return url === undefined ? successWithoutArtifact(raw) : { state: 'SUCCESS', artifact: { kind: 'url', url }, raw };
+  const isDamaged = list?.some(
+    (creation) => typeof (asObject(creation)?.url ?? '') !== 'string' || !asObject(creation),
+  );
+  if (!list || isDamaged) throw unreadablePoll(response);
+  return successWithoutArtifact(raw);
 }
 
 /** Reads the response of a poll about the job `id`. */
 export function parseViduTask(response: BufferedResponse, id: string): QueryOutcome {
   const task = asObject(response.json);
-  if (!task || (task.id !== undefined && asId(task.id) !== id) || task.state === undefined)
-    throw unreadablePoll(response);
+  const word = asText(task?.state) ?? asText(task?.status);
+  if (!task || isForeignId(task.id, id) || word === undefined) throw unreadablePoll(response);
   const raw = toRawResponse(response);
-  const word = asText(task.state) ?? '';
-  const state = ownEntry(VIDU_STATE, word) ?? 'UNKNOWN';
-  if (state === 'SUCCESS') return toSuccess(task.creations, raw);
+  const state = readTaskState(word);
+  if (state === 'SUCCESS') return toSuccess(task.creations, response);
   if (state !== 'FAILURE') return { state, raw };
-  // A failed task has a code and no message; the code serves as both.
-  const code = asText(task.err_code) ?? '';
-  return failedTask(raw, { ...(classifyError(code) ?? UNKNOWN_FAILURE), code, message: code });
+  // A failed task of the vendor has a code and no message; the code serves as both.
+  const told = readReason({ ...task, state: undefined });
+  const code = asText(task.err_code) ?? told.code;
+  const meaning = classifyError(code) ?? classifyFailureWord(word) ?? UNKNOWN_FAILURE;
+  return failedTask(raw, { ...meaning, code, message: told.message ?? code });
 }
 
 // ── Errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `reason` of an HTTP error and `err_code` of a failed task are names of one set. Lack of credits is a plain 400. */
+/**
+ * `reason` of an HTTP error and `err_code` of a failed task are names of one set (platform.vidu.com/docs/error-code): three names of its
+ * content check, and `CreditInsufficient`, a plain 400, for the balance.
+ */
 export const VIDU_ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   BadRequest: { reason: 'user' },
   FieldLacking: { reason: 'user' },
@@ -189,13 +198,11 @@ const classifyError = classifyByTable(VIDU_ERROR_CLASSES);
 export function parseViduError(response: BufferedResponse, nowMs: number): VendorError {
   const body = asObject(response.json);
   const code = asText(body?.reason) ?? asText(body?.err_code) ?? '';
-  const message = asText(body?.message) ?? code;
-  return toVendorError(response, nowMs, { code, message, meaning: classifyError(code) });
+  const message = readReason(body).message ?? code;
+  return toVendorError(response, nowMs, { code, message, meaning: classifyError(code), isPage: code === '' });
 }
 
 // ── The adapter ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const isSuccess = (response: BufferedResponse): boolean => response.status >= 200 && response.status < 300;
 
 const tokenHeaders = (context: AdapterContext) => ({ authorization: `Token ${String(context.credentials.api_key)}` });
 
@@ -208,7 +215,7 @@ const USAGE_SKEW_MS = HOUR_MS;
 /** Credits taken, as the negative of what remains in all packages (platform.vidu.com, "Get Credits": `remains`). */
 async function readCredits(context: AdapterContext): Promise<number> {
   const response = await get('credits', context);
-  if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
+  if (!isSuccessStatus(response)) throw rejectedPoll(parseViduError(response, context.now()));
   const left = asArray(asObject(response.json)?.remains)?.map((entry) => asObject(entry)?.credit_remain);
   if (!left?.every((credits) => typeof credits === 'number')) throw unreadablePoll(response);
   return -left.reduce((sum, credits) => sum + credits, 0);
@@ -252,17 +259,17 @@ export const vidu: VendorAdapter = {
       );
     const response = await postJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context), body);
     const reply = asObject(response.json);
-    if (!isSuccess(response) || reply?.state === 'failed') {
+    if (!isSuccessStatus(response) || readTaskState(reply?.state) === 'FAILURE') {
       return refusedSubmit(parseViduError(response, context.now()), response);
     }
-    const id = asId(reply?.task_id);
+    const id = asId(reply?.task_id) ?? asId(reply?.id);
     return acceptedSubmit(id !== undefined && /^\d+$/.test(id) ? id : undefined, response);
   },
 
   async query(handle, context) {
     const id = parseIdHandle(handle);
     const response = await get(`tasks/${encodeURIComponent(id)}/creations`, context);
-    if (isSuccess(response)) return parseViduTask(response, id);
+    if (isSuccessStatus(response)) return parseViduTask(response, id);
     const error = parseViduError(response, context.now());
     // Only the vendor's own error code for a missing task ends it; a bare 404 may be a gateway's.
     if (error.reason === 'missing') return failedTask(toRawResponse(response), error);
@@ -272,7 +279,7 @@ export const vidu: VendorAdapter = {
   /** The newest hundred tasks of the account; the one whose `payload` is our task id, and no other. */
   async findTask({ taskId }, context) {
     const response = await get('tasks?pager.pagesz=100', context);
-    if (!isSuccess(response)) throw rejectedPoll(parseViduError(response, context.now()));
+    if (!isSuccessStatus(response)) throw rejectedPoll(parseViduError(response, context.now()));
     const tasks = asArray(asObject(response.json)?.tasks) ?? [];
     const found = tasks.map(asObject).find((task) => task?.payload === taskId);
     const id = asId(found?.id);
@@ -281,7 +288,8 @@ export const vidu: VendorAdapter = {
 
   /** The video by default; the cover for `thumbnail`. Both are pre-signed and need no key. */
   async content(_handle, raw, variant) {
-    const creation = asObject(asArray(asObject(raw)?.creations)?.[0]);
+    const creations = (asArray(asObject(raw)?.creations) ?? []).map(asObject);
+    const creation = creations.find((each) => asUrl(each?.url) !== undefined) ?? creations[0];
     const wanted = { video: creation?.url, thumbnail: creation?.cover_url }[variant ?? 'video'];
     const url = asUrl(wanted);
     if (url === undefined)
@@ -293,6 +301,6 @@ export const vidu: VendorAdapter = {
   async checkCredentials(context) {
     const response = await get('tasks/1/creations', context);
     const error = parseViduError(response, context.now());
-    return isSuccess(response) || error.reason === 'missing' ? { ok: true } : { ok: false, error };
+    return isSuccessStatus(response) || error.reason === 'missing' ? { ok: true } : { ok: false, error };
   },
 };
