@@ -1,4 +1,5 @@
 import type { ModelCapability } from '../adapter-types.ts';
+import { undatedModel } from '../undated-model.ts';
 import { isByteplusId, seedancePrice, seedancePriceSource } from './prices.ts';
 
 /** The capabilities of a series of models, whatever date its id ends with and whichever of the two companies sells it. */
@@ -42,7 +43,7 @@ export const FAMILIES: Readonly<Record<string, ModelFamily>> = {
   'seedance-2-5': { ...GENERATION_2, resolutions: SD_TO_HD, max: 30 },
 };
 
-const familyName = (model: string): string => model.replace(/^(doubao|dreamina)-/, '').replace(/-\d{6}$/, '');
+const familyName = (model: string): string => undatedModel(model.replace(/^(doubao|dreamina)-/, ''));
 
 /** Undefined for endpoint ids (`ep-…`) and newer models: those are checked by the vendor only. */
 export function familyOf(model: string): ModelFamily | undefined {

@@ -1,4 +1,5 @@
 import type { ModelCapability } from '../adapter-types.ts';
+import { undatedModel } from '../undated-model.ts';
 import { wanPrice, wanPriceSource } from './prices.ts';
 
 /**
@@ -87,7 +88,7 @@ export const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
 };
 
 export function modelLineOf(model: string): ModelLine | undefined {
-  const name = model.replace(/^wan2\.1-/, 'wanx2.1-');
+  const name = undatedModel(model.replace(/^wan2\.1-/, 'wanx2.1-'));
   return Object.hasOwn(MODEL_LINES, name) ? MODEL_LINES[name] : undefined;
 }
 
