@@ -93,12 +93,25 @@ const TO_WIRE: Readonly<Record<ContentItem['kind'], (item: ContentItem) => Reque
   video: ({ value }) => ({ type: 'video_url', video_url: { url: value }, role: 'reference_video' }),
 };
 
-/** Commands the vendor still executes inside a prompt; those that change the price are refused: only fields are priced. */
-const PROMPT_COMMAND = /(?:^|\s)--(rs|resolution|dur|duration|frames|fps)(?=\s|=|$)/i;
+/**
+ * Commands the vendor still executes inside a prompt; those that change the price are refused: only fields are priced. How loosely the
+ * vendor reads them is not known, so two dashes of any kind count, with or without a blank around the name, where a number follows.
+ */
+const COMMAND_NAMES = 'resolution|rs|duration|dur|frames|fps';
+const PROMPT_COMMANDS = [
+  new RegExp(`(?:^|\\s)--(${COMMAND_NAMES})(?=\\s|=|$)`, 'i'),
+  new RegExp(`(?<![\\p{Pd}−ー])(?:[\\p{Pd}−ー]{2,}|[⸺⸻])[^\\S\\n]*(${COMMAND_NAMES})\\s*[=:]?\\s*[\\p{Pd}−]?\\d`, 'iu'),
+];
+
+/** The command in a text, also in full-width characters or with invisible ones in between. */
+function commandIn(text: string): string | undefined {
+  const plain = text.normalize('NFKC').replace(/\p{Cf}/gu, '');
+  return PROMPT_COMMANDS.map((pattern) => pattern.exec(plain)?.[1]).find((name) => name !== undefined);
+}
 
 function rejectPromptCommands(items: readonly ContentItem[]): void {
   for (const { kind, value } of items) {
-    const command = kind === 'text' ? PROMPT_COMMAND.exec(String(value))?.[1] : undefined;
+    const command = kind === 'text' ? commandIn(String(value)) : undefined;
     if (command) rejectField('prompt', `must not carry --${command}: use duration, size or metadata`);
   }
 }
