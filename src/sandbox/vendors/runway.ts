@@ -114,7 +114,7 @@ const STATUS: Readonly<Record<JobPhase, string>> = {
   filtered: 'FAILED',
   expired: 'FAILED',
   cancelled: 'CANCELLED',
-  unknown: 'REVIEWING',
+  unknown: 'HELD',
 };
 const FAILURE: Readonly<Partial<Record<JobPhase, readonly [code: string, text: string]>>> = {
   failed: ['INTERNAL.BAD_OUTPUT.CODE01', 'An unexpected error occurred.'],

@@ -1,28 +1,32 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/task-states.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
-import { type ErrorClass, failedTask, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
+import { failedTask, readReason, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
 import {
+  acceptedSubmit,
   bearerHeaders,
   deleteJson,
   finishedTask,
   getJson,
   parseIdHandle,
-  parseIdSubmit,
   postJson,
   publicFile,
+  refusedSubmit,
 } from '../json-http-calls-and-outcomes.ts';
 import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { createMetadataParser } from '../metadata-parser.ts';
 import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import type { PriceSource } from '../price-source.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asArray, asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { undatedModel } from '../undated-model.ts';
+import { asPercent, asText, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
 import { classifyFailure, parseError } from './errors.ts';
 
 /** Runway's developer API, version 2024-11-06. Source: docs.dev.runwayml.com/api and the official SDK's types. */
@@ -86,6 +90,8 @@ const MODELS: Readonly<Record<string, RunwayModel>> = {
   'veo3.1_fast': resold('Veo 3.1 Fast by Runway', 75_000, 0.666667),
 };
 
+const modelOf = (id: string): RunwayModel | undefined => ownEntry(MODELS, undatedModel(id));
+
 const toSize = (ratio: string): string => ratio.replace(':', 'x');
 
 function toCapability([id, model]: readonly [string, RunwayModel]): ModelCapability {
@@ -145,7 +151,7 @@ function toRatio(size: string | undefined, offered: readonly string[]): string {
 function toBody(request: VideoRequest): RequestBody {
   const { model, seconds, size, prompt } = request;
   if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
-  const known = ownEntry(MODELS, model);
+  const known = modelOf(model);
   const isFromText = request.images.length === 0;
   if (known?.textRatios.length === 0 && isFromText) rejectField('image', `is needed: ${model} begins with a picture`);
   const duration = seconds ?? known?.seconds.default ?? TWO_TO_TEN.default;
@@ -174,37 +180,22 @@ function checkSeconds(duration: number, offered: ModelCapability['seconds'], mod
 
 // Status mapping
 
-const STATES: Readonly<Record<string, TaskStatus>> = {
-  PENDING: 'QUEUED',
-  // Waits for another of the account's tasks to end.
-  THROTTLED: 'QUEUED',
-  RUNNING: 'IN_PROGRESS',
-  SUCCEEDED: 'SUCCESS',
-  FAILED: 'FAILURE',
-  CANCELLED: 'FAILURE',
-};
+/** A list of addresses; relays write them as most others do. */
+const ADDRESS_PLACES = ['output'];
 
 /** What the response to a poll reports. @throws PollFailed where it reports nothing about the task `id` */
 function parseTask(response: BufferedResponse, id: string): QueryOutcome {
-  const task = asObject(response.json);
-  const word = asText(task?.status);
-  if (!task || word === undefined || (task.id !== undefined && asId(task.id) !== id)) throw unreadablePoll(response);
+  const task = unwrapTask(response.json);
+  if (!task || asText(task.status) === undefined || !isAboutTask(task, id)) throw unreadablePoll(response);
   const raw = toRawResponse(response);
-  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
+  const state = readTaskState(task.status);
   if (state === 'FAILURE') {
-    const code = asText(task.failureCode) ?? '';
-    const message = asText(task.failure) ?? `The upstream calls the task ${word}.`;
-    const cancelled: ErrorClass = { reason: 'other', cause: 'cancelled' };
-    const meaning = classifyFailure(code) ?? (word === 'CANCELLED' ? cancelled : UNKNOWN_FAILURE);
-    return failedTask(raw, { ...meaning, code, message });
+    const { code, message = `The upstream calls the task ${String(task.status)}.` } = readReason(task, response.json);
+    const meaning = classifyFailure(code) ?? classifyFailureWord(task.status) ?? classifyByWords({ code, message });
+    return failedTask(raw, { ...(meaning ?? UNKNOWN_FAILURE), code, message });
   }
-  if (state !== 'SUCCESS') {
-    const progress = typeof task.progress === 'number' ? asPercent(task.progress * 100) : undefined;
-    return progress === undefined ? { state, raw } : { state, progress, raw };
-  }
-  const output = task.output ?? [];
-  if (!asArray(output)) throw unreadablePoll(response);
-  return finishedTask(asArray(output)?.[0], response);
+  if (state !== 'SUCCESS') return defined({ state, progress: asPercent(task.progress), raw });
+  return finishedTask(addressOf(task, ADDRESS_PLACES), response);
 }
 
 const headersOf = (context: AdapterContext) => ({ ...bearerHeaders(context), 'x-runway-version': '2024-11-06' });
@@ -238,7 +229,7 @@ export const runway: VendorAdapter = {
   billingFactors(request) {
     const { duration, ratio, audio } = toBody(request);
     // Models with sound make it unless it is switched off.
-    const hasAudio = ownEntry(MODELS, request.model)?.isResold ? audio !== false : undefined;
+    const hasAudio = modelOf(request.model)?.isResold ? audio !== false : undefined;
     const factors = knownFactors({ size: toSize(asText(ratio) ?? ''), audio: hasAudio });
     return { seconds: parseSeconds(duration, 'duration'), factors };
   },
@@ -246,13 +237,15 @@ export const runway: VendorAdapter = {
   async submit(request, context) {
     const path = request.images.length === 0 ? 'text_to_video' : 'image_to_video';
     const response = await postJson(context, `${context.baseUrl}/v1/${path}`, headersOf(context), toBody(request));
-    return parseIdSubmit(response, () => parseError(response, context.now()));
+    const task = unwrapTask(response.json);
+    if (isRefusedSubmit(response, task)) return refusedSubmit(parseError(response, context.now()), response);
+    return acceptedSubmit(isSuccessStatus(response) ? taskIdIn(task) : undefined, response);
   },
 
   async query(handle, context) {
     const id = parseIdHandle(handle);
     const response = await getJson(context, taskUrl(id, context), headersOf(context));
-    if (response.status === 200) return parseTask(response, id);
+    if (isSuccessStatus(response)) return parseTask(response, id);
     const error = parseError(response, context.now());
     // Cancelled and deleted tasks cannot be fetched; a 404 without the vendor's own text may be a gateway's.
     const isGone = response.status === 404 && asText(asObject(response.json)?.error) !== undefined;
@@ -260,7 +253,7 @@ export const runway: VendorAdapter = {
     throw rejectedPoll(error);
   },
 
-  content: async (_handle, raw) => publicFile(asArray(asObject(raw)?.output)?.[0]),
+  content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ADDRESS_PLACES)),
 
   async deleteTask(handle, context) {
     await deleteJson(context, taskUrl(parseIdHandle(handle), context), headersOf(context));
@@ -268,6 +261,6 @@ export const runway: VendorAdapter = {
 
   async checkCredentials(context) {
     const response = await getJson(context, `${context.baseUrl}/v1/organization`, headersOf(context));
-    return response.status === 200 ? { ok: true } : { ok: false, error: parseError(response, context.now()) };
+    return isSuccessStatus(response) ? { ok: true } : { ok: false, error: parseError(response, context.now()) };
   },
 };

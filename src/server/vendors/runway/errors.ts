@@ -1,8 +1,9 @@
-import { asObject } from '../../../contract/is-object.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
-import { type ErrorClass, toVendorError } from '../error-mapping.ts';
-import { asText, ownEntry } from '../untrusted-json.ts';
+import { type ErrorClass, readReason, toVendorError } from '../error-mapping.ts';
+import { classifyByWords, unwrapTask } from '../relay-answer.ts';
+import { ownEntry } from '../untrusted-json.ts';
 
 /** Failures of tasks, by the longest beginning of their code (docs.dev.runwayml.com/errors/task-failures). */
 export const FAILURES: Readonly<Record<string, ErrorClass>> = {
@@ -15,6 +16,7 @@ export const FAILURES: Readonly<Record<string, ErrorClass>> = {
   'SAFETY.OUTPUT': { reason: 'policy', cause: 'result_refused' },
   INTERNAL: { reason: 'capacity' },
   THIRD_PARTY: { reason: 'capacity' },
+  'THIRD_PARTY.INPUT_VALIDATION': { reason: 'user' },
 };
 
 export function classifyFailure(code: string): ErrorClass | undefined {
@@ -23,15 +25,15 @@ export function classifyFailure(code: string): ErrorClass | undefined {
   return beginnings.map((beginning) => ownEntry(FAILURES, beginning)).find((found) => found !== undefined);
 }
 
-/** Errors have a text and no code, so an empty account and a withheld model can be recognized by their text only. */
+/** Errors have a text and no code, so that only their text tells an empty account from a withheld model (docs.dev.runwayml.com/errors). */
+const REFUSALS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
+  [/enough credits/i, { reason: 'billing' }],
+  [/model .*(?:not available|not found)/i, { reason: 'model' }],
+  [/moderation|safety/i, { reason: 'policy' }],
+];
+
 export function parseError(response: BufferedResponse, nowMs: number): VendorError {
-  const message = asText(asObject(response.json)?.error) ?? '';
-  const meaning: ErrorClass | undefined = /enough credits/i.test(message)
-    ? { reason: 'billing' }
-    : /model .*(?:not available|not found)/i.test(message)
-      ? { reason: 'model' }
-      : /moderation|safety/i.test(message)
-        ? { reason: 'policy' }
-        : undefined;
-  return toVendorError(response, nowMs, { message, meaning });
+  const { code, message } = readReason(response.json, unwrapTask(response.json));
+  const meaning = REFUSALS.find(([pattern]) => pattern.test(message ?? ''))?.[1] ?? classifyByWords({ code, message });
+  return toVendorError(response, nowMs, defined({ code, message, meaning }));
 }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { MediaInput, VideoRequest } from '../adapter-types.ts';
-import { ERROR_CLASSES, STATES, seedance, toError } from './adapter.ts';
+import { ERROR_CLASSES, seedance, toError } from './adapter.ts';
 import { toBody } from './request.ts';
 
 const replies = recordedReplies('seedance');
@@ -99,8 +100,21 @@ test('a video element is sent as what the vendor calls it', () => {
 });
 
 test('commands that set no price stay in the words', () => {
-  const prompt = 'a kite --seed 7, a well--resolution of sorts';
-  assert.deepEqual(body({ prompt }).content, [{ type: 'text', text: prompt }]);
+  for (const prompt of [
+    'a kite --seed 7, a well--resolution of sorts',
+    'a long shot — duration 12 seconds',
+    'Scene 1\n---\nDuration: 10 s',
+    'three -duration 12',
+  ])
+    assert.deepEqual(body({ prompt }).content, [{ type: 'text', text: prompt }]);
+});
+
+test('commands that set a price are refused however they are written', () => {
+  for (const command of [
+    ...['a--dur 12', 'a --dur12', 'a -- dur 12', 'a——dur 12', 'a －－ｄｕｒ　１２', 'a –– duration=12', 'a--rs:1080p'],
+    ...['a -\u200b-dur 12', 'a−−frames 289', 'a --DURATION -1', 'a ⸺dur 12', '风筝--resolution 1080p', '--fps'],
+  ])
+    assert.throws(() => body({ prompt: command }), UnsupportedRequestError, command);
 });
 
 test('words written twice are sent once', () => {
@@ -163,6 +177,14 @@ test('price: seconds, frames, or the longest where the model chooses', () => {
   assert.deepEqual(auto, { seconds: 12, factors: { resolution: '720p', audio: 'false' } });
 });
 
+const STATES = {
+  queued: 'QUEUED',
+  running: 'IN_PROGRESS',
+  succeeded: 'SUCCESS',
+  failed: 'FAILURE',
+  cancelled: 'FAILURE',
+  expired: 'FAILURE',
+};
 for (const [word, state] of Object.entries(STATES)) {
   test(`status ${word} is ${state}`, async () => assert.equal((await query(replies[word])).state, state));
 }
@@ -239,16 +261,16 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
 });
 
 test('5,000 mutated replies: no crash, no wrong end', async () => {
-  const ends = { SUCCESS: ['succeeded'], FAILURE: ['failed', 'cancelled', 'expired', 'succeeded'] };
   await tryMutatedReplies(seedance, {
     handle: HANDLE,
     replies: Object.keys(replies).filter((name) => name !== 'accepted'),
     submits: ['accepted', 'invalid-parameter', 'rate-limit'],
     model: PRO,
     mayEnd(state, reply, status) {
-      const told = reply as { status?: string; error?: { code?: string } };
-      const isLost = state === 'FAILURE' && status === 404 && /^NotFound(\.|$)/.test(told.error?.code ?? '');
-      return isLost || (status === 200 && ends[state].includes(told.status ?? ''));
+      const told = reply as { status?: string; error?: unknown };
+      const isMissing = /"(code|type)":"NotFound[."]/.test(JSON.stringify(told.error ?? ''));
+      const isLost = state === 'FAILURE' && status === 404 && isMissing;
+      return isLost || (status >= 200 && status < 300 && saysItEnded(state, told.status));
     },
   });
 });

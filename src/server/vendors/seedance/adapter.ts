@@ -1,4 +1,5 @@
-import { asObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
@@ -8,25 +9,37 @@ import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
   failedTask,
+  readReason,
   rejectedPoll,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
 import {
+  acceptedSubmit,
   bearerHeaders,
   classifyByTable,
   deleteJson,
   finishedTask,
   getJson,
   parseIdHandle,
-  parseIdSubmit,
   postJson,
   publicFile,
+  refusedSubmit,
 } from '../json-http-calls-and-outcomes.ts';
 import { billedUnits } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
-import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import {
+  addressOf,
+  classifyByWords,
+  isAboutTask,
+  isErrorAnswer,
+  isRefusedSubmit,
+  taskIdIn,
+  unwrapTask,
+} from '../relay-answer.ts';
+import { asPercent, asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { familyOf, SEEDANCE_MODELS } from './models.ts';
 import { FRAMES_PER_SECOND, METADATA, toBody } from './request.ts';
 
@@ -51,33 +64,24 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
 
 // --- Status mapping ---
 
-export const STATES: Readonly<Record<string, QueryOutcome['state']>> = {
-  queued: 'QUEUED',
-  running: 'IN_PROGRESS',
-  succeeded: 'SUCCESS',
-  failed: 'FAILURE',
-  cancelled: 'FAILURE',
-  expired: 'FAILURE',
-};
+/** Where the file is, and where relays put it. */
+const ADDRESS_PLACES = ['content.video_url', 'content', 'video_url'];
+
+function parseFailure(task: UntrustedObject, response: BufferedResponse): QueryOutcome {
+  const told = readReason(task.error, task, response.json);
+  const { code, message = `The upstream says that the task is ${String(task.status)}.` } = told;
+  const meaning = classifyError(code, message) ?? classifyFailureWord(task.status) ?? classifyByWords(told);
+  return failedTask(toRawResponse(response), { ...(meaning ?? UNKNOWN_FAILURE), code, message });
+}
 
 /** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
 export function parseTask(response: BufferedResponse, id: string): QueryOutcome {
-  const task = asObject(response.json);
-  if (!task || (task.id !== undefined && asId(task.id) !== id)) throw unreadablePoll(response);
-  const raw = toRawResponse(response);
-  const word = asText(task.status) ?? '';
-  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
-  if (state === 'FAILURE') {
-    const told = asObject(task.error);
-    const code = asText(told?.code) ?? '';
-    const message = asText(told?.message) ?? `The upstream says that the task is ${word}.`;
-    const cause = word === 'cancelled' || word === 'expired' ? word : undefined;
-    const meaning = classifyError(code, message) ?? (cause ? { reason: 'other', cause } : UNKNOWN_FAILURE);
-    return failedTask(raw, { ...meaning, code, message });
-  }
-  if (state !== 'SUCCESS') return { state, raw };
-  if (task.content !== undefined && task.content !== null && !asObject(task.content)) throw unreadablePoll(response);
-  return finishedTask(asObject(task.content)?.video_url, response);
+  const task = unwrapTask(response.json);
+  if (!task || !isAboutTask(task, id)) throw unreadablePoll(response);
+  const state = readTaskState(task.status);
+  if (state === 'FAILURE') return parseFailure(task, response);
+  if (state !== 'SUCCESS') return defined({ state, progress: asPercent(task.progress), raw: toRawResponse(response) });
+  return finishedTask(addressOf(task, ADDRESS_PLACES), response);
 }
 
 // --- Error reading (Volcengine Ark, "Error codes") ---
@@ -148,10 +152,10 @@ function parseResetTime(message: string, nowMs: number): number | undefined {
 }
 
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
-  const told = asObject(asObject(response.json)?.error);
-  const code = asText(told?.code) ?? '';
-  const message = asText(told?.message) ?? '';
-  const error = toVendorError(response, nowMs, { code, message, meaning: classifyError(code, message) });
+  const task = unwrapTask(response.json);
+  const { code, message = '' } = readReason(task?.error, task, response.json);
+  const meaning = classifyError(code, message) ?? classifyByWords({ code, message });
+  const error = toVendorError(response, nowMs, { code, message, meaning });
   const retryAfterMs = error.retryAfterMs ?? parseResetTime(message, nowMs);
   return retryAfterMs === undefined ? error : { ...error, retryAfterMs };
 }
@@ -188,19 +192,25 @@ export const seedance: VendorAdapter = {
   },
   billingFactors,
   /** Tokens of the output; input costs nothing (volcengine.com/docs/82379/1521309). */
-  billedFacts: (raw) => billedUnits(asObject(asObject(raw)?.usage)?.completion_tokens),
+  billedFacts(raw) {
+    const usage = asObject(unwrapTask(raw)?.usage);
+    return billedUnits(usage?.completion_tokens, usage?.output_tokens, usage?.total_tokens);
+  },
 
   handleOf: ({ id }) => ({ id }),
 
   async submit(request, context) {
     const response = await postJson(context, tasksUrl(context), bearerHeaders(context), toBody(request));
-    return parseIdSubmit(response, () => toError(response, context.now()));
+    const task = unwrapTask(response.json);
+    if (isRefusedSubmit(response, task)) return refusedSubmit(toError(response, context.now()), response);
+    return acceptedSubmit(isSuccessStatus(response) ? taskIdIn(task) : undefined, response);
   },
 
   async query(handle, context) {
     const id = parseIdHandle(handle);
     const response = await getJson(context, taskUrl(handle, context), bearerHeaders(context));
-    if (response.status === 200) return parseTask(response, id);
+    const isTask = asText(unwrapTask(response.json)?.status) !== undefined || !isErrorAnswer(response.json);
+    if (isSuccessStatus(response) && isTask) return parseTask(response, id);
     const error = toError(response, context.now());
     // Only the vendor's own error code for a missing task ends it; a bare 404 may be a gateway's.
     if (response.status === 404 && error.reason === 'missing') return failedTask(toRawResponse(response), error);
@@ -208,7 +218,7 @@ export const seedance: VendorAdapter = {
   },
 
   /** The URL of the last poll; an expired one is replaced by polling again, since the task is kept longer. */
-  content: async (_handle, raw) => publicFile(asObject(asObject(raw)?.content)?.video_url),
+  content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ADDRESS_PLACES)),
 
   async deleteTask(handle, context) {
     await deleteJson(context, taskUrl(handle, context), bearerHeaders(context));
@@ -217,6 +227,6 @@ export const seedance: VendorAdapter = {
   async checkCredentials(context) {
     const url = `${tasksUrl(context)}?page_num=1&page_size=1`;
     const response = await getJson(context, url, bearerHeaders(context));
-    return response.status === 200 ? { ok: true } : { ok: false, error: toError(response, context.now()) };
+    return isSuccessStatus(response) ? { ok: true } : { ok: false, error: toError(response, context.now()) };
   },
 };

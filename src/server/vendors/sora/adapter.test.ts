@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixedResponseContext, sandboxContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import {
   assertAmbiguousSubmits,
   MEANINGLESS_POLLS,
@@ -218,13 +219,52 @@ test('mutated replies neither crash nor end a task', async () => {
         video.id !== 'video_68f1c0ffee'
       )
         return false;
-      const word = String(video?.status);
-      return (
-        status < 400 &&
-        (state === 'SUCCESS' ? /^(completed|succeeded|success)$/i : /^(failed|failure|cancell?ed|expired)$/i).test(word)
-      );
+      return status < 400 && saysItEnded(state, video?.status);
     },
   });
+});
+
+test('an address that needs the key is fetched with it at our own base URL', async () => {
+  for (const url of [
+    'https://vendor.test/v1/videos/video_1/content',
+    'https://public.example/v1/videos/a/content?x=1',
+  ]) {
+    const context = fixedResponseContext({ json: { id: 'video_1', status: 'completed', metadata: { url } } });
+    const { artifact, raw } = await sora.query({ id: 'video_1' }, context);
+    assert.deepEqual(artifact, { kind: 'protected' }, url);
+    const source = await sora.content({ id: 'video_1' }, raw, undefined, context);
+    assert.ok(source.kind === 'fetch' && source.trusted);
+    assert.equal(source.url, 'https://vendor.test/v1/videos/video_1/content');
+  }
+});
+
+test('a relay’s finished task is passed through without its envelope, under the task’s own id', async () => {
+  const data = { id: 4711, task_id: 'video_1', status: 'SUCCESS', fail_reason: 'https://cdn.example.test/film.mp4' };
+  const outcome = await sora.query({ id: 'video_1' }, fixedResponseContext({ json: { code: 'success', data } }));
+  assert.deepEqual(outcome, {
+    state: 'SUCCESS',
+    artifact: { kind: 'url', url: 'https://cdn.example.test/film.mp4' },
+    raw: { ...data, id: 'video_1' },
+  });
+  const id = { code: 'success', message: '', data: 'task_1' };
+  const accepted = await sora.submit(videoRequest({ model: 'sora-2' }), fixedResponseContext({ json: id }));
+  assert.equal(accepted.kind === 'accepted' && accepted.upstreamId, 'task_1');
+});
+
+test('a relay’s codes have their meaning, whatever the HTTP status', async () => {
+  for (const [code, reason] of [
+    ['insufficient_user_quota', 'billing'],
+    ['pre_consume_token_quota_failed', 'billing'],
+    ['sensitive_words_detected', 'policy'],
+    ['channel:invalid_key', 'auth'],
+    ['get_channel_failed', 'capacity'],
+  ] as const)
+    for (const status of [200, 403]) {
+      const context = fixedResponseContext({ status, json: { code, message: 'why', data: null } });
+      const outcome = await sora.submit(videoRequest({ model: 'sora-2' }), context);
+      assert.ok(outcome.kind === 'refused');
+      assert.deepEqual([outcome.error.reason, outcome.error.code, outcome.error.message], [reason, code, 'why']);
+    }
 });
 
 test('on Azure: the same protocol under its path, key header and version', async () => {

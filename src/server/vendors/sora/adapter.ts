@@ -1,21 +1,42 @@
 import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
-import { asObject, isObject } from '../../../contract/is-object.ts';
+import { asObject, isObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
-import type { Json, MediaInput, ModelCapability, VendorAdapter, VideoRequest } from '../adapter-types.ts';
+import type {
+  Artifact,
+  Json,
+  MediaInput,
+  ModelCapability,
+  QueryOutcome,
+  SubmitOutcome,
+  VendorAdapter,
+  VideoRequest,
+} from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import { usd } from '../currency-to-quota.ts';
-import { ambiguousSubmit, failedTask, rejectedPoll, toVendorError, unreadablePoll } from '../error-mapping.ts';
-import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
+import {
+  ambiguousSubmit,
+  type ErrorClass,
+  failedTask,
+  readReason,
+  rejectedPoll,
+  type ToldReason,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
+import { refusedSubmit, withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
 import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import type { PriceSource } from '../price-source.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asId, asPercent, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { asId, asPercent, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 
 /**
  * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers; OpenAI closed its own in September 2026.
@@ -115,27 +136,12 @@ function toMultipart(fields: RequestBody, file: Extract<MediaInput, { kind: 'fil
 
 // Status mapping
 
-/** The four documented statuses, and those of compatible services. */
-const STATES: Readonly<Record<string, TaskStatus>> = {
-  queued: 'QUEUED',
-  pending: 'QUEUED',
-  submitted: 'QUEUED',
-  not_start: 'QUEUED',
-  in_progress: 'IN_PROGRESS',
-  processing: 'IN_PROGRESS',
-  running: 'IN_PROGRESS',
-  completed: 'SUCCESS',
-  succeeded: 'SUCCESS',
-  success: 'SUCCESS',
-  failed: 'FAILURE',
-  failure: 'FAILURE',
-  cancelled: 'FAILURE',
-  canceled: 'FAILURE',
-  expired: 'FAILURE',
-};
+/** `submitted` waits, as `queued` does: the documented statuses have one word for both. */
+const STATES: Readonly<Record<string, TaskStatus>> = { submitted: 'QUEUED' };
 
 // Error reading
 
+/** OpenAI's codes, and below those of the relays that are made of New API (`types/error.go`, `service/task.go`). */
 const REASONS: Readonly<Record<string, ErrorReason>> = {
   invalid_api_key: 'auth',
   unsupported_country_region_territory: 'auth',
@@ -145,30 +151,31 @@ const REASONS: Readonly<Record<string, ErrorReason>> = {
   rate_limit_exceeded: 'rate',
   moderation_blocked: 'policy',
   content_policy_violation: 'policy',
+  content_filter: 'policy',
+  access_denied: 'auth',
+  'channel:invalid_key': 'auth',
+  'channel:no_available_key': 'auth',
+  insufficient_user_quota: 'billing',
+  pre_consume_token_quota_failed: 'billing',
+  quota_not_enough: 'billing',
+  insufficient_balance: 'billing',
+  get_channel_failed: 'capacity',
+  sensitive_words_detected: 'policy',
+  prompt_blocked: 'policy',
 };
 
-interface ErrorDetails {
-  readonly code: string;
-  readonly message: string;
-  readonly param?: string;
-}
-
-/** The nested envelope of OpenAI, or the flat one of some gateways. */
-function parseErrorDetails(value: unknown): ErrorDetails {
-  const outer = asObject(value);
-  const error = asObject(outer?.error) ?? outer;
-  const code = error?.code;
-  return defined({
-    code: typeof code === 'number' ? String(code) : (asText(code) ?? asText(error?.type) ?? ''),
-    message: asText(error?.message) ?? asText(outer?.error) ?? '',
-    param: typeof error?.param === 'string' ? error.param : undefined,
-  });
-}
+/** A code of the tables first, then the words of a relay. */
+const classify = (told: ToldReason): ErrorClass | undefined => {
+  const reason = ownEntry(REASONS, told.code);
+  return reason ? { reason } : classifyByWords(told);
+};
 
 function parseError(response: BufferedResponse, nowMs: number): VendorError {
-  const told = parseErrorDetails(response.json);
-  const reason = ownEntry(REASONS, told.code);
-  return toVendorError(response, nowMs, { ...told, meaning: reason && { reason } });
+  const video = unwrapTask(response.json);
+  const { code, message } = readReason(video?.error, video, response.json);
+  const param = asText(asObject(video?.error)?.param);
+  const meaning = classify({ code, message });
+  return toVendorError(response, nowMs, defined({ code, message, param, meaning }));
 }
 
 // The vendor
@@ -206,13 +213,45 @@ function send(
   return context.sendJson(withJsonBody(request, body));
 }
 
-function parseSubmit(response: BufferedResponse, context: AdapterContext) {
-  const raw = toRawResponse(response);
-  if (response.status >= 400) return { kind: 'refused', error: parseError(response, context.now()), raw } as const;
-  const video = asObject(response.json);
-  const id = asId(video?.id) ?? asId(video?.task_id);
+const stateOf = (video: UntrustedObject | undefined): TaskStatus | undefined => {
+  const word = asText(video?.status);
+  return word === undefined ? undefined : readTaskState(word, STATES);
+};
+
+/** The upstream's object without the envelope and the row numbers of relays, so that it can be passed through. */
+function toRawVideo(response: BufferedResponse, video: UntrustedObject | undefined, id: string): Json {
+  const isWhole = video === response.json && (video?.id === undefined || video.id === id);
+  return isWhole ? toRawResponse(response) : ({ ...video, id } as Json);
+}
+
+function parseSubmit(response: BufferedResponse, context: AdapterContext): SubmitOutcome {
+  const video = unwrapTask(response.json);
+  if (isRefusedSubmit(response, video)) return refusedSubmit(parseError(response, context.now()), response);
+  const id = taskIdIn(video) ?? asId(asObject(response.json)?.data);
   if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
-  return { kind: 'accepted', handle: { id }, upstreamId: id, raw } as const;
+  return { kind: 'accepted', handle: { id }, upstreamId: id, raw: toRawVideo(response, video, id) };
+}
+
+/** Where relays put the address of the file; the unified tasks of some have it in place of a reason. */
+const ADDRESS_PLACES = ['video_url', 'url', 'video', 'metadata', 'result', 'result_url', 'output', 'fail_reason'];
+
+/** The key of the channel opens these; all other addresses are public. */
+const CONTENT_PATH = /\/videos\/[^/]+\/content$/;
+
+function toArtifact(video: unknown): Artifact {
+  const url = asUrl(addressOf(video, ADDRESS_PLACES));
+  return url === undefined || CONTENT_PATH.test(new URL(url).pathname) ? { kind: 'protected' } : { kind: 'url', url };
+}
+
+function parseFailure(video: UntrustedObject, response: BufferedResponse, raw: Json): QueryOutcome {
+  const { code, message = `The upstream calls the task ${String(video.status)}.` } = readReason(
+    video.error,
+    video,
+    response.json,
+    video.data,
+  );
+  const meaning = classify({ code, message }) ?? classifyFailureWord(video.status) ?? UNKNOWN_FAILURE;
+  return failedTask(raw, { ...meaning, code, message });
 }
 
 export const sora: VendorAdapter = {
@@ -251,24 +290,20 @@ export const sora: VendorAdapter = {
 
   async query(handle, context) {
     const response = await send(context, 'GET', pathOf(handle));
-    const raw = toRawResponse(response);
-    const video = asObject(response.json);
-    if (response.status === 404 && asObject(video?.error)) {
-      const { code, message } = parseErrorDetails(video);
-      return failedTask(raw, { reason: 'missing', code, message, httpStatus: 404 });
-    }
+    const id = handleId(handle);
+    const video = unwrapTask(response.json);
+    // A bare 404, or one with the words of HTTP alone, may be a gateway's.
+    const told = readReason(video?.error, video);
+    const isTold = asObject(video?.error) !== undefined || /[a-z]/i.test(told.code);
+    if (response.status === 404 && isTold)
+      return failedTask(toRawResponse(response), { ...told, reason: 'missing', httpStatus: 404 });
     if (response.status >= 400) throw rejectedPoll(parseError(response, context.now()));
-    const word = asText(video?.status);
-    const id = asId(video?.id) ?? asId(video?.task_id);
-    if (!video || word === undefined || (id !== undefined && id !== handleId(handle))) throw unreadablePoll(response);
-    const state = ownEntry(STATES, word.toLowerCase()) ?? 'UNKNOWN';
-    if (state === 'SUCCESS') return { state, artifact: { kind: 'protected' }, raw };
-    if (state !== 'FAILURE') return defined({ state, progress: asPercent(video.progress), raw });
-    const { code, message } = parseErrorDetails(
-      asObject(video.error) ?? { message: `The upstream calls the task ${word}.` },
-    );
-    const cause = word.toLowerCase() === 'cancelled' ? 'cancelled' : undefined;
-    return failedTask(raw, { reason: ownEntry(REASONS, code) ?? 'other', cause, code, message });
+    const state = stateOf(video);
+    if (!video || state === undefined || !isAboutTask(video, id)) throw unreadablePoll(response);
+    const raw = toRawVideo(response, video, id);
+    if (state === 'SUCCESS') return { state, artifact: toArtifact(video), raw };
+    if (state === 'FAILURE') return parseFailure(video, response, raw);
+    return defined({ state, progress: asPercent(video.progress), raw });
   },
 
   async content(handle, _raw, variant, context) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { type BufferedResponse, OutboundError, type OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
@@ -266,6 +267,12 @@ for (const [code, reason] of [
   });
 }
 
+test('a used-up trial is not a rate limit', () => {
+  const reason = (message: string) => toError(json({ code: 'Throttling.AllocationQuota', message }), 0).reason;
+  assert.equal(reason('Free allocated quota exceeded.'), 'billing');
+  assert.equal(reason('Allocated quota exceeded, please increase your quota limit.'), 'rate');
+});
+
 test('a refused submit is a value; one that cannot be read is ambiguous', async () => {
   const submit = (value: unknown, status = 200) =>
     wan.submit(videoRequest({ model: WORDS }), fixedResponseContext({ json: value, status }));
@@ -281,7 +288,6 @@ test('a refused submit is a value; one that cannot be read is ambiguous', async 
 });
 
 test('5,000 mutated replies: no crash, no wrong end', async () => {
-  const ends = { SUCCESS: ['SUCCEEDED'], FAILURE: ['FAILED', 'CANCELED', 'CANCELLED', 'UNKNOWN', 'SUCCEEDED'] };
   const submits = ['accepted', 'invalid-key', 'throttled'];
   await tryMutatedReplies(wan, {
     handle: HANDLE,
@@ -290,7 +296,9 @@ test('5,000 mutated replies: no crash, no wrong end', async () => {
     model: WORDS,
     mayEnd(state, reply, status) {
       const { output } = reply as { output?: { task_status?: string } };
-      return status === 200 && ends[state].includes(output?.task_status ?? '');
+      const word = output?.task_status;
+      const isOver = saysItEnded(state, word) || (state === 'FAILURE' && word === 'UNKNOWN');
+      return status >= 200 && status < 300 && isOver;
     },
   });
 });

@@ -1,14 +1,17 @@
-import { asObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
+import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
+import type { QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import {
   type ErrorClass,
   failedTask,
+  readReason,
   rejectedPoll,
+  type ToldReason,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
@@ -26,7 +29,17 @@ import {
 } from '../json-http-calls-and-outcomes.ts';
 import { billedSeconds } from '../parse-billed-units-and-seconds.ts';
 import { knownFactors, parseSeconds } from '../parse-seconds-ratio-and-price-factors.ts';
-import { asId, asText, ownEntry, toRawResponse } from '../untrusted-json.ts';
+import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import {
+  addressOf,
+  classifyByWords,
+  isAboutTask,
+  isErrorAnswer,
+  isRefusedSubmit,
+  type TaskMembers,
+  taskIdIn,
+} from '../relay-answer.ts';
+import { asText, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { MAX_EDITED_SECONDS, modelLineOf, requestKindOf, WAN_MODELS } from './models.ts';
 import { METADATA, resolutionClassOf, toBody } from './request.ts';
 
@@ -55,35 +68,47 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
 
 // --- Status mapping ---
 
-/** `UNKNOWN` is the vendor's status of an id that is older than a day or never existed; it does not change any more. */
-export const STATES: Readonly<Record<string, QueryOutcome['state']>> = {
-  PENDING: 'QUEUED',
-  RUNNING: 'IN_PROGRESS',
-  SUCCEEDED: 'SUCCESS',
-  FAILED: 'FAILURE',
-  CANCELED: 'FAILURE',
-  CANCELLED: 'FAILURE',
-  UNKNOWN: 'FAILURE',
+/** The vendor's status of an id that is older than a day or never existed; it does not change any more. */
+const EXPIRED = 'UNKNOWN';
+
+const stateOf = (task: UntrustedObject | undefined): TaskStatus =>
+  task?.task_status === EXPIRED ? 'FAILURE' : readTaskState(task?.task_status);
+
+function parseFailure(output: UntrustedObject, response: BufferedResponse): QueryOutcome {
+  const raw = toRawResponse(response);
+  const { task_status: word } = output;
+  if (word === EXPIRED) return failedTask(raw, { reason: 'missing', message: 'The task is unknown or has expired.' });
+  const told = readReason(output, response.json);
+  const { code, message = `The upstream says that the task is ${String(word)}.` } = told;
+  const meaning = classifyFailureWord(word) ?? classifyError(told) ?? UNKNOWN_FAILURE;
+  return failedTask(raw, { ...meaning, code, message });
+}
+
+const MEMBERS: TaskMembers = { ids: ['task_id', 'id'], state: 'task_status' };
+
+/** `{request_id, output, usage}`, by some relays inside `{code, data}`. */
+const unwrap = (json: unknown): UntrustedObject | undefined => {
+  const outer = asObject(json);
+  return outer?.output == null ? (asObject(outer?.data) ?? outer) : outer;
 };
 
-function parseFailure(word: string, output: Readonly<Record<string, unknown>>, raw: Json): QueryOutcome {
-  if (word === 'UNKNOWN') return failedTask(raw, { reason: 'missing', message: 'The task is unknown or has expired.' });
-  const code = asText(output.code) ?? '';
-  const message = asText(output.message) ?? `The upstream says that the task is ${word}.`;
-  if (word.startsWith('CANCEL')) return failedTask(raw, { reason: 'other', cause: 'cancelled', code, message });
-  return failedTask(raw, { ...(classifyError(code, message) ?? UNKNOWN_FAILURE), code, message });
-}
+/** The task: under `output`, or without that where a relay leaves it out. */
+const taskOf = (json: unknown): UntrustedObject | undefined => {
+  const whole = unwrap(json);
+  return asObject(whole?.output) ?? (asText(whole?.task_status) === undefined ? undefined : whole);
+};
+
+/** Where the series of models put the file: most, then s2v, animate and emo. */
+const ADDRESS_PLACES = ['video_url', 'results'];
 
 /** What a poll's response reports. @throws PollFailed where it reports nothing about the task `id` */
 export function parseTask(response: BufferedResponse, id: string): QueryOutcome {
-  const output = asObject(asObject(response.json)?.output);
-  if (!output || (output.task_id !== undefined && asId(output.task_id) !== id)) throw unreadablePoll(response);
-  const raw = toRawResponse(response);
-  const word = asText(output.task_status) ?? '';
-  const state = ownEntry(STATES, word) ?? 'UNKNOWN';
-  if (state === 'FAILURE') return parseFailure(word, output, raw);
-  if (state !== 'SUCCESS') return { state, raw };
-  return finishedTask(output.video_url, response);
+  const output = taskOf(response.json);
+  if (!output || !isAboutTask(output, id, MEMBERS)) throw unreadablePoll(response);
+  const state = stateOf(output);
+  if (state === 'FAILURE') return parseFailure(output, response);
+  if (state !== 'SUCCESS') return { state, raw: toRawResponse(response) };
+  return finishedTask(addressOf(output, ADDRESS_PLACES), response);
 }
 
 // --- Error reading (Alibaba Cloud Model Studio, "Error codes") ---
@@ -93,17 +118,27 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   InvalidParameter: { reason: 'user' },
   InvalidURL: { reason: 'user', cause: 'picture_unreadable' },
   'InvalidParameter.DataInspection': { reason: 'user', cause: 'picture_unreadable' },
+  InvalidImage: { reason: 'user', cause: 'picture_unsuitable' },
+  InvalidFile: { reason: 'user', cause: 'picture_unsuitable' },
   DataInspectionFailed: { reason: 'policy' },
+  data_inspection_failed: { reason: 'policy' },
+  IPInfringementSuspect: { reason: 'policy' },
   Arrearage: { reason: 'billing' },
+  PrepaidBillOverdue: { reason: 'billing' },
+  PostpaidBillOverdue: { reason: 'billing' },
+  CommodityNotPurchased: { reason: 'billing' },
+  BudgetLimitExceeded: { reason: 'billing' },
+  'AllocationQuota.FreeTierOnly': { reason: 'billing' },
   UnsupportedOperation: { reason: 'user' },
   InvalidApiKey: { reason: 'auth' },
   AccessDenied: { reason: 'auth' },
   'AccessDenied.Unpurchased': { reason: 'model' },
+  'Workspace.AccessDenied': { reason: 'model' },
+  'Endpoint.AccessDenied': { reason: 'model' },
   'Model.AccessDenied': { reason: 'model' },
   ModelNotFound: { reason: 'model' },
   NotFound: { reason: 'missing' },
   Throttling: { reason: 'rate' },
-  'Throttling.AllocationQuota': { reason: 'billing' },
   insufficient_quota: { reason: 'billing' },
   InternalError: { reason: 'capacity' },
   SystemError: { reason: 'capacity' },
@@ -113,17 +148,19 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 const classifyCode = classifyByTable(ERROR_CLASSES);
 
-/** One code stands for refused input and for a withheld result; only the text tells them apart. */
-function classifyError(code: string, message: string): ErrorClass | undefined {
-  const found = classifyCode(code);
+/** Some codes stand for two things; only the text tells them apart. */
+function classifyError(told: ToldReason): ErrorClass | undefined {
+  const { code, message = '' } = told;
+  // A trial that is used up, or tokens a minute.
+  if (code === 'Throttling.AllocationQuota') return { reason: /\bfree\b|免费/i.test(message) ? 'billing' : 'rate' };
+  const found = classifyCode(code) ?? classifyByWords(told);
+  // Refused input or a withheld result.
   return found?.reason === 'policy' && /\boutput\b/i.test(message) ? { ...found, cause: 'result_refused' } : found;
 }
 
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
-  const told = asObject(response.json);
-  const code = asText(told?.code) ?? '';
-  const message = asText(told?.message) ?? '';
-  return toVendorError(response, nowMs, { code, message, meaning: classifyError(code, message) });
+  const told = readReason(response.json, taskOf(response.json), asObject(response.json)?.data);
+  return toVendorError(response, nowMs, defined({ ...told, meaning: classifyError(told) }));
 }
 
 // --- The object ---
@@ -139,12 +176,6 @@ export const pathOf = (model: string): string =>
 
 const getTask = (id: string, context: AdapterContext): Promise<BufferedResponse> =>
   getJson(context, `${apiBaseOf(context)}/tasks/${encodeURIComponent(id)}`, bearerHeaders(context));
-
-/** Some refusals come with HTTP 200: a code, and no output. */
-function isErrorEnvelope(response: BufferedResponse): boolean {
-  const envelope = asObject(response.json);
-  return asText(envelope?.code) !== undefined && !envelope?.output;
-}
 
 /** A task carries no id of the client, so a lost one cannot be distinguished from the account's other tasks: no `findTask`. */
 export const wan: VendorAdapter = {
@@ -171,8 +202,8 @@ export const wan: VendorAdapter = {
   billingFactors,
   /** Seconds of output, and of input where that costs too; older models name them otherwise (help.aliyun.com/zh/model-studio). */
   billedFacts(raw) {
-    const usage = asObject(asObject(raw)?.usage);
-    return billedSeconds(usage?.duration ?? usage?.video_duration);
+    const usage = asObject(unwrap(raw)?.usage) ?? asObject(taskOf(raw)?.usage);
+    return billedSeconds(usage?.duration, usage?.video_duration, usage?.output_video_duration);
   },
 
   handleOf: ({ id }) => ({ id }),
@@ -187,26 +218,26 @@ export const wan: VendorAdapter = {
       'x-dashscope-ossresourceresolve': hasStoredFiles ? 'enable' : undefined,
     });
     const response = await postJson(context, `${apiBaseOf(context)}/${pathOf(request.model)}`, headers, body);
-    const isRefused = response.status >= 400 || isErrorEnvelope(response);
-    if (isRefused) return refusedSubmit(toError(response, context.now()), response);
-    const id = response.status === 200 ? asId(asObject(asObject(response.json)?.output)?.task_id) : undefined;
-    return acceptedSubmit(id, response);
+    const task = taskOf(response.json);
+    if (isRefusedSubmit(response, task, MEMBERS)) return refusedSubmit(toError(response, context.now()), response);
+    return acceptedSubmit(isSuccessStatus(response) ? taskIdIn(task, MEMBERS) : undefined, response);
   },
 
   async query(handle, context) {
     const id = parseIdHandle(handle);
     const response = await getTask(id, context);
-    if (response.status !== 200 || isErrorEnvelope(response)) throw rejectedPoll(toError(response, context.now()));
+    const isError = !isSuccessStatus(response) || (!taskOf(response.json) && isErrorAnswer(response.json));
+    if (isError) throw rejectedPoll(toError(response, context.now()));
     return parseTask(response, id);
   },
 
   /** The URL of the last poll; it is valid as long as the task is kept. */
-  content: async (_handle, raw) => publicFile(asObject(asObject(raw)?.output)?.video_url),
+  content: async (_handle, raw) => publicFile(addressOf(taskOf(raw), ADDRESS_PLACES)),
 
   /** The vendor returns HTTP 200 for an unknown id, for every key that works. */
   async checkCredentials(context) {
     const response = await getTask('00000000-0000-0000-0000-000000000000', context);
-    return response.status === 200 && asObject(asObject(response.json)?.output)
+    return isSuccessStatus(response) && taskOf(response.json)
       ? { ok: true }
       : { ok: false, error: toError(response, context.now()) };
   },

@@ -1,0 +1,139 @@
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
+import {
+  type ErrorClass,
+  isPolicyText,
+  isSuccessCode,
+  readReason,
+  reasonForStatus,
+  type ToldReason,
+} from './error-mapping.ts';
+import { readTaskState } from './read-task-state.ts';
+import { asArray, asCode, asId, asText, asUrl, isForeignId } from './untrusted-json.ts';
+
+/**
+ * Vendors' answers as relays rearrange them: inside `{code, data}`, with a second id, with the file's address somewhere else, with an
+ * error behind HTTP 200.
+ */
+
+/** The names of the members that identify a task and tell its state, the vendor's own first. */
+export interface TaskMembers {
+  readonly ids: readonly string[];
+  readonly state: string;
+}
+
+const TASK_MEMBERS: TaskMembers = { ids: ['id', 'task_id'], state: 'status' };
+
+const ENVELOPE_MEMBERS = ['data', 'result', 'response'];
+
+/**
+ * The task in an answer: the answer itself, or what its envelope holds. An envelope may have a `status` of its own, so an object
+ * that has an id beside its state is preferred, then one inside an envelope.
+ */
+export function unwrapTask(json: unknown, { ids, state }: TaskMembers = TASK_MEMBERS): UntrustedObject | undefined {
+  const outer = asObject(json);
+  if (!outer) return undefined;
+  const inner = ENVELOPE_MEMBERS.map((name) => asObject(asArray(outer[name])?.[0] ?? outer[name])).filter(
+    (held) => held !== undefined,
+  );
+  const hasId = (task: UntrustedObject) => ids.some((name) => asId(task[name]) !== undefined);
+  const hasState = (task: UntrustedObject) => asText(task[state]) !== undefined;
+  return (
+    [outer, ...inner].find((task) => hasId(task) && hasState(task)) ??
+    inner.find(hasState) ??
+    (hasState(outer) ? outer : undefined) ??
+    [outer, ...inner].find(hasId) ??
+    outer
+  );
+}
+
+/** The id of a new task. Relays put the number of a row under `id` and the task's own id under `task_id`. */
+export function taskIdIn(task: UntrustedObject | undefined, { ids }: TaskMembers = TASK_MEMBERS): string | undefined {
+  const found = ids.map((name) => asId(task?.[name])).filter((id) => id !== undefined);
+  return found.find((id) => /\D/.test(id)) ?? found[0];
+}
+
+/** Whether an answer is about the task `id`: one of its ids is that one, or it has none. */
+export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMembers = TASK_MEMBERS): boolean {
+  const values = ids.map((name) => task[name]);
+  return values.some((value) => asId(value) === id) || !values.some((value) => isForeignId(value, id));
+}
+
+// --- Addresses ---
+
+const ADDRESS_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
+const MAX_DEPTH = 4;
+
+/** Where compatible services put the address of a finished file, after the vendor's own place. */
+const ADDRESS_PLACES = [
+  ...['video_url', 'url', 'video', 'videos', 'result_url', 'result', 'results', 'output', 'outputs'],
+  ...['content', 'metadata', 'data'],
+];
+
+/** Values in place of an address: itself, of each entry of a list, of the members of an object. */
+function candidatesIn(value: unknown, depth = 0): readonly unknown[] {
+  if (value === undefined || value === null || depth > MAX_DEPTH) return [];
+  const entries = asArray(value);
+  if (entries) return entries.flatMap((entry) => candidatesIn(entry, depth + 1));
+  const holder = asObject(value);
+  if (!holder) return [value];
+  return ADDRESS_MEMBERS.flatMap((name) => candidatesIn(holder[name], depth + 1));
+}
+
+const valueAt = (holder: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, name) => asObject(value)?.[name], holder);
+
+/**
+ * The address of a finished task's file, or what stands in its place: undefined for nothing, another type for damage.
+ *
+ * @param places The vendor's own, as dotted paths; other places of compatible services follow
+ */
+export function addressOf(task: unknown, places: readonly string[]): unknown {
+  const own = places.flatMap((place) => candidatesIn(valueAt(task, place)));
+  const all = [...own, ...ADDRESS_PLACES.flatMap((place) => candidatesIn(valueAt(task, place)))];
+  const found = all.find((value) => asUrl(value) !== undefined) ?? own[0];
+  if (found !== undefined) return found;
+  const held = valueAt(task, places[0] ?? '');
+  return asArray(held) ? undefined : held;
+}
+
+// --- Errors ---
+
+/** Whether an answer without a task is an error, whatever its HTTP status says: an error with words or a code, or a code with words. */
+export function isErrorAnswer(json: unknown): boolean {
+  const answer = asObject(json);
+  if (!answer) return false;
+  const { code, message } = readReason(answer.error, answer.errors);
+  if (code !== '' || message !== undefined) return true;
+  const envelopeCode = [answer.code, answer.err_code, answer.error_code].map(asCode).find((it) => it !== undefined);
+  const isBad = answer.success === false || (envelopeCode !== undefined && !isSuccessCode(envelopeCode));
+  return isBad && readReason(answer).message !== undefined;
+}
+
+/** Whether the answer to a submit refuses it: by its status, by an error in place of a task, or by a task that has failed already. */
+export function isRefusedSubmit(
+  { status, json }: BufferedResponse,
+  task: UntrustedObject | undefined,
+  members: TaskMembers = TASK_MEMBERS,
+): boolean {
+  const state = readTaskState(task?.[members.state]);
+  return status >= 400 || state === 'FAILURE' || (state === 'UNKNOWN' && (isErrorAnswer(json) || isErrorAnswer(task)));
+}
+
+/** Words of messages whose code is missing or unknown; the first that fits. */
+const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
+  [
+    /(?:insufficient|not enough|not sufficient|no|low)\W.{0,16}(?:balance|quota|credits?|funds)|quota is not enough|overdue|余额不足|额度不足|欠费/i,
+    { reason: 'billing' },
+  ],
+  [/rate.?limit|too many (?:requests|tasks)|频繁/i, { reason: 'rate' }],
+  [/overload|no available channel|temporarily unavailable|system busy|繁忙|无可用渠道/i, { reason: 'capacity' }],
+  [/(?:invalid|incorrect|expired).{0,12}(?:api.?key|token)|unauthori[sz]ed|无效的令牌/i, { reason: 'auth' }],
+];
+
+/** The class of an error that the vendor's own table does not know: by its words, else by a code that is an HTTP status. */
+export function classifyByWords({ code, message = '' }: ToldReason): ErrorClass | undefined {
+  const found = WORDS.find(([pattern]) => pattern.test(message))?.[1];
+  if (!found && isPolicyText(`${code} ${message}`)) return { reason: 'policy' };
+  return found ?? (/^[45]\d\d$/.test(code) ? { reason: reasonForStatus(Number(code)) } : undefined);
+}
