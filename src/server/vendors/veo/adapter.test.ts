@@ -131,6 +131,47 @@ test('gemini: the key goes to no host a response names', async () => {
   assert.deepEqual(source, { kind: 'fetch', url: uri, headers: {}, trusted: false });
 });
 
+for (const [name, video] of [
+  ['encodedVideo', { encodedVideo: 'AAAAIGZ0eXA=', encoding: 'video/mp4' }],
+  ['bytesBase64Encoded', { bytesBase64Encoded: 'data:video/mp4;base64,AAAAIGZ0eXA=', mimeType: 'video/mp4' }],
+] as const) {
+  test(`gemini: a video as ${name} is delivered, and stays out of the stored response`, async () => {
+    const json = {
+      name: GEMINI.name,
+      done: true,
+      error: null,
+      response: { generateVideoResponse: { generatedSamples: [{ video: null }, { video }] } },
+    };
+    const { state, artifact, raw } = await veo.query(GEMINI, routeCall('gemini', { json }));
+    assert.deepEqual([state, artifact], ['SUCCESS', { kind: 'inline' }]);
+    assert.doesNotMatch(JSON.stringify(raw), /AAAAIGZ0eXA=/);
+    const source = await veo.content(GEMINI, raw, undefined, routeCall('gemini', { json }));
+    assert.deepEqual(source, { kind: 'bytes', bytes: Buffer.from('AAAAIGZ0eXA=', 'base64'), mimeType: 'video/mp4' });
+  });
+}
+
+test('an empty sample beside a count of filtered videos is a refusal with its reason', async () => {
+  const told = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Support codes: 61493863'] };
+  for (const [route, response] of [
+    ['gemini', { generateVideoResponse: { generatedSamples: [{}], ...told } }],
+    ['gemini', { generateVideoResponse: { generatedSamples: null, ...told, raiMediaFilteredCount: null } }],
+    ['vertex', { videos: [{ gcsUri: null }], ...told }],
+  ] as const) {
+    const json = { name: handles[route].name, done: true, response };
+    const { state, error } = await veo.query(handles[route], routeCall(route, { json }));
+    assert.deepEqual([state, error?.reason, error?.message], ['FAILURE', 'policy', 'Support codes: 61493863']);
+  }
+});
+
+test('vertex: a video at an address is fetched as from an untrusted host', async () => {
+  const uri = 'https://elsewhere.example/video.mp4';
+  const json = { name: VERTEX.name, done: true, response: { generatedSamples: [{ video: { uri } }] } };
+  const { state, raw } = await veo.query(VERTEX, routeCall('vertex', { json }));
+  assert.equal(state, 'SUCCESS');
+  const source = await veo.content(VERTEX, raw, undefined, routeCall('vertex', {}));
+  assert.deepEqual(source, { kind: 'fetch', url: uri, headers: {}, trusted: false });
+});
+
 test('gemini: success without a video is a failure; an error number has its name', async () => {
   assert.equal((await poll('gemini', 'empty')).state, 'FAILURE');
   const { error } = await poll('gemini', 'failed');
@@ -173,10 +214,10 @@ test('vertex: a refused token is replaced once, then the refusal stands', async 
 
 /** A finished operation of this very name, without an error where it is a success. */
 const mayEnd = (name: string) => (state: 'SUCCESS' | 'FAILURE', reply: Json, status: number) => {
-  const operation = Object(reply) as { name?: unknown; done?: unknown };
-  const isOurs = operation.name === name || operation.name === undefined;
-  const isOver = status === 200 && isOurs && operation.done === true;
-  return isOver && (state === 'FAILURE' || !Object.hasOwn(operation, 'error'));
+  const operation = Object(reply) as { name?: unknown; done?: unknown; error?: unknown };
+  const isOurs = (operation.name ?? name) === name;
+  const isOver = status >= 200 && status < 300 && isOurs && operation.done === true;
+  return isOver && (state === 'FAILURE' || (operation.error ?? null) === null);
 };
 
 for (const route of ['gemini', 'vertex'] as const) {

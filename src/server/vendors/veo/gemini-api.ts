@@ -1,13 +1,20 @@
 import { asObject } from '../../../contract/is-object.ts';
-import type { OutboundRequest } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, RequestJson, VendorAdapter } from '../adapter-types.ts';
-import { ambiguousSubmit } from '../error-mapping.ts';
+import { rejectedPoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
-import { asArray, asText, asUrl, toRawResponse } from '../untrusted-json.ts';
+import { asArray, asText, isSuccessStatus } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
-import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './parse-long-running-operation.ts';
+import {
+  filmIn,
+  inlineFile,
+  MAX_RESPONSE_BYTES,
+  parseHandle,
+  parseOperation,
+  parseOperationSubmit,
+} from './parse-long-running-operation.ts';
 import { loadImages, toVeoBody } from './request.ts';
 
 /** Veo by the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, an operation that is polled with GET. */
@@ -43,15 +50,6 @@ const OPERATION_NAME = /^(?:[\w-][\w.-]*\/){0,8}operations\/[\w-][\w.-]{0,200}$/
 /** More than the vendor has, and as many as one answer of ours lists. */
 const MAX_LISTED = 200;
 
-const videoResponseOf = (response: unknown) => asObject(response)?.generateVideoResponse;
-
-/** On the wire the list is `generatedSamples`, whatever the official SDK calls it in its own objects. */
-const responseLayout: ResponseLayout = {
-  container: videoResponseOf,
-  list: 'generatedSamples',
-  artifact: (entry) => (asUrl(asObject(entry.video)?.uri) ? { kind: 'protected' } : undefined),
-};
-
 /** The id of a file of the Gemini API; undefined for any other URL. */
 export const fileIdOf = (uri: string): string | undefined =>
   /\/files\/([\w-]{1,128})(?::download)?(?:[/?]|$)/.exec(uri)?.[1];
@@ -67,37 +65,39 @@ export function geminiFile(uri: string, context: AdapterContext): ContentSource 
   return { kind: 'fetch', url, headers: keyHeader(context), trusted: true };
 }
 
+const fetchOperation = (name: string, context: AdapterContext): Promise<BufferedResponse> =>
+  context.sendJson({ ...geminiRequest(context, name), maxBytes: MAX_RESPONSE_BYTES });
+
 export const gemini: ApiRoute = {
   async submit(request, context) {
     const body = toVeoBody(request, await loadImages(request, context), 'gemini');
     const path = `models/${encodeURIComponent(request.model)}:predictLongRunning`;
-    const response = await context.sendJson(geminiRequest(context, path, body));
-    const raw = toRawResponse(response);
-    if (response.status !== 200)
-      return { kind: 'refused', error: parseGoogleError(response, context.now(), 'model'), raw };
-    const name = asText(asObject(response.json)?.name) ?? '';
-    if (!OPERATION_NAME.test(name)) throw ambiguousSubmit(response);
-    return { kind: 'accepted', handle: toHandle({ route: 'gemini', name }), upstreamId: name, raw };
+    const reply = await context.sendJson(geminiRequest(context, path, body));
+    return parseOperationSubmit(reply, 'gemini', OPERATION_NAME, context);
   },
 
   async query(stored, context) {
     const handle = parseHandle(stored);
-    return parseOperation(await context.sendJson(geminiRequest(context, handle.name)), handle, responseLayout, context);
+    return parseOperation(await fetchOperation(handle.name, context), handle, context);
   },
 
-  async content(_handle, raw, variant, context) {
+  /** Among the files of the API, or inside the operation, which is polled once more. */
+  async content(stored, raw, variant, context) {
     if (variant !== undefined && variant !== 'video')
       throw new UnsupportedRequestError('Veo has only the video.', 'variant');
-    const sample = asObject(asArray(asObject(videoResponseOf(asObject(raw)?.response))?.generatedSamples)?.[0]);
-    const uri = asUrl(asObject(sample?.video)?.uri);
-    if (uri === undefined) throw new UnsupportedRequestError('The provider gave no address for this video.');
-    return geminiFile(uri, context);
+    const { url, base64 } = filmIn(raw) ?? {};
+    if (url !== undefined) return geminiFile(url, context);
+    if (base64 === undefined) throw new UnsupportedRequestError('The provider gave no address for this video.');
+    const reply = await fetchOperation(parseHandle(stored).name, context);
+    if (!isSuccessStatus(reply)) throw rejectedPoll(parseGoogleError(reply, context.now(), 'missing'));
+    const film = filmIn(reply.json);
+    return inlineFile(film?.base64, film?.mimeType, reply);
   },
 
   async checkCredentials(context) {
     const response = await context.sendJson(geminiRequest(context, `models?pageSize=${MAX_LISTED}`));
     const models = asArray(asObject(response.json)?.models);
-    if (response.status === 200 && models)
+    if (isSuccessStatus(response) && models)
       return { ok: true, models: models.flatMap((model) => asText(asObject(model)?.name) ?? []).slice(0, MAX_LISTED) };
     return { ok: false, error: parseGoogleError(response, context.now(), 'missing') };
   },

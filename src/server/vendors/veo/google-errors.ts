@@ -4,8 +4,16 @@ import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome } from '../adapter-types.ts';
-import { type ErrorClass, failedTask, reasonForStatus, toVendorError } from '../error-mapping.ts';
-import { asArray, asText } from '../untrusted-json.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  isPolicyText,
+  readReason,
+  reasonForStatus,
+  toVendorError,
+} from '../error-mapping.ts';
+import { classifyByWords } from '../relay-answer.ts';
+import { asArray, asText, ownEntry } from '../untrusted-json.ts';
 
 interface StatusRow {
   readonly grpc: number;
@@ -55,7 +63,7 @@ export const ERROR_INFO: Readonly<Record<string, ErrorReason>> = {
 const POLICY_PATTERN =
   /support codes?:|usage guidelines|responsible ai|safety (?:filter|polic|violation)|harmful content/i;
 
-export const isPolicyText = (message: string): boolean => POLICY_PATTERN.test(message);
+export const isRefusalText = (message: string): boolean => POLICY_PATTERN.test(message) || isPolicyText(message);
 
 /** Support codes of filters against likenesses (Vertex AI, "Responsible AI for Veo": celebrity, person or face). */
 const LIKENESS_PATTERN = /\b(?:29310472|15236754|39322892)\b|celebrit|likeness/i;
@@ -82,7 +90,7 @@ function refineReason(reason: ErrorReason, message: string, details: readonly Un
     const told = Object.hasOwn(ERROR_INFO, word) ? ERROR_INFO[word] : undefined;
     if (told) return told;
   }
-  return reason === 'user' && isPolicyText(message) ? 'policy' : reason;
+  return reason === 'user' && isRefusalText(message) ? 'policy' : reason;
 }
 
 /** Interactions name the type of an error by a text or a URI, whose last segment it is: `…/not_found` is `NOT_FOUND`. */
@@ -99,11 +107,13 @@ export function parseGoogleError(
   nowMs: number,
   notFound: 'model' | 'missing',
 ): VendorError {
-  const error = asObject(asObject(asArray(response.json)?.[0] ?? response.json)?.error) ?? {};
+  const outer = asObject(asArray(response.json)?.[0] ?? response.json);
+  const error = asObject(outer?.error) ?? {};
   const details = parseDetails(error);
-  const code = asText(error.status) ?? toCode(error.code);
-  const message = asText(error.message) ?? '';
-  const row = Object.hasOwn(GOOGLE_STATUS, code) ? GOOGLE_STATUS[code] : undefined;
+  const told = readReason(error, outer);
+  const code = asText(error.status) ?? (toCode(error.code) || told.code);
+  const message = told.message ?? '';
+  const row = ownEntry(GOOGLE_STATUS, code) ?? classifyByWords({ code, message });
   const reason = refineReason(
     row?.reason ?? (response.status === 404 ? 'missing' : reasonForStatus(response.status)),
     message,
@@ -119,7 +129,7 @@ export function parseGoogleError(
 /** Reads `error` of a finished operation, `{code, message, details?}`; the number is mapped to its canonical name. */
 export function toFailedOperation(error: UntrustedObject, raw: Json): QueryOutcome {
   const found = Object.entries(GOOGLE_STATUS).find(([, row]) => row.grpc === error.code);
-  const message = asText(error.message) ?? '';
+  const { message = '' } = readReason(error);
   const code = found?.[0] ?? (typeof error.code === 'number' ? String(error.code) : '');
   const reason = refineReason(found?.[1].reason ?? 'other', message, parseDetails(error));
   const cause = reason === 'policy' ? refusalCause(message) : code === 'CANCELLED' ? 'cancelled' : undefined;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
+import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
@@ -66,7 +67,12 @@ test('an interaction’s id never leads out of the version’s path', async () =
 
 test('every status has a meaning, and unknown ones end nothing', async () => {
   const states = { queued: 'QUEUED', in_progress: 'IN_PROGRESS', budget_exceeded: 'FAILURE', incomplete: 'FAILURE' };
-  for (const [status, state] of Object.entries({ ...states, requires_action: 'FAILURE', rethinking: 'UNKNOWN' }))
+  for (const [status, state] of Object.entries({
+    ...states,
+    requires_action: 'FAILURE',
+    rethought: 'UNKNOWN',
+    rethinking: 'IN_PROGRESS',
+  }))
     assert.equal((await veo.query(HANDLE, fixedResponseContext({ json: { id: ID, status } }))).state, state, status);
   const cancelled = await veo.query(HANDLE, fixedResponseContext({ json: { id: ID, status: 'cancelled' } }));
   assert.equal(cancelled.error?.cause, 'cancelled');
@@ -187,7 +193,7 @@ test('5,000 mutated replies: no crash, no wrong end', () =>
     model: OMNI,
     mayEnd(state, reply, status) {
       const { id, status: word } = Object(reply) as { id?: unknown; status?: unknown };
-      if (status !== 200 || id !== ID) return false;
-      return state === 'SUCCESS' ? word === 'completed' : !['queued', 'in_progress'].includes(String(word));
+      if (status < 200 || status >= 300 || id !== ID) return false;
+      return state === 'SUCCESS' ? saysItEnded(state, word) : !['queued', 'in_progress'].includes(String(word));
     },
   }));

@@ -4,9 +4,10 @@ import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, RequestJson, VendorAdapter } from '../adapter-types.ts';
-import { ambiguousSubmit, failedTask, rejectedPoll } from '../error-mapping.ts';
-import { refusedSubmit } from '../json-http-calls-and-outcomes.ts';
-import { asText, asUrl, toRawResponse } from '../untrusted-json.ts';
+import { failedTask, rejectedPoll } from '../error-mapping.ts';
+import { acceptedSubmit, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
+import { isRefusedSubmit } from '../relay-answer.ts';
+import { asText, asUrl, isSuccessStatus } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini-api.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { TokenRequestFailed } from './google-token.ts';
@@ -15,16 +16,15 @@ import {
   asInteractionId,
   findVideo,
   type InteractionHandle,
+  interactionIn,
   parseInteraction,
   parseInteractionHandle,
   toInteractionHandle,
 } from './interactions-response.ts';
+import { inlineFile, isStorageUri, MAX_RESPONSE_BYTES } from './parse-long-running-operation.ts';
 import { loadImages, type VeoRoute } from './request.ts';
 import {
   credentialsOf,
-  inlineFile,
-  isStorageUri,
-  MAX_RESPONSE_BYTES,
   recoverTokenFailure,
   sendWithToken,
   storedFile,
@@ -67,7 +67,7 @@ async function awaitFile(done: QueryOutcome, context: AdapterContext): Promise<Q
   const file = fileIdOf(asUrl(findVideo(done.raw)?.uri) ?? '');
   if (file === undefined) return done;
   const reply = await context.sendJson(geminiRequest(context, `files/${file}`));
-  const state = reply.status === 200 ? asObject(reply.json)?.state : undefined;
+  const state = isSuccessStatus(reply) ? asObject(reply.json)?.state : undefined;
   if (state === 'PROCESSING') return { ...done, state: 'IN_PROGRESS' };
   if (state !== 'FAILED') return done;
   return failedTask(done.raw, { reason: 'other', cause: 'no_result', code: 'FILE_FAILED' });
@@ -82,11 +82,11 @@ export const interactionsBy = (route: VeoRoute): Pick<InteractionsApi, 'submit'>
       (it) => it,
     );
     if (reply instanceof TokenRequestFailed) return { kind: 'refused', error: reply.error, raw: null };
-    if (reply.status !== 200) return refusedSubmit(parseGoogleError(reply, context.now(), 'model'), reply);
-    const id = asInteractionId(asObject(reply.json)?.id);
-    if (id === undefined) throw ambiguousSubmit(reply);
-    const handle = toInteractionHandle({ route, interaction: id });
-    return { kind: 'accepted', handle, upstreamId: id, raw: toRawResponse(reply) };
+    const interaction = interactionIn(reply.json);
+    const isRefused = !isSuccessStatus(reply) || isRefusedSubmit(reply, interaction);
+    if (isRefused) return refusedSubmit(parseGoogleError(reply, context.now(), 'model'), reply);
+    const id = asInteractionId(interaction?.id);
+    return acceptedSubmit(id, reply, toInteractionHandle({ route, interaction: id ?? '' }));
   },
 });
 
@@ -109,8 +109,8 @@ export const interactions: Omit<InteractionsApi, 'submit'> = {
     if (url !== undefined && handle.route === 'gemini') return geminiFile(url, context);
     if (url !== undefined) return { kind: 'fetch', url, headers: {}, trusted: false };
     const reply = await readInteraction(handle, context);
-    if (reply.status !== 200) throw rejectedPoll(parseGoogleError(reply, context.now(), 'missing'));
-    const video = findVideo(reply.json);
+    if (!isSuccessStatus(reply)) throw rejectedPoll(parseGoogleError(reply, context.now(), 'missing'));
+    const video = findVideo(interactionIn(reply.json));
     return inlineFile(asText(video?.data), video?.mime_type, reply);
   },
 

@@ -1,16 +1,25 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { Artifact, Json, QueryOutcome } from '../adapter-types.ts';
-import { failedTask, rejectedPoll, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
+import {
+  failedTask,
+  readReason,
+  rejectedPoll,
+  successWithoutArtifact,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
 import { type BilledFacts, billedUnits } from '../parse-billed-units-and-seconds.ts';
+import { classifyFailureWord, normaliseStateWord, readTaskState } from '../read-task-state.ts';
+import { unwrapTask } from '../relay-answer.ts';
 import { omitUndefined } from '../request-body.ts';
-import { asArray, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { isPolicyText, parseGoogleError, refusalCause, toCode, toFailedOperation } from './google-errors.ts';
-import { countNotFound, type NotFoundCount, parseMissing } from './parse-long-running-operation.ts';
+import { asArray, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { isRefusalText, parseGoogleError, refusalCause, toCode, toFailedOperation } from './google-errors.ts';
+import { countNotFound, isStorageUri, type NotFoundCount, parseMissing } from './parse-long-running-operation.ts';
 import type { VeoRoute } from './request.ts';
-import { isStorageUri } from './vertex-requests-and-storage-files.ts';
 
 /** What is stored of an interaction. `missing` counts consecutive 404s. */
 export interface InteractionHandle {
@@ -36,13 +45,19 @@ const INTERACTION_ID = /^\w[\w.=-]{0,254}$/;
 export const asInteractionId = (value: unknown): string | undefined =>
   typeof value === 'string' && INTERACTION_ID.test(value) ? value : undefined;
 
-const WAITING: Readonly<Record<string, TaskStatus>> = { queued: 'QUEUED', in_progress: 'IN_PROGRESS' };
 /** `requires_action` waits for the result of a tool, and no tool is ever given: it would wait for ever. */
-const ENDED = new Set(['failed', 'cancelled', 'incomplete', 'budget_exceeded', 'requires_action']);
+const STATES: Readonly<Record<string, TaskStatus>> = {
+  incomplete: 'FAILURE',
+  budget_exceeded: 'FAILURE',
+  requires_action: 'FAILURE',
+};
+
+/** Without the envelope of a relay. */
+export const interactionIn = (json: unknown): UntrustedObject | undefined => unwrapTask(json);
 
 /** The steps the model wrote; undefined where the list is damaged. */
 function outputSteps(interaction: UntrustedObject): readonly UntrustedObject[] | undefined {
-  const steps = interaction.steps === undefined ? [] : asArray(interaction.steps);
+  const steps = asArray(interaction.steps ?? []);
   return steps?.map(asObject).filter((step) => step !== undefined && step.type === 'model_output') as
     | readonly UntrustedObject[]
     | undefined;
@@ -81,29 +96,31 @@ function toFailure(
 ): QueryOutcome {
   const broken = steps.map(({ error }) => asObject(error)).find((error) => error !== undefined);
   if (broken) return toFailedOperation(broken, raw);
-  const told = asObject(asArray(interaction.errors)?.[0]);
-  const message = asText(told?.message) ?? textOf(steps);
-  const code = toCode(told?.code) || word.toUpperCase();
-  if (isPolicyText(message))
+  const told = readReason(asArray(interaction.errors)?.[0], interaction.error, interaction.fail_reason);
+  const message = told.message ?? textOf(steps);
+  const code = toCode(told.code) || normaliseStateWord(word).toUpperCase();
+  if (isRefusalText(message))
     return failedTask(raw, { reason: 'policy', cause: refusalCause(message) ?? 'result_refused', code, message });
-  const cause = word === 'cancelled' ? 'cancelled' : word === 'completed' ? 'no_result' : undefined;
-  return failedTask(raw, { reason: 'other', cause, code, message });
+  const meaning = classifyFailureWord(word) ?? UNKNOWN_FAILURE;
+  const cause = meaning.cause ?? (readTaskState(word) === 'SUCCESS' ? 'no_result' : undefined);
+  return failedTask(raw, { ...meaning, cause, code, message });
 }
 
 function parseStatus(interaction: UntrustedObject, raw: Json): QueryOutcome {
   const word = asText(interaction.status) ?? '';
+  const state = readTaskState(word, STATES);
   const steps = outputSteps(interaction);
-  const waiting = ownEntry(WAITING, word);
-  if (waiting) return { state: waiting, raw };
-  if (!steps || !(word === 'completed' || ENDED.has(word))) return { state: 'UNKNOWN', raw };
-  if (word !== 'completed') return toFailure(interaction, steps, raw, word);
+  if (state !== 'SUCCESS' && state !== 'FAILURE') return { state, raw };
+  if (!steps) return { state: 'UNKNOWN', raw };
+  if (state === 'FAILURE') return toFailure(interaction, steps, raw, word);
   const video = findVideo(interaction);
   if (video) {
     const artifact = toArtifact(video);
     // Damaged data in place of the video does not mean that there is none.
     return artifact ? { state: 'SUCCESS', artifact, raw } : { state: 'UNKNOWN', raw };
   }
-  const isExplained = textOf(steps) !== '' || interaction.errors !== undefined || steps.some(({ error }) => error);
+  const errors = [interaction.errors ?? [], interaction.error ?? []].flat();
+  const isExplained = textOf(steps) !== '' || errors.length > 0 || steps.some(({ error }) => error);
   return isExplained ? toFailure(interaction, steps, raw, word) : successWithoutArtifact(raw);
 }
 
@@ -115,7 +132,7 @@ const markBase64 = (block: unknown): unknown => {
 
 /** Pictures and videos inside the steps are replaced by a marker, since a task's row must not hold megabytes. */
 function redactMedia(reply: BufferedResponse): Json {
-  const interaction = asObject(reply.json);
+  const interaction = interactionIn(reply.json);
   if (!interaction) return toRawResponse(reply);
   const marked = asArray(interaction.steps)?.map((entry) => {
     const step = asObject(entry);
@@ -123,7 +140,7 @@ function redactMedia(reply: BufferedResponse): Json {
     return step && content ? { ...step, content: content.map(markBase64) } : entry;
   });
   const { output_video: video } = interaction;
-  return { ...interaction, steps: marked ?? interaction.steps, output_video: markBase64(video) } as Json;
+  return defined({ ...interaction, steps: marked ?? interaction.steps, output_video: markBase64(video) }) as Json;
 }
 
 /** Reads the response to one poll of an interaction. @throws PollFailed */
@@ -133,7 +150,7 @@ export function parseInteraction(
   context: Pick<AdapterContext, 'now'>,
 ): QueryOutcome {
   const raw = redactMedia(reply);
-  if (reply.status !== 200) {
+  if (!isSuccessStatus(reply)) {
     const error = parseGoogleError(reply, context.now(), 'missing');
     if (error.reason !== 'missing' || error.code !== 'NOT_FOUND') throw rejectedPoll(error);
     return countNotFound(handle.missing, {
@@ -143,7 +160,7 @@ export function parseInteraction(
       toHandle: (missing) => toInteractionHandle({ ...handle, missing }),
     });
   }
-  const interaction = asObject(reply.json);
+  const interaction = interactionIn(reply.json);
   if (interaction?.id !== handle.interaction) throw unreadablePoll(reply);
   const outcome = parseStatus(interaction, raw);
   const { route, interaction: id } = handle;
@@ -154,5 +171,6 @@ export function parseInteraction(
 export function billedVideoTokens(raw: Json): BilledFacts | undefined {
   const usage = asObject(asObject(raw)?.usage);
   const counts = (asArray(usage?.output_tokens_by_modality) ?? []).map(asObject);
-  return billedUnits(counts.find((count) => asText(count?.modality)?.toLowerCase() === 'video')?.tokens);
+  const video = counts.find((count) => asText(count?.modality)?.toLowerCase() === 'video');
+  return billedUnits(video?.tokens, video?.token_count, video?.tokenCount);
 }

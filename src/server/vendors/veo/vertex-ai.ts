@@ -1,18 +1,21 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { Json, VendorAdapter } from '../adapter-types.ts';
-import { ambiguousSubmit, rejectedPoll } from '../error-mapping.ts';
-import { asArray, asText, toRawResponse } from '../untrusted-json.ts';
+import type { VendorAdapter } from '../adapter-types.ts';
+import { rejectedPoll } from '../error-mapping.ts';
+import { isSuccessStatus } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 import { TokenRequestFailed } from './google-token.ts';
-import { parseHandle, parseOperation, type ResponseLayout, toHandle } from './parse-long-running-operation.ts';
+import {
+  filmIn,
+  inlineFile,
+  parseHandle,
+  parseOperation,
+  parseOperationSubmit,
+} from './parse-long-running-operation.ts';
 import { loadImages, toVeoBody } from './request.ts';
 import {
   credentialsOf,
-  inlineFile,
-  isStorageUri,
   recoverTokenFailure,
   sendWithToken,
   storedFile,
@@ -37,33 +40,6 @@ const modelPath = (model: string, context: AdapterContext): string => {
   return `projects/${encodeURIComponent(project)}/locations/${location}/publishers/google/models/${encodeURIComponent(model)}`;
 };
 
-/** Base64 is replaced by a marker, since a task's row must not hold megabytes. */
-function replaceBase64ByMarker(reply: BufferedResponse): Json {
-  const operation = asObject(reply.json);
-  const response = asObject(operation?.response);
-  const videos = asArray(response?.videos);
-  if (!operation || !response || !videos) return toRawResponse(reply);
-  const marked = videos.map((entry) => {
-    const video = asObject(entry);
-    if (typeof video?.bytesBase64Encoded !== 'string') return entry;
-    return { ...video, bytesBase64Encoded: `[${video.bytesBase64Encoded.length} characters of Base64]` };
-  });
-  return { ...operation, response: { ...response, videos: marked } } as Json;
-}
-
-const responseLayout: ResponseLayout = {
-  container: (response) => response,
-  list: 'videos',
-  artifact(entry) {
-    if (isStorageUri(entry.gcsUri)) return { kind: 'protected' };
-    return asText(entry.bytesBase64Encoded) === undefined ? undefined : { kind: 'inline' };
-  },
-  raw: replaceBase64ByMarker,
-};
-
-const firstVideo = (operation: unknown): UntrustedObject | undefined =>
-  asObject(asArray(asObject(asObject(operation)?.response)?.videos)?.[0]);
-
 export const vertex: ApiRoute = {
   async submit(request, context) {
     const body = toVeoBody(request, await loadImages(request, context), 'vertex', context.options);
@@ -74,29 +50,26 @@ export const vertex: ApiRoute = {
       (it) => it,
     );
     if (reply instanceof TokenRequestFailed) return { kind: 'refused', error: reply.error, raw: null };
-    const raw = toRawResponse(reply);
-    if (reply.status !== 200) return { kind: 'refused', error: parseGoogleError(reply, context.now(), 'model'), raw };
-    const name = asText(asObject(reply.json)?.name) ?? '';
-    if (!OPERATION_NAME.test(name)) throw ambiguousSubmit(reply);
-    return { kind: 'accepted', handle: toHandle({ route: 'vertex', name }), upstreamId: name, raw };
+    return parseOperationSubmit(reply, 'vertex', OPERATION_NAME, context);
   },
 
   async query(stored, context) {
     const handle = parseHandle(stored);
     const reply = await recoverTokenFailure(fetchOperation(handle.name, context), throwPollFailed);
-    return parseOperation(reply, handle, responseLayout, context);
+    return parseOperation(reply, handle, context);
   },
 
   /** In the customer's bucket with the same bearer token, or inside the operation, which is polled once more. */
   async content(stored, raw, variant, context) {
     if (variant !== undefined && variant !== 'video')
       throw new UnsupportedRequestError('Veo has only the video.', 'variant');
-    const stowed = firstVideo(raw)?.gcsUri;
-    if (isStorageUri(stowed)) return storedFile(stowed, context);
+    const { gcsUri, url } = filmIn(raw) ?? {};
+    if (gcsUri !== undefined) return storedFile(gcsUri, context);
+    if (url !== undefined) return { kind: 'fetch', url, headers: {}, trusted: false };
     const reply = await recoverTokenFailure(fetchOperation(parseHandle(stored).name, context), throwPollFailed);
-    if (reply.status !== 200) throw rejectedPoll(parseGoogleError(reply, context.now(), 'missing'));
-    const video = firstVideo(reply.json);
-    return inlineFile(asText(video?.bytesBase64Encoded), video?.mimeType, reply);
+    if (!isSuccessStatus(reply)) throw rejectedPoll(parseGoogleError(reply, context.now(), 'missing'));
+    const film = filmIn(reply.json);
+    return inlineFile(film?.base64, film?.mimeType, reply);
   },
 
   /** Polls an operation that never existed: valid credentials get NOT_FOUND or INVALID_ARGUMENT. */
@@ -110,6 +83,6 @@ export const vertex: ApiRoute = {
     if (reply instanceof TokenRequestFailed) return { ok: false, error: reply.error };
     const error = parseGoogleError(reply, context.now(), 'missing');
     const isKnown = error.code === 'NOT_FOUND' || error.code === 'INVALID_ARGUMENT';
-    return reply.status === 200 || isKnown ? { ok: true } : { ok: false, error };
+    return isSuccessStatus(reply) || isKnown ? { ok: true } : { ok: false, error };
   },
 };

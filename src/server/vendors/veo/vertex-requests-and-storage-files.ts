@@ -1,12 +1,12 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
-import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, RequestJson } from '../adapter-types.ts';
-import { rejectedPoll, unreadablePoll } from '../error-mapping.ts';
+import { rejectedPoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import { asText } from '../untrusted-json.ts';
 import { GEMINI_BASE_URL } from './gemini-api.ts';
 import { accessToken, type ServiceAccount, TokenRequestFailed } from './google-token.ts';
+import { MAX_RESPONSE_BYTES } from './parse-long-running-operation.ts';
 
 /** Authorized requests to Vertex AI and to the Cloud Storage of its customers. */
 
@@ -29,9 +29,6 @@ const HOSTS: Readonly<Record<string, string>> = {
 /** Vertex AI has a host per location, and the vendor's default base URL is Gemini's; one set on the channel takes precedence. */
 export const vertexBase = (baseUrl: string, location: string): string =>
   baseUrl === GEMINI_BASE_URL ? `https://${HOSTS[location] ?? `${location}-aiplatform.googleapis.com`}` : baseUrl;
-
-/** A response may contain the video: eight seconds at 4k, and a third more for its Base64. */
-export const MAX_RESPONSE_BYTES = 96 * 1024 ** 2;
 
 /** One request with a token; if that is refused, one more with a new token, which is safe since no job was begun. */
 export async function sendWithToken(
@@ -79,9 +76,6 @@ export const throwPollFailed = ({ error }: TokenRequestFailed): never => {
 
 const STORAGE_BASE_URL = 'https://storage.googleapis.com';
 
-export const isStorageUri = (value: unknown): value is string =>
-  typeof value === 'string' && /^gs:\/\/[a-z0-9._-]+\/.+$/.test(value);
-
 /**
  * A file in the customer's own bucket, fetched with the same bearer token by the JSON API; tests replace Google's host by a simulator.
  *
@@ -96,12 +90,4 @@ export async function storedFile(gcsUri: string, context: AdapterContext): Promi
     throwPollFailed,
   );
   return { kind: 'fetch', url, headers: { authorization: `Bearer ${token}` }, trusted: true };
-}
-
-/** The bytes of a video inside a response. @throws PollFailed */
-export function inlineFile(base64: string | undefined, mimeType: unknown, reply: BufferedResponse): ContentSource {
-  if (base64 === undefined) throw unreadablePoll(reply);
-  const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length === 0) throw new PollFailed('the upstream answered with something else than a video');
-  return { kind: 'bytes', bytes, mimeType: asText(mimeType) ?? 'video/mp4' };
 }
