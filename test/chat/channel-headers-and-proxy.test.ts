@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, it } from 'node:test';
+import { openLog } from '../../src/server/platform/log.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { type ChatService, startChat } from './chat-fixture.ts';
+import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 /** A proxy that opens tunnels to whoever sends these credentials. */
@@ -35,9 +36,11 @@ forEachDatabase((_name, _open, freshUrl) => {
   let upstream: ScriptedUpstream;
   let proxy: Awaited<ReturnType<typeof startProxy>>;
   let channel: number;
+  const lines: string[] = [];
   before(async () => {
     [upstream, proxy] = [await startScriptedUpstream(), await startProxy('ada:pass word')];
-    service = await startChat(await freshUrl(), { channels: 0 });
+    const log = openLog('trace', { write: (line: string) => void lines.push(line) });
+    service = await startChat(await freshUrl(), { channels: 0, overrides: { log } });
     const { operator } = service;
     upstream.respondWith((response) => {
       response.setHeader('content-type', 'application/json');
@@ -88,6 +91,67 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.operator.requestData('POST', `/api/admin/channels/${channel}/test`);
     assert.deepEqual([upstream.requests.length, upstream.requests[0]?.headers['x-team']], [1, 'red']);
     assert.ok(proxy.tunnels.length >= before);
+  });
+
+  it('T45: repeats none of its secrets to a caller, an administrator or the log', async () => {
+    const secrets = {
+      header: 'PORTAL-SECRET/987654',
+      password: 'pass word',
+      sentPassword: 'pass%20word',
+      basic: Buffer.from('ada:pass word').toString('base64'),
+      key: 'key-of-the-channel',
+    };
+    await service.operator.requestData('PUT', `/api/admin/channels/${channel}`, {
+      extra_headers: { 'x-portal-key': secrets.header, 'x-title': 'Reelgate', 'x-team': 'customers' },
+    });
+    const quoted = `${Object.values(secrets).join(' ')} of customers`;
+    const told: string[] = [];
+    const ask = async (more: object) => void told.push(JSON.stringify((await service.ask('hello', more)).body));
+    const listen = async (path: string) => {
+      const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ ...chatBody('hello'), max_tokens: 9, stream: true });
+      told.push(await (await fetch(service.baseUrl + path, { method: 'POST', headers, body })).text());
+    };
+    // PHP escapes slashes.
+    const error = JSON.stringify({ error: { message: quoted, code: secrets.header } }).replaceAll('/', '\\/');
+    for (const status of [400, 401, 500]) {
+      upstream.respondWith((response) => {
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(error);
+      });
+      await ask({});
+    }
+    upstream.respondWith((response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ ...ANSWER, choices: [{ message: { content: quoted } }] }));
+    });
+    await ask({});
+    const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: quoted }, finish_reason: 'stop' }] })}`;
+    upstream.respondWith((response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      const middle = event.indexOf('SECRET') + 3;
+      response.write(event.slice(0, middle), () =>
+        setImmediate(() => response.end(`${event.slice(middle)}\n\ndata: [DONE]\n\n`)),
+      );
+    });
+    await listen('/v1/chat/completions');
+    await listen('/v1/messages');
+    upstream.respondWith((response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.end(`data: ${JSON.stringify({ error: { message: quoted, code: 401 } })}\n\n`);
+    });
+    await listen('/v1/chat/completions');
+    assert.equal(told.filter((text) => /\[masked\].*\[masked\] of customers/.test(text)).length, 4, told.join('\n'));
+    const { operator } = service;
+    await operator.requestData('POST', `/api/admin/channels/${channel}/test`);
+    told.push(JSON.stringify(await operator.requestData('GET', `/api/admin/channels/${channel}`)));
+    assert.match(told.at(-1) ?? '', /\[masked\]/);
+    for (const secret of Object.values(secrets))
+      for (const text of [...told, ...lines]) assert.ok(!text.replaceAll('\\', '').includes(secret), text);
+    upstream.respondWith((response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(ANSWER));
+    });
   });
 
   it('charges nothing and sends nothing where the proxy refuses', async () => {

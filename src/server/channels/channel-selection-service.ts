@@ -1,4 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { FreshReadSingleFlight } from '../platform/fresh-read-single-flight.ts';
@@ -6,6 +7,7 @@ import { type Log, maskSecrets } from '../platform/log.ts';
 import { SingleFlight } from '../platform/single-flight.ts';
 import type { Vault } from '../platform/vault.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
+import { credentialMaskOf } from '../upstreams/mask-credentials.ts';
 import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
 import type { ChannelAndModelStore, ChannelErrorRow } from './channel-and-model-store.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory-types.ts';
@@ -182,9 +184,10 @@ export class ChannelSelectionService implements ChannelDirectory {
     return found?.credentials.get(credentialId ?? 0)?.channel ?? found?.channel;
   }
 
-  report(call: CallOutcome): void {
+  report(reported: CallOutcome): void {
     const { clock, onCall } = this.#dependencies;
     const now = clock.now();
+    const call = this.#withoutSecrets(reported);
     const vendor = this.#catalog.channels.get(call.channelId)?.channel.vendor;
     if (vendor !== undefined) onCall?.(call, vendor);
     const model = call.model === undefined ? undefined : (this.#catalog.models.get(call.model)?.target ?? call.model);
@@ -198,10 +201,20 @@ export class ChannelSelectionService implements ChannelDirectory {
       model: call.model ?? '',
       reason: call.outcome,
       code: toWellFormedText(call.code ?? '').slice(0, 100),
-      message: maskSecrets(toWellFormedText(call.message ?? '')).slice(0, MAX_MESSAGE),
+      message: toWellFormedText(call.message ?? '').slice(0, MAX_MESSAGE),
       created_at: now,
     });
     this.#errorTimer ??= setTimeout(() => void this.flush(), ERROR_FLUSH_DELAY_MS).unref();
+  }
+
+  /** The upstream's words go to the log, the notices of administrators and the list of failures. */
+  #withoutSecrets(call: CallOutcome): CallOutcome {
+    const { message, code } = call;
+    if (!message && !code) return call;
+    const found = this.#catalog.channels.get(call.channelId);
+    const channel = found?.credentials.get(call.credentialId)?.channel ?? found?.channel;
+    const mask = (text: string) => maskSecrets(channel === undefined ? text : credentialMaskOf(channel).text(text));
+    return { ...call, ...defined({ message: message && mask(message), code: code && mask(code) }) };
   }
 
   /** Of the best of its credentials: the worst that is known of it as a whole or of any model on it. */

@@ -11,6 +11,7 @@ import type {
   OutboundError,
 } from '../platform/outbound/outbound-types.ts';
 import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
+import { type CredentialMask, credentialMaskOf } from '../upstreams/mask-credentials.ts';
 import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import type { ArrayBackedSetMember } from './array-backed-set.ts';
 import type { CallCharge } from './call-charge-reservation-and-settlement.ts';
@@ -31,13 +32,7 @@ import type { Usage } from './parse-usage.ts';
 import { prepareExchange, type UpstreamExchange } from './prepare-upstream-exchange.ts';
 import type { CallEnd } from './request-log-call-detail.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
-import {
-  maskChannelKeyInBytes,
-  parseStreamError,
-  parseUpstreamError,
-  toConnectionFailure,
-  type UpstreamFailure,
-} from './upstream-errors.ts';
+import { parseStreamError, parseUpstreamError, toConnectionFailure, type UpstreamFailure } from './upstream-errors.ts';
 import type { UpstreamTimeouts } from './upstream-request.ts';
 
 export interface ModelCallDependencies {
@@ -210,6 +205,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     return channel;
   }
 
+  get #mask(): CredentialMask {
+    return credentialMaskOf(this.#channel);
+  }
+
   /** What the upstream of this attempt speaks. */
   get #dialect(): Dialect {
     return this.#exchange?.dialect ?? this.#context.request.dialect;
@@ -272,7 +271,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     if (!this.#hasDelivered) journal.open(this);
     this.#hasDelivered = true;
     journal.append(this.#context.clientResponse.ref, events);
-    const shown = maskChannelKeyInBytes(this.#channel, converted === undefined ? events : Buffer.from(converted));
+    const shown = this.#mask.bytes(converted === undefined ? events : Buffer.from(converted));
     journal.whenWritten(() => {
       if (this.#write(shown) || this.#pausedSince !== 0 || this.#phase === 'finished') return;
       this.#pausedSince = performance.now();
@@ -310,9 +309,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     this.#markFinished();
     this.#reportSuccess(stream.usage, stream.totalBytes);
     charge.settle(stream, this.#endAs('ok'));
+    const mask = this.#mask;
     this.#sendEnd(() => {
       if (!clientResponse.streaming) clientResponse.openStream();
-      const tail = this.#exchange?.conversion?.finish() ?? '';
+      const tail = mask.text(this.#exchange?.conversion?.finish() ?? '');
       if (tail !== '') clientResponse.write(tail);
       clientResponse.end();
     });
@@ -336,7 +336,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     charge.settle(result, this.#endAs('ok'));
     const converted = this.#exchange?.conversion?.convert(body);
     const shown = converted === undefined ? body : Buffer.from(converted);
-    const masked = maskChannelKeyInBytes(this.#channel, shown);
+    const masked = this.#mask.bytes(shown);
     this.#sendEnd(() => clientResponse.sendBody(JSON_CONTENT_TYPE, masked));
   }
 

@@ -5,9 +5,9 @@ import { AppError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError } from '../platform/outbound/outbound-types.ts';
 import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
+import { credentialMaskOf } from '../upstreams/mask-credentials.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 import { tryParse } from './try-parse-json.ts';
-import { apiKeyOf } from './upstream-request.ts';
 
 /** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
 
@@ -71,7 +71,7 @@ const RETRYABLE_REASONS: ReadonlySet<ErrorReason> = new Set(['auth', 'billing', 
 const MAX_MESSAGE = 2_000;
 const MAX_RETRY_AFTER_S = 3_600;
 
-/** Parses an error response. The result never contains the channel's key, even if the upstream repeats it. */
+/** Parses an error response. The result contains none of the channel's secrets, even if the upstream repeats them. */
 export function parseUpstreamError(
   channel: Channel,
   path: string,
@@ -115,13 +115,14 @@ function toUpstreamFailure(
     // Redirects are not followed: a redirect means that the channel's base URL is wrong.
     (status >= 500 || status < 400 ? 'capacity' : 'user');
   const message = mask(channel, typeof told.message === 'string' ? told.message : '').slice(0, MAX_MESSAGE);
+  const shownCode = mask(channel, code);
   const param = typeof told.param === 'string' ? mask(channel, told.param).slice(0, 200) : undefined;
   return {
     outcome: reason,
     retryable: RETRYABLE_REASONS.has(reason),
     message: message || `HTTP ${status}`,
-    code,
-    error: toClientError(reason, status, { message, code: mask(channel, code), param, retryAfterMs }),
+    code: shownCode,
+    error: toClientError(reason, status, { message, code: shownCode, param, retryAfterMs }),
     retryAfterMs,
   };
 }
@@ -204,23 +205,9 @@ const toCode = ({ code, type, status }: UntrustedObject): string => {
   return /^[\w.:-]{1,100}$/.test(word) ? word : '';
 };
 
-/** Some upstreams quote the key they were sent. */
-const mask = (channel: Channel, text: string): string => toWellFormedText(maskChannelKey(channel, maskSecrets(text)));
-
-function maskChannelKey(channel: Channel, text: string): string {
-  const key = apiKeyOf(channel);
-  return key.length < MIN_MASKED_KEY_LENGTH ? text : text.replaceAll(key, '[masked]');
-}
-
-/** A shorter one would be found in any text. */
-const MIN_MASKED_KEY_LENGTH = 6;
-
-/** The upstream's bytes as they may be forwarded: unchanged, unless they contain the channel's key, which is masked. */
-export function maskChannelKeyInBytes(channel: Channel, bytes: Buffer): Buffer {
-  const key = apiKeyOf(channel);
-  if (key.length < MIN_MASKED_KEY_LENGTH || !bytes.includes(key)) return bytes;
-  return Buffer.from(maskChannelKey(channel, bytes.toString('utf8')));
-}
+/** Some upstreams quote the headers they were sent. */
+const mask = (channel: Channel, text: string): string =>
+  toWellFormedText(credentialMaskOf(channel).text(maskSecrets(text)));
 
 function parseRetryAfter(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text.trim())

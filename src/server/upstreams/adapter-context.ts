@@ -7,7 +7,7 @@ import {
   OutboundError,
   type OutboundRequest,
 } from '../platform/outbound/outbound-types.ts';
-import { collectBearerToken, collectHeaderSecrets, collectSecrets, maskCredentials } from './mask-credentials.ts';
+import { credentialMaskOf } from './mask-credentials.ts';
 import { UnsupportedRequestError } from './vendor-errors.ts';
 
 /** An account at an upstream, as far as calling it needs to know; a channel is one. */
@@ -80,7 +80,6 @@ export class UpstreamCalls {
   contextFor(account: UpstreamAccount, signal: AbortSignal): AdapterContext {
     const outbound = this.#outbound;
     const { extraHeaders, proxy } = account;
-    const secrets = [...collectSecrets(account.credentials), ...collectHeaderSecrets(extraHeaders)];
     return {
       baseUrl: account.baseUrl,
       credentials: account.credentials,
@@ -91,7 +90,7 @@ export class UpstreamCalls {
         const response = await outbound.requestJson(
           defined({ signal, ...request, headers, private: account.private, proxy }),
         );
-        return maskCredentials(response, [...secrets, ...collectBearerToken(request.headers)]);
+        return credentialMaskOf(account).response(response, request.headers);
       },
       fetchImage: (url, maxBytes) => this.#fetchImage(url, maxBytes, signal),
       cachedSecret: (key, make, rejected) =>
