@@ -197,6 +197,39 @@ describe('what is stored of accounts', () => {
       );
     });
 
+    it('T88: audit entries hold no part of a URL that authenticates, and old ones show none', async () => {
+      const { database, run } = await start();
+      const audit = new AuditStore(database, manualClock(1_000));
+      const hook = 'https://api.telegram.org/bot1:TOKEN/sendMessage?chat_id=1';
+      const entries = [
+        { action: 'webhook.create', target: 'webhook:1', after: { url: hook, events: [] } },
+        { action: 'setting.update', target: 'setting:X', before: { X: 'https://sms.example/?token=TOKEN' }, after: {} },
+        {
+          action: 'channel.update',
+          target: 'channel:1',
+          after: { base_url: 'https://user:TOKEN@up.example/v1?k=TOKEN' },
+        },
+      ];
+      for (const entry of entries) await run((trx) => audit.record(trx, entry));
+      const stored = await database.kysely.selectFrom('audit_log').selectAll().orderBy('id').execute();
+      assert.deepEqual(
+        stored.map(({ before, after }) => [before, after]),
+        [
+          [null, '{"url":"https://api.telegram.org","events":[]}'],
+          ['{"X":"https://sms.example"}', '{}'],
+          [null, '{"base_url":"https://up.example/v1"}'],
+        ],
+      );
+      // As a release before this one wrote them.
+      await database.kysely
+        .updateTable('audit_log')
+        .set({ after: JSON.stringify({ url: hook }) })
+        .where('target', '=', 'webhook:1')
+        .execute();
+      const { rows } = await audit.list({ target: 'webhook:1' }, PAGE);
+      assert.equal(rows[0]?.after, '{"url":"https://api.telegram.org"}');
+    });
+
     it('audit entries are listed by actor, action and target, and the oldest are removed some at a time', async () => {
       const { database, run } = await start();
       const clock = manualClock(1_000);

@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely';
 import type { LongPage } from '../../../contract/large-list-pagination.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database-interface-and-options.ts';
@@ -5,6 +6,7 @@ import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
 import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AuditEntry, AuditLog } from './audit-log-types.ts';
+import type { AuditTables } from './tables.ts';
 
 export interface AuditFilter {
   readonly actorId?: number | undefined;
@@ -12,7 +14,20 @@ export interface AuditFilter {
   readonly target?: string | undefined;
 }
 
-const toJsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
+const toJsonText = (value: unknown, action: string): string | null =>
+  value === undefined ? null : JSON.stringify(value, (_, each: unknown) => maskUrl(each, action));
+
+/** Actions on addresses whose path authenticates, such as the incoming webhook of a chat service. */
+const HAS_SECRET_PATHS = /^(?:webhook|setting)\./;
+
+/** Every administrator reads the log, so a URL in it has neither credentials nor a query, and some have no path. */
+function maskUrl(value: unknown, action: string): unknown {
+  if (typeof value !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return value;
+  const url = URL.parse(value);
+  if (url === null) return '[masked]';
+  const { protocol, host, pathname } = url;
+  return `${protocol}//${host}${HAS_SECRET_PATHS.test(action) || pathname === '/' ? '' : pathname}`;
+}
 
 /** The audit log over its table `audit_log`, to which rows are only ever added. */
 export class AuditStore implements AuditLog {
@@ -31,8 +46,8 @@ export class AuditStore implements AuditLog {
         actor_id: actorId ?? null,
         action,
         target,
-        before: toJsonText(before),
-        after: toJsonText(after),
+        before: toJsonText(before, action),
+        after: toJsonText(after, action),
         address: address ?? '',
         request_id: requestId ?? '',
         created_at: this.#clock.now(),
@@ -47,12 +62,19 @@ export class AuditStore implements AuditLog {
   }
 
   /** Newest first. */
-  list({ actorId, action, target }: AuditFilter, page: LongPage) {
+  async list({ actorId, action, target }: AuditFilter, page: LongPage) {
     const { kysely } = this.#database;
     let filtered = kysely.selectFrom('audit_log');
     if (actorId !== undefined) filtered = filtered.where('actor_id', '=', actorId);
     if (action !== undefined) filtered = filtered.where('action', '=', action);
     if (target !== undefined) filtered = filtered.where('target', '=', target);
-    return readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
+    const { rows, ...rest } = await readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
+    return { ...rest, rows: rows.map(withoutOldUrls) };
   }
+}
+
+/** Earlier releases recorded whole URLs, which stay in the table until the retention deletes the entries. */
+function withoutOldUrls(row: Selectable<AuditTables['audit_log']>): Selectable<AuditTables['audit_log']> {
+  const mask = (text: string | null) => (text?.includes('://') ? toJsonText(JSON.parse(text), row.action) : text);
+  return { ...row, before: mask(row.before), after: mask(row.after) };
 }
