@@ -102,6 +102,8 @@ const THREATS: readonly string[] = [
   'Share links that are guessed, found by others or work too long',
   'Guessing the password of a share link',
   'Stored files that are reached past the service and its checks',
+  'Access prepared in an account before its owner confirmed the address',
+  'Webhooks as a flood',
 ];
 
 interface ThreatTest {
@@ -115,9 +117,9 @@ function findTests(root: string): ReadonlyMap<number, readonly ThreatTest[]> {
   for (const path of globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root }).sort()) {
     const text = readFileSync(join(root, path), 'utf8');
     for (const [, title = ''] of text.matchAll(
-      /(?:\b(?:it|test|describe)\(|\.test\()\s*(?:'|"|`)([^'"`]*\bT\d{2}\b[^'"`]*)/g,
+      /(?:\b(?:it|test|describe)\(|\.test\()\s*(?:'|"|`)([^'"`]*\bT\d{2,3}\b[^'"`]*)/g,
     ))
-      for (const [, number] of title.matchAll(/\bT(\d{2})\b/g))
+      for (const [, number] of title.matchAll(/\bT(\d{2,3})\b/g))
         found.set(Number(number), [...(found.get(Number(number)) ?? []), { path, title }]);
   }
   return found;

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { Limit } from './large-list-pagination.ts';
 import { Ok } from './success-bodies-and-pagination.ts';
 
 /** Types of events and who they are for: the account they concern, every administrator, or one endpoint alone. */
@@ -56,7 +57,7 @@ export const listEvents = endpoint({
   query: Type.Object({
     since: Type.Optional(Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds' })),
     after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$', description: '`next` of the page before' })),
-    limit: Type.Optional(Type.String({ maxLength: 4, description: 'Default 20, at most 100.' })),
+    limit: Limit,
   }),
   response: Ok(
     Type.Object({

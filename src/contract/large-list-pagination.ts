@@ -19,6 +19,13 @@ export const LongPageQuery = {
   ),
 };
 
+/** `limit` of a list that is read by `after` alone. Read it with `toLimit`. */
+export const Limit = Type.Optional(
+  Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: 'Default 20, at most 100.' }),
+);
+
+export const toLimit = (text = '20'): number => Math.min(Number(text), 100);
+
 /** `{success: true, data: […], total, total_is_minimum?, next}`. */
 export const LongListOf = <S extends TSchema>(item: S) =>
   Type.Object({

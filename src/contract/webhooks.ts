@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { EventTypeName } from './events.ts';
+import { Limit } from './large-list-pagination.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 
 /** Endpoints an account can have. */
@@ -75,7 +76,7 @@ const Delivery = Type.Object({
 const DeliveryQuery = Type.Object({
   status: Type.Optional(Type.Enum([...DELIVERY_STATUS])),
   after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$', description: '`next` of the page before' })),
-  limit: Type.Optional(Type.String({ maxLength: 4, description: 'Default 20, at most 100.' })),
+  limit: Limit,
 });
 const DeliveryPage = Ok(
   Type.Object({

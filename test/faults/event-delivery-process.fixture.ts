@@ -5,6 +5,7 @@ import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { makeEvents } from '../../src/server/event-log/make.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
+import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
@@ -41,6 +42,7 @@ const webhooks = makeWebhooks({
   auditLog: new AuditStore(database, clock),
   vault: createVault(Buffer.from(order.masterKey, 'base64')),
   outbound: openOutbound(),
+  rateLimits: createRateLimits({ clock }),
   clock,
   log,
 });

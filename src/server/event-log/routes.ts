@@ -1,16 +1,14 @@
 import { listEvents, toEventPayload } from '../../contract/events.ts';
+import { toLimit } from '../../contract/large-list-pagination.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { ADMINISTRATORS } from './event-store.ts';
 import type { Events } from './make.ts';
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
-
 /** The events of the own account. */
 export function addEventRoutes(routes: RouteRegistry, { store }: Pick<Events, 'store'>): void {
   routes.add(listEvents, async ({ caller, query }) => {
-    const limit = Math.min(Math.max(Number.parseInt(query.limit ?? '', 10) || DEFAULT_LIMIT, 1), MAX_LIMIT);
+    const limit = toLimit(query.limit);
     const rows = await store.list({
       userIds: caller.role === 'user' ? [caller.userId] : [caller.userId, ADMINISTRATORS],
       since: Number(query.since ?? 0) * 1000,

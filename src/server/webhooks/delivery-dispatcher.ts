@@ -4,13 +4,15 @@ import type { Log } from '../platform/log.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import type { AccountCallbackSecrets } from './account-callback-secrets.ts';
-import type { DeliveryRow, DeliveryStore } from './delivery-store.ts';
+import { type DeliveryRow, type DeliveryStore, parseEndpointLane } from './delivery-store.ts';
 import { callbackSecretCell, type EndpointRow, type EndpointStore, endpointSecretCell } from './endpoint-store.ts';
 import type { FailingEndpointDisabler } from './failing-endpoint-disabler.ts';
+import { parseCallbackLane } from './fan-out.ts';
 import { ReceiverConcurrencyLimits } from './receiver-concurrency-limits.ts';
 import { MAX_TRIES, nextTryAt } from './retry-schedule.ts';
 import { openSecrets } from './signing-secrets.ts';
 import { CALLBACK } from './tables.ts';
+import { isListedHost } from './url-check.ts';
 import type { Attempt, Destination, WebhookSender } from './webhook-sender.ts';
 
 export interface DeliveryDispatcherDependencies {
@@ -21,6 +23,8 @@ export interface DeliveryDispatcherDependencies {
   readonly callbackSecrets: Pick<AccountCallbackSecrets, 'ensure'>;
   readonly sender: WebhookSender;
   readonly vault: Vault;
+  /** `host:port` pairs of the operator's own network, which are not protected from his users' webhooks. */
+  readonly privateHosts: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
   /** From 0 to 1; default Math.random. */
@@ -91,14 +95,18 @@ export class DeliveryDispatcher {
   async #claim(): Promise<void> {
     const { endpoints, deliveries, clock } = this.#dependencies;
     const now = clock.now();
-    const allotted = this.#lanes.allot(await deliveries.listDueLanes(now), now);
+    const lanes = await deliveries.listDueLanes(now);
+    const ids = lanes.map(parseEndpointLane).filter((id) => id !== undefined);
+    const byId = new Map((await endpoints.findMany(ids)).map((row) => [row.id, row]));
+    const hosts = new Map(lanes.map((lane) => [lane, this.#limitedHostOf(lane, byId)]));
+    const due = lanes.map((lane) => ({ lane, host: hosts.get(lane) }));
+    const allotted = this.#lanes.allot(due, now);
     if (allotted.length === 0) return;
     const claimed = await deliveries.claim(allotted, now, now + LEASE_MS);
-    const ids = new Set(claimed.map((row) => row.endpoint_id).filter((id) => id !== CALLBACK));
-    const byId = new Map((await endpoints.findMany([...ids])).map((row) => [row.id, row]));
     for (const row of claimed) {
-      this.#lanes.begin(row.lane);
-      const work = this.#deliver(row, byId.get(row.endpoint_id)).finally(() => {
+      const host = hosts.get(row.lane);
+      this.#lanes.begin(row.lane, host);
+      const work = this.#deliver(row, byId.get(row.endpoint_id), host).finally(() => {
         this.#inProgress.delete(work);
         this.wake();
       });
@@ -106,8 +114,15 @@ export class DeliveryDispatcher {
     }
   }
 
+  /** Undefined for the operator's own hosts. A name without its port: the ports of one machine share its limit. */
+  #limitedHostOf(lane: string, endpoints: ReadonlyMap<number, EndpointRow>): string | undefined {
+    const id = parseEndpointLane(lane);
+    const url = id === undefined ? parseCallbackLane(lane) : URL.parse(endpoints.get(id)?.url ?? '');
+    return url === null || isListedHost(url, this.#dependencies.privateHosts) ? undefined : url.hostname;
+  }
+
   /** Never throws. */
-  async #deliver(row: DeliveryRow, endpoint: EndpointRow | undefined): Promise<void> {
+  async #deliver(row: DeliveryRow, endpoint: EndpointRow | undefined, host: string | undefined): Promise<void> {
     const { log, sender, clock } = this.#dependencies;
     let isSuccess = false;
     let pausedUntil = 0;
@@ -124,7 +139,7 @@ export class DeliveryDispatcher {
     } catch (error) {
       log.error({ err: error, deliveryId: row.id }, 'a webhook could not be delivered');
     } finally {
-      this.#lanes.end(row.lane, isSuccess, pausedUntil);
+      this.#lanes.end(row.lane, isSuccess, pausedUntil, host);
     }
   }
 

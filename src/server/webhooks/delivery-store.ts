@@ -53,6 +53,10 @@ const NEVER_TRIED = {
 
 export const endpointLane = (id: number): string => `endpoint:${id}`;
 
+/** Undefined for a lane of callbacks. */
+export const parseEndpointLane = (lane: string): number | undefined =>
+  lane.startsWith('endpoint:') ? Number(lane.slice('endpoint:'.length)) : undefined;
+
 /** SQL of `webhook_deliveries`. */
 export class DeliveryStore {
   readonly #database: Database<Tables>;
@@ -84,7 +88,11 @@ export class DeliveryStore {
     return row.id;
   }
 
-  /** Queues the events of an account that happened from `since` to `until` once more. @returns how many */
+  /**
+   * Queues the next events of an account that happened from `since` to `until` once more.
+   * @param range.after the number of the last event queued; 0: from the first
+   * @returns the numbers of those queued, ascending
+   */
   async replay(
     trx: Trx,
     target: DeliveryTarget,
@@ -92,30 +100,32 @@ export class DeliveryStore {
       readonly since: number;
       readonly until: number;
       readonly types: readonly EventType[];
+      readonly after: number;
       readonly limit: number;
     },
     userIds: readonly number[],
     now: number,
-  ): Promise<number> {
+  ): Promise<number[]> {
     const events = await trx
       .selectFrom('events')
       .selectAll()
       .where('user_id', 'in', [...userIds])
       .where('type', 'in', [...range.types])
+      .where('seq', '>', range.after)
       .where('created_at', '>=', range.since)
       .where('created_at', '<=', range.until)
       .orderBy('seq')
       .limit(range.limit)
       .execute();
-    for (let start = 0; start < events.length; start += 100)
+    if (events.length > 0)
       await trx
         .insertInto('webhook_deliveries')
-        .values(events.slice(start, start + 100).map((event) => toRow(event, target, now)))
+        .values(events.map((event) => toRow(event, target, now)))
         .onConflict((conflict) =>
           conflict.columns(['endpoint_id', 'event_seq']).doUpdateSet({ status: 'pending', tries: 0, next_try_at: now }),
         )
         .execute();
-    return events.length;
+    return events.map(({ seq }) => seq);
   }
 
   /** Lanes with a delivery that is due. Jumps from lane to lane in the index, whatever the number of deliveries in each. */

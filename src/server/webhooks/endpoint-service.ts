@@ -12,6 +12,9 @@ import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
 import { randomText } from '../platform/generate-and-hash-tokens.ts';
 import type { Actor } from '../platform/http/audit-actor.ts';
+import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import type { ConcurrencySlots } from '../platform/limits/concurrency-slots.ts';
+import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { DeliveryFilter, DeliveryRow, DeliveryStore } from './delivery-store.ts';
@@ -39,18 +42,38 @@ export interface EndpointServiceDependencies {
   readonly clock: Clock;
   readonly auditLog: AuditLog;
   readonly checkUrl: UrlCheck;
+  readonly rateLimits: RateLimits;
   /** Called after the commit of something that is due now. */
   readonly onDue: () => void;
 }
 
 const MAX_REPLAY = 10_000;
+/** Rows queued in one transaction: on SQLite it holds up every other writer, and this process. */
+const REPLAY_PORTION = 200;
+/** Each sends a request to any host of the account's choice. */
+const TESTS_PER_ENDPOINT = { points: 10, durationSeconds: 60 } as const;
+/** Over all endpoints, since removing and adding one starts its own count again. */
+const TESTS_PER_ACCOUNT = { points: 10 * MAX_ENDPOINTS, durationSeconds: 60 } as const;
+const REPLAYS_PER_ACCOUNT = { points: 5, durationSeconds: 3_600 } as const;
+/** When to ask again while another replay of the account runs. */
+const REPLAY_RETRY_MS = 5_000;
 const MAX_COUNTED = 1_000;
 
 /** What owners do with their webhook endpoints. */
 export class EndpointService {
   readonly #dependencies: EndpointServiceDependencies;
+  readonly #testsByEndpoint: RateLimiter;
+  readonly #testsByAccount: RateLimiter;
+  readonly #replaysByAccount: RateLimiter;
+  readonly #runningReplays: ConcurrencySlots;
+
   constructor(dependencies: EndpointServiceDependencies) {
     this.#dependencies = dependencies;
+    const { rateLimits } = dependencies;
+    this.#testsByEndpoint = rateLimits.define({ name: 'webhook-tests', ...TESTS_PER_ENDPOINT });
+    this.#testsByAccount = rateLimits.define({ name: 'webhook-tests-account', ...TESTS_PER_ACCOUNT });
+    this.#replaysByAccount = rateLimits.define({ name: 'webhook-replays', ...REPLAYS_PER_ACCOUNT });
+    this.#runningReplays = rateLimits.defineSlots('webhook-replays');
   }
 
   async list(userId: number, page: Page) {
@@ -151,9 +174,15 @@ export class EndpointService {
     });
   }
 
-  /** Queues a test event for one endpoint. @returns the id of its delivery @throws not_exist, webhook_disabled */
-  test(userId: number, id: number): Promise<number> {
+  /**
+   * Queues a test event for one endpoint.
+   * @returns the id of its delivery @throws not_exist, webhook_disabled, rate_limit_exceeded
+   */
+  async test(userId: number, id: number): Promise<number> {
     const { database, deliveries, events, clock } = this.#dependencies;
+    await this.#find(userId, id);
+    assertWithinLimit(await this.#testsByEndpoint.consume(String(id)));
+    assertWithinLimit(await this.#testsByAccount.consume(String(userId)));
     return database.transaction(async (trx) => {
       const endpoint = await this.#findEnabled(userId, id, trx);
       const event = {
@@ -191,25 +220,50 @@ export class EndpointService {
   }
 
   /**
-   * Delivers the events of a time once more. @param range Unix milliseconds, both included
-   * @returns how many @throws not_exist, webhook_disabled
+   * Delivers the events of a time once more, one replay of an account at a time. @param range Unix milliseconds, both included
+   * @returns how many @throws not_exist, webhook_disabled, rate_limit_exceeded
    */
-  replay(
+  async replay(
     userId: number,
     role: Role,
     id: number,
     range: { readonly since: number; readonly until: number | undefined },
   ): Promise<number> {
+    await this.#find(userId, id);
+    const release = await this.#runningReplays.acquire(String(userId), 1);
+    assertWithinLimit({ allowed: release !== undefined, retryAfterMs: REPLAY_RETRY_MS });
+    try {
+      assertWithinLimit(await this.#replaysByAccount.consume(String(userId)));
+      // Events that happen during the replay are delivered by themselves.
+      const bounds = { since: range.since, until: range.until ?? this.#dependencies.clock.now() };
+      let queued = 0;
+      for (let after = 0; queued < MAX_REPLAY; ) {
+        const seqs = await this.#replayPortion(userId, role, id, { ...bounds, after });
+        queued += seqs.length;
+        if (seqs.length < REPLAY_PORTION) break;
+        after = seqs.at(-1) ?? after;
+      }
+      return queued;
+    } finally {
+      await release?.();
+    }
+  }
+
+  #replayPortion(
+    userId: number,
+    role: Role,
+    id: number,
+    bounds: { readonly since: number; readonly until: number; readonly after: number },
+  ): Promise<number[]> {
     const { database, deliveries, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
       const endpoint = await this.#findEnabled(userId, id, trx);
       const wanted = parseTypes(endpoint);
       const types = (wanted.length === 0 ? SUBSCRIBABLE_TYPES : wanted).filter((type) => mayReceive(type, role));
-      const now = clock.now();
-      const bounds = { since: range.since, until: range.until ?? now, types, limit: MAX_REPLAY };
       this.#wakeAfter(trx);
       // 0: events for administrators, whose types were left out above for everybody else.
-      return deliveries.replay(trx, toTarget(endpoint), bounds, [userId, 0], now);
+      const range = { ...bounds, types, limit: REPLAY_PORTION };
+      return deliveries.replay(trx, toTarget(endpoint), range, [userId, 0], clock.now());
     });
   }
 

@@ -4,6 +4,7 @@ import type { Database } from '../platform/db/database-interface-and-options.ts'
 import { wasChanged } from '../platform/db/was-changed.ts';
 import type { SealedColumn } from '../platform/reencrypt-columns.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
+import { CALLBACK } from './tables.ts';
 
 export type EndpointRow = Selectable<Tables['webhook_endpoints']>;
 export type SecretColumns = Pick<EndpointRow, 'secret' | 'previous_secret' | 'previous_until'>;
@@ -107,6 +108,17 @@ export class EndpointStore {
     return wasChanged(
       await trx.deleteFrom('webhook_endpoints').where('id', '=', id).where('user_id', '=', userId).executeTakeFirst(),
     );
+  }
+
+  /** Ends all endpoints of an account and the secret of its callbacks, with what waits for them. */
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    const removed = await trx.deleteFrom('webhook_endpoints').where('user_id', '=', userId).returning('id').execute();
+    await trx
+      .deleteFrom('webhook_deliveries')
+      .where('user_id', '=', userId)
+      .where('endpoint_id', 'in', [CALLBACK, ...removed.map(({ id }) => id)])
+      .execute();
+    await trx.deleteFrom('webhook_account_secrets').where('user_id', '=', userId).execute();
   }
 
   /** A delivery succeeded: failures before it do not count any more. */

@@ -49,6 +49,9 @@ export const toTarget = ({ id, user_id }: Pick<EndpointRow, 'id' | 'user_id'>): 
   url: '',
 });
 
+/** The host of a lane of callbacks, with its port. */
+export const parseCallbackLane = (lane: string): URL | null => URL.parse(lane.replace(/^callback:\d+:/, 'https://'));
+
 /** Callbacks of one account to one host share a lane: a host that is dead delays no other. */
 const toCallback = (userId: number, url: string): DeliveryTarget => ({
   endpointId: CALLBACK,

@@ -7,6 +7,7 @@ import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
 import type { Vault } from '../platform/vault.ts';
@@ -34,6 +35,7 @@ export interface WebhooksDependencies {
   readonly access: Pick<AccountAccess, 'lockEnabled'>;
   readonly auditLog: AuditLog;
   readonly vault: Vault;
+  readonly rateLimits: RateLimits;
   readonly outbound: OutboundClient;
   readonly clock: Clock;
   readonly log: Log;
@@ -75,6 +77,7 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
   const callbackSecrets = new AccountCallbackSecrets(shared);
   const dispatcher = new DeliveryDispatcher({
     ...shared,
+    ...rules,
     callbackSecrets,
     failures: new FailingEndpointDisabler(shared),
     sender,

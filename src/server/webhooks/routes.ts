@@ -1,3 +1,4 @@
+import { toLimit } from '../../contract/large-list-pagination.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import * as endpoints from '../../contract/webhooks.ts';
 import { toActor } from '../platform/http/audit-actor.ts';
@@ -7,15 +8,12 @@ import type { Webhooks } from './make.ts';
 import { toDelivery, toWebhook } from './presenter.ts';
 import { CALLBACK } from './tables.ts';
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
-
 type DeliveryQuery = Input<typeof endpoints.listDeliveries>['query'];
 
 const toFilter = ({ status, after, limit }: DeliveryQuery) => ({
   status,
   before: after === undefined ? undefined : Number(after),
-  limit: Math.min(Math.max(Number.parseInt(limit ?? '', 10) || DEFAULT_LIMIT, 1), MAX_LIMIT),
+  limit: toLimit(limit),
 });
 
 const toDeliveryPage = ({ rows, hasMore }: { readonly rows: readonly DeliveryRow[]; readonly hasMore: boolean }) =>

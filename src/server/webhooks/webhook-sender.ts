@@ -7,6 +7,7 @@ import { OutboundError } from '../platform/outbound/outbound-types.ts';
 import { CHAT_PRESETS, reportsError, toMessage } from './chat-service-presets.ts';
 import type { DeliveryRow } from './delivery-store.ts';
 import { parseRetryAfter } from './retry-schedule.ts';
+import { isListedHost } from './url-check.ts';
 
 /** Standard Webhooks: 15 to 30 seconds. */
 const TIMEOUT_MS = 15_000;
@@ -73,7 +74,8 @@ export class WebhookSender {
     const timestamp = Math.floor(startedAt / 1000);
     const signature = chat === undefined ? await signWebhook(secrets, { id: event_id, timestamp, body }) : {};
     const begun = performance.now();
-    const sent = { startedAt, url, body };
+    // The path and query of a chat service's URL authenticate the sender, and need not be kept with every delivery.
+    const sent = { startedAt, url: chat === undefined ? url : (URL.parse(url)?.origin ?? ''), body };
     const elapsed = (): number => Math.round(performance.now() - begun);
     try {
       const response = await outbound.postUntrusted({
@@ -87,7 +89,9 @@ export class WebhookSender {
         signal,
       });
       const isRefused = chat !== undefined && reportsError(chat, response.json);
-      return { ...sent, durationMs: elapsed(), ...judge(response, isRefused, clock.now()) };
+      const result = { ...sent, durationMs: elapsed(), ...judge(response, isRefused, clock.now()) };
+      // Any account may name a listed host and a path on it; what the operator's own network answers is not theirs to read.
+      return isListedHost(new URL(url), privateHosts) ? { ...result, response: '' } : result;
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       return {

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { ReceiverConcurrencyLimits } from './receiver-concurrency-limits.ts';
+
+const lanesTo = (host: string | undefined, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ lane: `endpoint:${index}`, host }));
+
+/** Begins what is allotted. @returns how many */
+function begin(limits: ReceiverConcurrencyLimits, host: string | undefined, now: number): number {
+  const allotted = limits
+    .allot(lanesTo(host, 1_000), now)
+    .flatMap(({ lane, count }) => Array<string>(count).fill(lane));
+  for (const lane of allotted) limits.begin(lane, host);
+  return allotted.length;
+}
+
+function endAll(limits: ReceiverConcurrencyLimits, host: string, count: number): void {
+  for (let index = 0; index < count; index++) limits.end(`endpoint:${index}`, true, 0, host);
+}
+
+it('T101: a host gets 64 deliveries at once and 50 a second, however many endpoints name it', () => {
+  const limits = new ReceiverConcurrencyLimits();
+  assert.equal(begin(limits, 'victim.example', 0), 64);
+  assert.equal(begin(limits, 'victim.example', 0), 0);
+  assert.equal(begin(limits, 'other.example', 0), 64);
+  endAll(limits, 'victim.example', 64);
+  assert.equal(begin(limits, 'victim.example', 0), 36, 'what is left of a burst of 100');
+  endAll(limits, 'victim.example', 36);
+  assert.equal(begin(limits, 'victim.example', 0), 0);
+  assert.equal(begin(limits, 'victim.example', 1_000), 50);
+});
+
+it('a host without limits gets what the process can send', () => {
+  assert.equal(begin(new ReceiverConcurrencyLimits(), undefined, 0), 512);
+});
