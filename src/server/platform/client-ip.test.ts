@@ -59,6 +59,9 @@ describe('the key of an address in limits', () => {
   it('puts one customer of IPv6 into one key', () => {
     assert.equal(toIpLimitKey('2001:db8:1:2:3:4:5:6'), toIpLimitKey('2001:db8:1:2:ffff::1'));
     assert.notEqual(toIpLimitKey('2001:db8:1:2::1'), toIpLimitKey('2001:db8:1:3::1'));
+    assert.equal(toIpLimitKey('2001:db8:1:2::1', 48), toIpLimitKey('2001:db8:1:3::1', 48));
+    assert.notEqual(toIpLimitKey('2001:db8:1::1', 48), toIpLimitKey('2001:db8:2::1', 48));
+    assert.equal(toIpLimitKey('1.2.3.4', 48), '1.2.3.4');
     assert.equal(toIpLimitKey('1.2.3.4'), '1.2.3.4');
     assert.equal(toIpLimitKey('unknown'), 'unknown');
   });

@@ -30,11 +30,14 @@ export function createClientIpResolver(trusted: readonly string[]): ClientIpReso
   };
 }
 
-/** The rate-limit key of an IP address: IPv6 by /64, which is what one customer gets, else the address. */
-export function toIpLimitKey(address: string): string {
+/**
+ * The rate-limit key of an IP address: IPv6 by a prefix, else the address.
+ * @param prefix 64: the network of one customer; 48: the largest that a single customer usually gets
+ */
+export function toIpLimitKey(address: string, prefix: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;
-  const parts = ipaddr.IPv6.parse(address).parts.slice(0, 4);
-  return `${parts.map((part) => part.toString(16)).join(':')}::/64`;
+  const parts = ipaddr.IPv6.parse(address).parts.slice(0, prefix / 16);
+  return `${parts.map((part) => part.toString(16)).join(':')}::/${prefix}`;
 }
 
 /** Canonical text of an IP address: no port, no brackets, no zone, IPv4-mapped as IPv4. Undefined for anything else. */

@@ -29,23 +29,31 @@ export interface SharedVideo {
 
 /** How long a browser that has given the password need not give it again. */
 export const UNLOCKED_MS = 12 * HOUR_MS;
+/**
+ * Wrong passwords by the viewer's network, never by all networks together: strangers who have the link could use up a common
+ * count and keep its viewers out.
+ */
 const GUESSES_PER_NETWORK = { points: 10, durationSeconds: 900 } as const;
-/** By many networks together; a right password counts nothing. */
-const GUESSES_PER_SHARE = { points: 300, durationSeconds: 3_600 } as const;
+/** A /48 has 65,536 networks of its own. An IPv4 address counts here too. */
+const GUESSES_PER_SITE = { points: 40, durationSeconds: 900 } as const;
+/** Right passwords have a budget of their own, since each costs a hash. */
+const UNLOCKS_PER_NETWORK = { points: 60, durationSeconds: 900 } as const;
 
 /** What people who have a link may do. Every call asks the database, so that a link that has ended opens nothing on any process. */
 export class ShareAccess {
   readonly #dependencies: ShareAccessDependencies;
-  readonly #byNetwork: RateLimiter;
-  readonly #byShare: RateLimiter;
+  readonly #guessesByNetwork: RateLimiter;
+  readonly #guessesBySite: RateLimiter;
+  readonly #unlocksByNetwork: RateLimiter;
   readonly #signer: Signer;
   readonly #watch: RevocationWatch<number>;
 
   constructor(dependencies: ShareAccessDependencies) {
     this.#dependencies = dependencies;
     const { rateLimits, masterKey, shares, clock, log } = dependencies;
-    this.#byNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
-    this.#byShare = rateLimits.define({ name: 'share-passwords', ...GUESSES_PER_SHARE });
+    this.#guessesByNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
+    this.#guessesBySite = rateLimits.define({ name: 'share-passwords-site', ...GUESSES_PER_SITE });
+    this.#unlocksByNetwork = rateLimits.define({ name: 'share-unlocks-network', ...UNLOCKS_PER_NETWORK });
     this.#signer = createSigner(masterKey, 'share access');
     this.#watch = new RevocationWatch({
       keyOf: String,
@@ -72,12 +80,14 @@ export class ShareAccess {
   /** @returns a proof for `isOpen`; undefined: the password is wrong @throws rate_limit_exceeded, unavailable */
   async unlock(share: ShareRow, password: string, clientIp: string): Promise<string | undefined> {
     const { passwords, clock } = this.#dependencies;
-    const key = `${share.id} ${toIpLimitKey(clientIp)}`;
-    assertWithinLimit(await this.#byNetwork.consume(key));
-    assertWithinLimit(await this.#byShare.consume(String(share.id)));
+    const network = `${share.id} ${toIpLimitKey(clientIp)}`;
+    const site = `${share.id} ${toIpLimitKey(clientIp, 48)}`;
+    assertWithinLimit(await this.#unlocksByNetwork.peek(network));
+    assertWithinLimit(await this.#guessesByNetwork.consume(network));
+    assertWithinLimit(await this.#guessesBySite.consume(site));
     if (!(await passwords.verify(password, share.password_hash ?? undefined))) return undefined;
-    await this.#byNetwork.refund(key);
-    await this.#byShare.refund(String(share.id));
+    await Promise.all([this.#guessesByNetwork.refund(network), this.#guessesBySite.refund(site)]);
+    assertWithinLimit(await this.#unlocksByNetwork.consume(network));
     const end = String(clock.now() + UNLOCKED_MS);
     return `${end}.${this.#signer.sign(proofText(share, end))}`;
   }
