@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
+import { Limit } from './large-list-pagination.ts';
 import { REQUEST_KINDS, REQUEST_STATUSES } from './request-kinds-and-statuses.ts';
 import { Ok } from './success-bodies-and-pagination.ts';
 
@@ -48,8 +49,14 @@ const FILTER = {
 const ADMIN_FILTER = { ...FILTER, user_id: Type.Optional(RowId), channel_id: Type.Optional(RowId) };
 
 const PAGE = {
-  after: Type.Optional(Type.String({ maxLength: 40, description: '`next` of the page before.' })),
-  limit: Type.Optional(Type.String({ maxLength: 4, description: 'Default 20, at most 100.' })),
+  after: Type.Optional(
+    Type.String({
+      // Imported history has negative numbers.
+      pattern: '^-?[0-9]{1,15}\\.-?[0-9]{1,15}$',
+      description: '`next` of the page before.',
+    }),
+  ),
+  limit: Limit,
 };
 const Next = Type.Union([Type.String(), Type.Null()], { description: 'null: there are no more.' });
 

@@ -54,6 +54,47 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(!JSON.stringify(stored).includes('secret question'));
   });
 
+  it('refuses a limit or a position it cannot read, so that no reader is sent the first page again', async () => {
+    const { operator } = service;
+    for (const query of [
+      'limit=0',
+      'limit=x',
+      'limit=1e1',
+      'limit=-1',
+      'limit=',
+      'after=nonsense',
+      'after=1.2.3',
+      'after=',
+    ])
+      for (const path of ['/api/requests', '/api/admin/requests', '/api/events', '/api/webhooks/callbacks'])
+        assert.equal((await operator.request('GET', `${path}?${query}`)).success, false, `${path}?${query}`);
+    assert.deepEqual((await page('after=-5.-7&limit=9999')).data, []);
+  });
+
+  it('T46: opens 32 live views of an account, and more once some have ended', async () => {
+    const open = async () => {
+      const ended = new AbortController();
+      const response = await fetch(`${service.baseUrl}/api/requests/stream`, {
+        headers: service.operator.headers,
+        signal: ended.signal,
+      });
+      // An unread error would keep its connection.
+      if (response.status !== 200) await response.text();
+      return { status: response.status, end: () => ended.abort() };
+    };
+    const views = await Promise.all(Array.from({ length: 40 }, open));
+    assert.equal(views.filter(({ status }) => status === 200).length, 32);
+    assert.equal(views.filter(({ status }) => status === 429).length, 8);
+    for (const { end } of views) end();
+    for (let tries = 0; ; tries++) {
+      const again = await open();
+      again.end();
+      if (again.status === 200) break;
+      assert.ok(tries < 200);
+      await pause(25);
+    }
+  });
+
   it('has what was refused before anything was reserved, within a second', async () => {
     assert.equal((await service.ask('hi', { model: 'no-such-model' })).status, 404);
     const [refused] = await waitForRows('model=no-such-model', 1);

@@ -129,7 +129,7 @@ export const EN = {
   webhooks_full: 'You have {most} webhooks, which is as many as there can be. Remove one first.',
   webhook_disabled: 'This webhook is disabled. Enable it first.',
   notification_invalid: 'Invalid notification ID.',
-  too_many_streams: 'This account has too many open notification streams.',
+  too_many_streams: 'This account has too many open streams.',
   topic_locked: 'Notifications of {topic} cannot be switched off.',
   code_invalid: 'This redemption code is not valid.',
   code_used: 'This redemption code was used already.',

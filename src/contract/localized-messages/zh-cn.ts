@@ -125,7 +125,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   webhooks_full: '您已有 {most} 个 Webhook，已达上限。请先删除一个。',
   webhook_disabled: '此 Webhook 已停用，请先启用。',
   notification_invalid: '通知 ID 无效。',
-  too_many_streams: '此账号打开的通知连接过多。',
+  too_many_streams: '此账号打开的实时连接过多。',
   topic_locked: '{topic} 类通知不能关闭。',
   code_invalid: '兑换码无效。',
   code_used: '该兑换码已被使用。',

@@ -1,8 +1,11 @@
+import { AppError } from '../platform/app-error.ts';
 import type { Log } from '../platform/log.ts';
 import type { ListedRequest, RequestFilter, RequestStore } from './request-store.ts';
 
 /** An open stream. */
 export interface LiveRequestLogSubscriber {
+  /** The account that opened it. */
+  readonly userId: number;
   readonly filter: RequestFilter;
   /** Called with the rows that fit, oldest first. */
   send(rows: readonly ListedRequest[]): void;
@@ -16,6 +19,8 @@ const KEEP_ALIVE_POLLS = 15;
 const PAGE_SIZE = 500;
 /** On PostgreSQL a row with a lower number may be committed later; so many rows are read again to find those. */
 const OVERLAP = 200;
+/** Every row is compared with the filter of every view, so a view costs time each second. */
+const MAX_VIEWS_PER_ACCOUNT = 32;
 
 /**
  * The open live views of the request log of this process. One query a second serves all of them, whichever process wrote
@@ -43,20 +48,36 @@ export class LiveRequestLogSubscribers {
     return this.#listeners.size;
   }
 
+  /** @throws AppError `too_many_streams` when the account has as many as it may */
+  assertCapacity(userId: number): void {
+    let open = 0;
+    for (const listener of this.#listeners) if (listener.userId === userId) open += 1;
+    if (open >= MAX_VIEWS_PER_ACCOUNT) throw new AppError('too_many_streams', { retryAfterSeconds: 60 });
+  }
+
   /** Begins with what is written from now on. @returns ends it */
   async open(listener: LiveRequestLogSubscriber): Promise<() => void> {
-    if (this.#position === undefined) {
-      const newest = await this.#store.newestSeq();
-      // Rows of the overlap were there before the view was.
-      this.#position ??= newest;
-      for (const row of await this.#read()) this.#sent.add(row.seq);
-    }
+    // Counted at once: views that are opened together must not all find room.
     this.#listeners.add(listener);
-    this.#timer ??= setInterval(() => void this.#poll(), this.#pollMs).unref();
-    return () => {
+    const close = (): void => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#stop();
     };
+    try {
+      if (this.#position === undefined) await this.#begin();
+    } catch (error) {
+      close();
+      throw error;
+    }
+    this.#timer ??= setInterval(() => void this.#poll(), this.#pollMs).unref();
+    return close;
+  }
+
+  async #begin(): Promise<void> {
+    const newest = await this.#store.newestSeq();
+    // Rows of the overlap were there before the view was.
+    this.#position ??= newest;
+    for (const row of await this.#read()) this.#sent.add(row.seq);
   }
 
   close(): void {

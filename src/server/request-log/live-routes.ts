@@ -38,6 +38,7 @@ export function addLiveRoutes(
     present: Present<object>,
   ): Promise<FastifyReply> => {
     if (answerHeadRequest(reply)) return reply;
+    liveViews.assertCapacity(caller.userId);
     const ended = beginEventStream(reply, {
       disconnected: request.disconnected,
       watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),
@@ -50,6 +51,7 @@ export function addLiveRoutes(
       raw.end();
     };
     const listener = {
+      userId: caller.userId,
       filter,
       send: (rows: readonly ListedRequest[]) =>
         void present(rows).then((shown) => write(raw, shown.map(toEvent).join('')), fail),

@@ -36,10 +36,11 @@ export const toAdminRequest = (row: ListedRequest, ref: string): Static<typeof A
   served_model: row.served_model,
 });
 
-/** `1732300000000.17`, as `next` carries it back; undefined for anything else. */
+/** `1732300000000.17`, as `next` carries it back. */
 export function parseCursor(text: string | undefined): RequestCursor | undefined {
-  const match = /^(\d{1,15})\.(\d{1,15})$/.exec(text ?? '');
-  return match === null ? undefined : { createdAt: Number(match[1]), seq: Number(match[2]) };
+  if (text === undefined) return undefined;
+  const [createdAt, seq] = text.split('.');
+  return { createdAt: Number(createdAt), seq: Number(seq) };
 }
 export const formatCursor = ({ created_at, seq }: Pick<ListedRequest, 'created_at' | 'seq'>): string =>
   `${created_at}.${seq}`;

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { toLimit } from '../../contract/large-list-pagination.ts';
 import * as endpoints from '../../contract/request-log.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
@@ -20,9 +21,6 @@ export interface RequestRouteDependencies {
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
 }
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
-
 /** What was called, by whom, how long it took and what it cost, for owners and administrators. */
 export function addRequestRoutes(
   routes: RouteRegistry,
@@ -38,7 +36,7 @@ export function addRequestRoutes(
   const [own, all] = [presentWith(toRequest), presentWith(toAdminRequest)];
 
   const list = async <R>(filter: RequestFilter, page: PageQuery, present: Present<R>) => {
-    const limit = Math.min(Math.max(Number.parseInt(page.limit ?? '', 10) || DEFAULT_LIMIT, 1), MAX_LIMIT);
+    const limit = toLimit(page.limit);
     const rows = await store.list(filter, parseCursor(page.after), limit);
     const last = rows.at(-1);
     const next = last === undefined || rows.length < limit ? null : formatCursor(last);
