@@ -54,6 +54,7 @@ export const adminListLogins = endpoint({
 export const SESSION_END_REASONS = [
   'password_changed',
   'password_reset',
+  'email_confirmed',
   'password_set_by_administrator',
   'two_factor_on',
   'two_factor_off',

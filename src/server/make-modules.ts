@@ -25,6 +25,7 @@ import { importSandbox } from './sandbox-loader.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
 import { VERSION } from './version.ts';
+import { EndpointStore } from './webhooks/endpoint-store.ts';
 import { makeWebhooks } from './webhooks/make.ts';
 
 export type Modules = Awaited<ReturnType<typeof makeModules>>;
@@ -100,6 +101,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     tokens: new TokenStore(database),
     onRevoked: (trx, devices) => devicePasswordNotices.notifyEnded(trx, devices),
   });
+  const webhookEndpoints = new EndpointStore(database);
   const accounts = makeAccounts({
     ...foundation,
     limits: rateLimits,
@@ -111,6 +113,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     givePlan: (trx, userId, code) => plans.subscriptions.giveByCode(trx, userId, code, 'registration'),
     deviceTokens: deviceAccess,
     linkedLogins: [deviceAccess],
+    standingAccess: [{ revokeAll: (trx, userId) => webhookEndpoints.deleteOfUser(trx, userId) }],
   });
   const deviceAuth = makeDeviceAuth({ config, database, clock, limits: rateLimits, notifier, deviceAccess, accounts });
   const vendors = new VendorRegistry();

@@ -80,6 +80,7 @@ export async function startAccounts(
     givePlan: async () => false,
     deviceTokens: { find: async () => undefined, recordUse: () => {} },
     linkedLogins: [],
+    standingAccess: [],
     ...options.dependencies,
   });
   const { fastify, routes } = await createHttpServer({

@@ -43,9 +43,54 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.match(mail?.text ?? '', /http:\/\/127\.0\.0\.1:\S*\/confirm-email#rgel_\w{43}/);
     const token = tokenOf(mail);
     await service.visitor().ok('POST', CONFIRM, { token });
+    await ada.logIn('ada');
     assert.equal((await ada.ok('GET', '/api/user/email')).confirmed, true);
     assert.equal(await logsIn('Ada@Example.org'), true);
     await service.visitor().fails(200, 'POST', CONFIRM, { token });
+  });
+
+  it('T100: ends with its first confirmation whatever was prepared in an account, and nothing with a later one', async () => {
+    const person = await service.join('prepared');
+    const prepare = async () => {
+      const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
+      const hook = { url: 'https://receiver.example/hook' };
+      const { id } = await person.ok<{ id: number }>('POST', '/api/webhooks', hook);
+      const { secret } = await person.ok<{ secret: string }>('GET', '/api/webhooks/secret');
+      const { token } = await person.ok<{ token: string }>('POST', '/api/user/token');
+      return { key, id, secret, token };
+    };
+    const asKey = (key: string) =>
+      service.visitor().send('GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
+    const earlier = await prepare();
+    const { kysely } = service.app.database;
+    const { id: userId } = await kysely
+      .selectFrom('accounts')
+      .select('id')
+      .where('username', '=', 'prepared')
+      .executeTakeFirstOrThrow();
+    await kysely
+      .insertInto('bindings')
+      .values({ user_id: userId, kind: 'phone', value: '+49', created_at: 1 })
+      .execute();
+    assert.equal((await asKey(earlier.key)).status, 200);
+    await confirm('prepared@example.org');
+    assert.equal((await asKey(earlier.key)).status, 401);
+    assert.equal((await person.send('GET', '/api/user/self')).status, 401);
+    const left = await Promise.all(
+      (['sessions', 'user_tokens', 'webhook_endpoints', 'webhook_account_secrets', 'bindings'] as const).map((table) =>
+        kysely.selectFrom(table).selectAll().where('user_id', '=', userId).execute(),
+      ),
+    );
+    assert.deepEqual(left.flat(), []);
+    await person.logIn('prepared');
+    const { body } = await person.send('GET', '/api/notifications');
+    assert.match(JSON.stringify(body.data), /confirmed for the first time/);
+    const later = await prepare();
+    assert.notEqual(later.secret, earlier.secret);
+    await person.ok('PUT', '/api/user/self', { email: 'later@example.org', original_password: PASSWORD });
+    await confirm('later@example.org');
+    assert.equal((await asKey(later.key)).status, 200);
+    await person.ok('GET', `/api/webhooks/${later.id}`);
   });
 
   it('T29: stores no token in clear', async () => {
@@ -67,6 +112,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.visitor().fails(200, 'POST', CONFIRM, { token });
     await late.ok('POST', '/api/user/email/confirmation');
     await confirm('late@example.org');
+    await late.logIn('late');
     assert.equal((await late.ok('GET', '/api/user/email')).confirmed, true);
     // There is nothing to confirm any more, so nothing is sent.
     const { length } = await service.mailsTo('late@example.org');
@@ -94,6 +140,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   it('asks for the password to change the e-mail, and keeps the old one until the new one is confirmed', async () => {
     const person = await service.join('mover');
     await confirm('mover@example.org');
+    await person.logIn('mover');
     const next = { email: 'moved@example.org' };
     await person.fails(400, 'PUT', '/api/user/self', next);
     await person.fails(200, 'PUT', '/api/user/self', { ...next, original_password: 'not it at all' });
@@ -117,6 +164,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   it('resets a password once, within 30 minutes, and ends every sign-in', async () => {
     const person = await service.join('forgetful');
     await confirm('forgetful@example.org');
+    await person.logIn('forgetful');
     const program = await person.withManagementToken();
     const [first, second] = [await requestReset('forgetful@example.org'), await requestReset('forgetful@example.org')];
     await service.visitor().fails(200, 'POST', `${RESET}/confirm`, { token: first, password: 'password' });

@@ -56,6 +56,7 @@ forEachDatabase((_name, open, freshUrl) => {
     assert.match(await none.fails(200, 'POST', AGAIN), /No such e-mail address/);
     const done = await service.join('done');
     await service.visitor().ok('POST', CONFIRM, { token: tokenOf((await service.mailsTo('done@example.org'))[0]) });
+    await done.logIn('done');
     await done.ok('POST', AGAIN);
     assert.equal((await service.mailsTo('done@example.org')).length, 1);
     await service.stop();
@@ -73,15 +74,18 @@ forEachDatabase((_name, open, freshUrl) => {
     await second.logIn('second');
     const tokens = (await service.mailsTo('first@example.org')).map(tokenOf);
     assert.equal(tokens.length, 2);
-    const state = async (person: typeof first) => (await person.ok('GET', '/api/user/email')).confirmed;
+    const state = async (person: typeof first, username: string) => {
+      await person.logIn(username);
+      return (await person.ok('GET', '/api/user/email')).confirmed;
+    };
     const [mine, theirs] = tokens;
     await service.visitor().ok('POST', CONFIRM, { token: mine });
-    const confirmedFirst = await state(first);
+    const confirmedFirst = await state(first, 'first');
     assert.equal(
       await service.visitor().fails(200, 'POST', CONFIRM, { token: theirs }),
       formatMessage('email_taken', 'en'),
     );
-    assert.deepEqual([await state(first), await state(second)], [confirmedFirst, !confirmedFirst]);
+    assert.deepEqual([await state(first, 'first'), await state(second, 'second')], [confirmedFirst, !confirmedFirst]);
     await service.stop();
   });
 
@@ -90,6 +94,7 @@ forEachDatabase((_name, open, freshUrl) => {
     const { app } = service;
     const ada = await service.join('ada');
     await service.visitor().ok('POST', CONFIRM, { token: tokenOf((await service.mailsTo('ada@example.org'))[0]) });
+    await ada.logIn('ada');
     await ada.ok('PUT', '/api/user/self', { email: 'new@example.org', original_password: PASSWORD });
     const notice = (await service.mailsTo('ada@example.org')).at(-1);
     const links = notice?.text.match(/https?:\S+/g) ?? [];

@@ -91,6 +91,8 @@ export interface AccountsDependencies {
   readonly passwordCost?: PasswordCost | undefined;
   /** What else ends with an account's sessions. */
   readonly linkedLogins: readonly LinkedLogins[];
+  /** What acts for an account without a login, and ends when its e-mail is confirmed for the first time. */
+  readonly standingAccess: readonly LinkedLogins[];
 }
 
 /** What accounts offer the other capabilities and app.ts. */
@@ -152,7 +154,8 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     clock,
   });
   const loginHistory = new LoginHistory({ store: new LoginHistoryStore(database), clock, log });
-  const knownSources = new KnownSources({ store: new KnownSourceStore(database), sessions: sessionStore, clock });
+  const knownSourceStore = new KnownSourceStore(database);
+  const knownSources = new KnownSources({ store: knownSourceStore, sessions: sessionStore, clock });
   const shared = {
     database,
     accounts,
@@ -167,7 +170,14 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   };
   const tokens = new EmailTokenStore(database);
   const emails = { ...shared, tokens, links: new EmailLinkIssuer(tokens, config.baseUrl), mailer: dependencies.mailer };
-  const emailConfirmations = new EmailConfirmationService(emails);
+  const emailConfirmations = new EmailConfirmationService({
+    ...emails,
+    keys: tokenStore,
+    bindings: bindingStore,
+    twoFactors: twoFactorStore,
+    knownSources: knownSourceStore,
+    standingAccess: dependencies.standingAccess,
+  });
   const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
   const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });
   const users = new RegistrationAndProfileService({

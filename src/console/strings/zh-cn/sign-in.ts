@@ -22,6 +22,7 @@ export default {
     title: '您已退出登录',
     reasons: {
       password_changed: '您的密码已在其他浏览器中更改，请使用新密码登录。',
+      email_confirmed: '您的邮箱已首次确认，此前的会话和密钥均已失效，请重新登录。',
       password_reset: '您的密码已通过链接重置，请使用新密码登录。',
       password_set_by_administrator: '管理员为您设置了新密码。如未收到，请联系管理员。',
       two_factor_on: '两步验证已开启，现在登录还需要输入验证码。',

@@ -45,6 +45,11 @@ export class BindingStore {
     );
   }
 
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('bindings').where('user_id', '=', userId).execute();
+    await trx.deleteFrom('phone_codes').where('user_id', '=', userId).execute();
+  }
+
   /** Replaces the account's code: only the newest is valid. */
   async putPhoneCode(code: PhoneCode): Promise<void> {
     await this.#database.kysely

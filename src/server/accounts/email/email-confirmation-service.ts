@@ -10,7 +10,13 @@ import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log-types.ts';
+import type { BindingStore } from '../bindings/binding-store.ts';
+import type { KnownSourceStore } from '../login/known-source-store.ts';
+import type { LinkedLogins, LoginRevocation } from '../login/login-revocation.ts';
+import type { TwoFactorStore } from '../login/two-factor-store.ts';
 import type { AccountRateLimits } from '../rate-limits.ts';
+import type { SecurityNotices } from '../security-notices.ts';
+import type { TokenStore } from '../tokens/token-store.ts';
 import type { EmailLinkIssuer } from './email-link-issuer.ts';
 import { ADDRESS_CHANGED, CONFIRMATION } from './email-texts.ts';
 import type { EmailTokenStore } from './email-token-store.ts';
@@ -28,6 +34,14 @@ export interface EmailConfirmationDependencies {
   readonly clock: Clock;
   readonly rateLimits: AccountRateLimits;
   readonly auditLog: AuditLog;
+  readonly loginRevocation: LoginRevocation;
+  readonly keys: Pick<TokenStore, 'revokeAll'>;
+  readonly bindings: Pick<BindingStore, 'deleteOfUser'>;
+  readonly twoFactors: Pick<TwoFactorStore, 'disable'>;
+  readonly knownSources: Pick<KnownSourceStore, 'deleteOfUser'>;
+  /** What other capabilities keep that acts for an account without a login: webhooks. */
+  readonly standingAccess: readonly LinkedLogins[];
+  readonly notices: SecurityNotices;
 }
 
 /** The e-mail of an account. `confirmed`: it counts for login and for resetting the password. */
@@ -123,6 +137,8 @@ export class EmailConfirmationService {
     if (account === undefined || account.email !== token.email) throw new AppError('link_invalid');
     await accounts.releaseUnconfirmedEmail(trx, token.email, account.id);
     if (await accounts.isLoginEmailTaken(trx, token.email, account.id)) throw new AppError('email_taken');
+    const isFirst = (await accounts.findEmail(account.id, trx))?.email_confirmed_at == null;
+    if (isFirst) await this.#endEarlierAccess(trx, account.id, now);
     await accounts.update(trx, account.id, { login_email: token.email, email_confirmed_at: now });
     await tokens.deleteOfUser(trx, account.id, 'confirm');
     // Links that were sent to the address that counted before.
@@ -134,6 +150,21 @@ export class EmailConfirmationService {
       after: { email: token.email },
       ...origin,
     });
+  }
+
+  /**
+   * Until an address is confirmed, anybody may have made the account in its name and prepared ways into it, which would
+   * outlive the new password its owner sets.
+   */
+  async #endEarlierAccess(trx: Trx, userId: number, now: number): Promise<void> {
+    const { loginRevocation, keys, bindings, twoFactors, knownSources, standingAccess, notices } = this.#dependencies;
+    await loginRevocation.revokeAll(trx, userId, 'email_confirmed');
+    await keys.revokeAll(trx, userId, now);
+    await bindings.deleteOfUser(trx, userId);
+    await twoFactors.disable(trx, userId);
+    await knownSources.deleteOfUser(trx, userId);
+    for (const each of standingAccess) await each.revokeAll(trx, userId);
+    await notices.notify(trx, userId, 'first-confirmation');
   }
 
   async #renderConfirmation(mail: RenderedMail): Promise<MailText | undefined> {

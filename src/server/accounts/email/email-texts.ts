@@ -19,6 +19,7 @@ open this link and confirm that this is your address:
 ${link}
 
 It works for 24 hours. From then on you can sign in with the address and reset your password by e-mail.
+The first confirmation of an account ends what was made in it before: sessions, API keys, webhooks and bindings.
 If you did not give this address at ${site}, ignore this e-mail: nothing changes.
 `,
   }),
@@ -31,6 +32,7 @@ If you did not give this address at ${site}, ignore this e-mail: nothing changes
 ${link}
 
 链接 24 小时内有效。确认后即可使用该邮箱登录，并可通过邮件重置密码。
+账号首次确认邮箱时，此前创建的会话、API 密钥、Webhook 和绑定均会失效。
 如果您没有在 ${site} 填写此地址，请忽略本邮件，不会产生任何影响。
 `,
   }),

@@ -60,6 +60,10 @@ export class KnownSourceStore {
       .execute();
   }
 
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('known_login_sources').where('user_id', '=', userId).execute();
+  }
+
   async deleteUnusedSince(time: number): Promise<void> {
     await this.#database.kysely.deleteFrom('known_login_sources').where('last_used_at', '<', time).execute();
   }
