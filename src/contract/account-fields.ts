@@ -1,10 +1,19 @@
 import Type from 'typebox';
+import type { Localized } from './localized-messages/format-message.ts';
 import { ROLES } from './roles.ts';
 
 /** Text shown next to the text of other users: no control characters, line breaks or direction overrides, which could disguise it. */
 export const PLAIN_TEXT_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$';
 
-export const Username = Type.String({ pattern: '^[a-z0-9_-]{3,30}$', description: '3 to 30 of a-z 0-9 _ -' });
+const USERNAME_PATTERN = '^[a-z0-9_-]{3,30}$';
+export const Username = Type.String({ pattern: USERNAME_PATTERN, description: '3 to 30 of a-z 0-9 _ -' });
+/** What a value of a form must be, for people who type one: an expression says it to nobody. */
+export const FORM_MESSAGES: Readonly<Record<string, Localized>> = {
+  [USERNAME_PATTERN]: {
+    en: 'must have 3 to 30 characters: a to z, 0 to 9, _ and -',
+    'zh-CN': '须为 3 至 30 个字符，只能包含小写字母、数字、_ 和 -',
+  },
+};
 /** Characters of a password, in code points. */
 export const PASSWORD_LENGTH = { min: 8, max: 128 } as const;
 export const Password = Type.String({

@@ -1,5 +1,6 @@
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
 import { randomText } from '../platform/generate-and-hash-tokens.ts';
+import { normalizeTypedCode } from '../platform/normalize-typed-text.ts';
 import { truncateCodePoints } from '../platform/well-formed-text-and-code-points.ts';
 
 const LETTERS = 8;
@@ -11,9 +12,9 @@ export const newUserCode = (): string => randomText(LETTERS, USER_CODE_ALPHABET)
 /** `WDJB-MJHT`, the displayed form. */
 export const formatUserCode = (code: string): string => `${code.slice(0, LETTERS / 2)}-${code.slice(LETTERS / 2)}`;
 
-/** Parses a typed code, ignoring case, dashes and spaces (RFC 8628 section 6.1); undefined where it cannot be one. */
+/** Parses a typed code, ignoring case, width, dashes and spaces (RFC 8628 section 6.1); undefined where it cannot be one. */
 export function parseUserCode(typed: string): string | undefined {
-  const code = typed.replace(/[\s\p{Pd}]/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase());
+  const code = normalizeTypedCode(typed).toUpperCase();
   return WELL_FORMED.test(code) ? code : undefined;
 }
 

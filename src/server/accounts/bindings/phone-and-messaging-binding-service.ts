@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database-interface-and-options.ts';
 import { isSameSecret } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
+import { normalizeName, normalizeTypedCode } from '../../platform/normalize-typed-text.ts';
 import type { SealContext, Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
 import type { AuditLog } from '../audit/audit-log-types.ts';
@@ -50,7 +51,7 @@ export class PhoneAndMessagingBindingService {
   async bindPhone(userId: number, phone: string, code: string, origin: RequestOrigin): Promise<void> {
     const { store, clock, vault } = this.#dependencies;
     const attempt = await store.countPhoneAttempt(userId, phone, MAX_WRONG_CODES, clock.now());
-    if (attempt === undefined || !isSameSecret(vault.open(attempt.code, toCodeCell(userId)), code))
+    if (attempt === undefined || !isSameSecret(vault.open(attempt.code, toCodeCell(userId)), normalizeTypedCode(code)))
       throw new AppError('wrong_code');
     await this.#bind(userId, 'phone', phone, origin, attempt.code);
   }
@@ -59,7 +60,7 @@ export class PhoneAndMessagingBindingService {
   async bindMessaging(userId: number, code: string, origin: RequestOrigin): Promise<void> {
     const { rateLimits, messaging } = this.#dependencies;
     await rateLimits.messagingByAccount.consume(userId);
-    const messagingId = await messaging.verify(code);
+    const messagingId = await messaging.verify(normalizeName(code));
     if (messagingId === undefined) throw new AppError('wrong_code');
     await this.#bind(userId, 'messaging', messagingId, origin);
   }

@@ -5,6 +5,7 @@ import type { Database } from '../../platform/db/database-interface-and-options.
 import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
 import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
 import type { LoginClient } from '../../platform/http/login-client-from-request.ts';
+import { normalizeName } from '../../platform/normalize-typed-text.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
@@ -169,7 +170,8 @@ export class LoginService {
     await knownSources.deleteExpired();
   }
 
-  async #verifyLogin({ username, password, client }: PasswordLogin): Promise<VerifiedPassword> {
+  async #verifyLogin({ username: typed, password, client }: PasswordLogin): Promise<VerifiedPassword> {
+    const username = normalizeName(typed);
     const { accounts, knownSources, passwords, loginHistory } = this.#dependencies;
     const account = await accounts.findByLogin(username);
     // By id where there is one, so that name and e-mail share a limit.

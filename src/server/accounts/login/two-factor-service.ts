@@ -5,6 +5,7 @@ import type { Database } from '../../platform/db/database-interface-and-options.
 import { hashToken, randomText } from '../../platform/generate-and-hash-tokens.ts';
 import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
 import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
+import { normalizeTypedCode } from '../../platform/normalize-typed-text.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
@@ -76,7 +77,7 @@ export class TwoFactorService {
     const { store, clock } = this.#dependencies;
     const { userId } = change.caller;
     return this.#applyChange(change, 'two-factor-on', assertSetUp, async (trx, row) => {
-      const step = this.#findMatchingStep(userId, row.secret, code.replace(/\s/g, ''));
+      const step = this.#findMatchingStep(userId, row.secret, normalizeTypedCode(code));
       if (step === undefined) throw new AppError('wrong_code');
       if (!(await store.enable(trx, userId, row.secret, step, clock.now()))) throw new AppError('two_factor_on');
       const codes = Array.from({ length: BACKUP_CODE_COUNT }, () =>
@@ -124,17 +125,19 @@ export class TwoFactorService {
   /** Whether a TOTP or backup code is right; it never will be again, unless the transaction is rolled back. */
   async consumeCode(trx: Trx, userId: number, code: string): Promise<boolean> {
     const { store } = this.#dependencies;
-    const plain = code.replace(/[\s-]/g, '').toLowerCase();
+    const plain = normalizeTypedCode(code).toLowerCase();
     const row = await store.find(userId, trx);
     if (row === undefined || row.enabled_at === null) return false;
     if (plain.length === BACKUP_CODE_LENGTH) return store.consumeBackupCode(trx, userId, hashBackupCode(userId, plain));
-    const step = /^\d{6}$/.test(plain) ? this.#findMatchingStep(userId, row.secret, plain) : undefined;
+    const step = this.#findMatchingStep(userId, row.secret, plain);
     return step !== undefined && store.consumeTotpStep(trx, userId, row.secret, step);
   }
 
   /** The TOTP step a code belongs to, if it is one of the steps around now. */
   #findMatchingStep(userId: number, sealed: string, code: string): number | undefined {
     const { vault, clock } = this.#dependencies;
+    // The library compares bytes, and throws for a text that has as many characters but more bytes.
+    if (!/^[0-9]{6}$/.test(code)) return undefined;
     const totp = new TOTP({ secret: Secret.fromBase32(vault.open(sealed, twoFactorSecretCell(userId))) });
     const timestamp = clock.now();
     const delta = totp.validate({ token: code, timestamp, window: ACCEPTED_STEP_DRIFT });

@@ -2,15 +2,18 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Locale } from 'typebox/system';
+import { FORM_MESSAGES } from '../../../contract/account-fields.ts';
 import type { Localized } from '../../../contract/localized-messages/format-message.ts';
 import { type AppError, invalidRequest } from '../app-error.ts';
 import { memoizeByObject } from '../memoize-by-object.ts';
 import { positionsOfWrittenFractions } from '../parse-request-json.ts';
 
+const OTHER_FORM: Localized = { en: 'does not have the expected form', 'zh-CN': '不符合要求的格式' };
 const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
 
 /** What is wrong with a value, without its name. Where only some values are allowed, which. */
 export function toLocalizedMessage(error: TLocalizedValidationError): Localized {
+  if (error.keyword === 'pattern') return FORM_MESSAGES[String(error.params.pattern)] ?? OTHER_FORM;
   if (error.keyword !== 'enum') return { en: error.message, 'zh-CN': Locale.zh_Hans(error) };
   const values = error.params.allowedValues.map(String);
   return { en: `must be one of ${values.join(', ')}`, 'zh-CN': `须为以下之一：${values.join('、')}` };
@@ -44,7 +47,7 @@ function firstError(compiled: CompiledSchema, schema: TSchema, value: unknown): 
   const key = Object.keys(properties).find(
     (name) => members[name] !== undefined && 'error' in validatorFor(properties[name] as TSchema)(members[name]),
   );
-  return toInvalidRequest(key ?? '', { en: 'does not have the expected form', 'zh-CN': '不符合要求的格式' });
+  return toInvalidRequest(key ?? '', OTHER_FORM);
 }
 
 /** Elements and members that are described of each array and object inside a value. */
