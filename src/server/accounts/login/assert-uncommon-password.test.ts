@@ -5,7 +5,18 @@ import { PASSWORD } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { resetPassword } from './reset-password-command.ts';
 
-const COMMON = ['password', '12345678', 'Password1', 'QWERTYUIOP', 'iloveyou'];
+const COMMON = [
+  'password',
+  '12345678',
+  'Password1',
+  'QWERTYUIOP',
+  'iloveyou',
+  'aaaaaaaa',
+  'AbcdabcD',
+  'xyxyxyxyx',
+  'fghijklmno',
+  '字字字字字字字字',
+];
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;

@@ -72,7 +72,7 @@ forEachDatabase((_name, open) => {
       null,
     ];
     for (const body of bad) await person.fails(400, 'POST', '/api/user/register', body);
-    for (const password of ['😀'.repeat(8), 'x'.repeat(128), '密码密码密码密码']) {
+    for (const password of ['😀🎈🎁🎉🎂🎃🎄🎆', 'correct horse '.repeat(10).slice(0, 128), '密码应当足够复杂']) {
       const username = `pass-${Buffer.from(password).toString('hex').slice(0, 8)}`;
       await person.register(username, password);
       await person.logIn(username, password);
