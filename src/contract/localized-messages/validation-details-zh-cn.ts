@@ -46,6 +46,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# cannot be expressed for the upstream of this model', '该模型的上游无法表达 #'],
   ['# has no call it belongs to', '# 没有对应的调用'],
   ['# has more than # texts', '# 超过 # 个文本'],
+  ['A pattern in the schema of the model takes too long on this request', '模型参数规则中的正则表达式校验此请求超时'],
   ['# must be a number', '# 须为数字'],
   ['# must be texts', '# 须为文本'],
   ['# must be a list', '# 须为列表'],

@@ -3,8 +3,28 @@ import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-nam
 import { invalidRequest } from '../../platform/app-error.ts';
 import { validatorFor } from '../../platform/http/schema-validation.ts';
 import { NO_LONG_TEXTS, withLongTexts } from '../../platform/keep-long-texts.ts';
+import { memoizeByObject } from '../../platform/memoize-by-object.ts';
+import { runWithinTime } from '../../platform/run-within-time.ts';
 import type { Json, VideoRequest } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from './generation-request.ts';
+
+/** A sound expression needs microseconds; the time is elapsed time, on a machine that may be busy. */
+const MAX_CHECK_MS = 250;
+
+/** Whether a schema contains expressions. Compiles it too, which is not to count as time of a request. */
+const hasPatterns = memoizeByObject((schema: TSchema): boolean => {
+  validatorFor(schema)({});
+  return /"pattern(?:Properties)?":/.test(JSON.stringify(schema));
+});
+
+/** An administrator's expression may take any time on a caller's text. */
+function checkInTime(schema: TSchema, value: unknown): ReturnType<ReturnType<typeof validatorFor>> {
+  if (!hasPatterns(schema)) return validatorFor(schema)(value);
+  const checked = runWithinTime(() => validatorFor(schema)(value), MAX_CHECK_MS);
+  if (checked === undefined)
+    throw invalidRequest('A pattern in the schema of the model takes too long on this request.');
+  return checked;
+}
 
 interface Property {
   readonly 'x-upstream'?: string;
@@ -39,7 +59,7 @@ export function pickRequestArguments(
   }
   // A schema may say of a picture how long it may be, or what is in it.
   const whole = withLongTexts(body, longTexts);
-  const checked = validatorFor(schema)(whole);
+  const checked = checkInTime(schema, whole);
   if ('error' in checked) throw checked.error;
   return Object.entries(propertiesOf(schema))
     .filter(([name]) => Object.hasOwn(whole, name) && !STANDARD_FIELDS.has(name))
