@@ -76,7 +76,12 @@ ${rows.join('\n')}
 `;
 }
 
-const describe = (setting: Setting) => `${setting.description}${setting.secret ? ' Secret: never shown in logs.' : ''}`;
+const describe = ({ description, range, secret }: Setting) =>
+  [
+    description,
+    range === undefined ? '' : ` From ${range[0].toLocaleString('en')} to ${range[1].toLocaleString('en')}.`,
+    secret ? ' Secret: never shown in logs.' : '',
+  ].join('');
 
 function renderEnvExample(): string {
   const entries = Object.entries<Setting>(SETTINGS).map(

@@ -27,7 +27,9 @@ async function loadFile(): Promise<SettingsFile> {
   });
   try {
     const stored: unknown = JSON.parse(text);
-    return isObject(stored) && stored.version === 1 && isObject(stored.services) ? (stored as never) : empty;
+    return isObject(stored) && stored.version === 1 && isObject(stored.services)
+      ? (stored as unknown as typeof empty)
+      : empty;
   } catch {
     throw new UsageError(`${filePath()} is not JSON. Correct it or remove it.`);
   }

@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { isObject } from '../../contract/is-object.ts';
 import { invalidRequest } from '../platform/app-error.ts';
@@ -43,7 +44,7 @@ export function assertMediaSchema(schema: Schema): void {
   for (const [name, each] of Object.entries(defs)) new SchemaWalker(defs).visit(each, `$defs.${name}`, 1);
   new SchemaWalker(defs).visit(schema, '', 0);
   try {
-    const validator = Compile(schema as never);
+    const validator = Compile(schema as TSchema);
     for (const body of [{}, { prompt: 'a' }]) validator.Check(body);
   } catch {
     throw invalidSchema('', 'cannot be used as a JSON Schema');

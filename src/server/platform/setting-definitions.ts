@@ -349,7 +349,7 @@ export const SETTINGS = {
   ARTIFACTS_S3_SECRET_KEY: optionalText({ secret: true, description: 'Its secret key.' }),
   WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
     description:
-      'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public.',
+      'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public. Every account may send a POST to any path of them, and is shown the status of the answer but not its text.',
   }),
   RETENTION_EVENTS_DAYS: integer(0, 36_500, {
     default: '30',

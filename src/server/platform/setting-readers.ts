@@ -13,6 +13,8 @@ export interface SettingDescription {
   readonly description: string;
   /** Masked in every output. */
   readonly secret?: boolean;
+  /** The least and the greatest value of a number. */
+  readonly range?: readonly [least: number, most: number];
   /** The values it may have, where they are few. */
   readonly choices?: readonly string[];
 }
@@ -71,6 +73,7 @@ const toInteger = (value: string, name: string, least: number, most: number): nu
 
 export const integer = (least: number, most: number, about: WithDefault): Setting<number> => ({
   ...about,
+  range: [least, most],
   read: (value, name) => toInteger(required(value, name), name, least, most),
 });
 
@@ -80,6 +83,7 @@ export const optionalInteger = (
   about: SettingDescription,
 ): Setting<number | undefined> => ({
   ...about,
+  range: [least, most],
   read: (value, name) => (value === undefined ? undefined : toInteger(value, name, least, most)),
 });
 

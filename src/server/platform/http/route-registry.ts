@@ -92,7 +92,7 @@ export class RouteRegistry {
         };
         request.isHandled = true;
         try {
-          const body = await handler(input as never);
+          const body = await handler(input as Parameters<typeof handler>[0]);
           if (request.responseHeaders !== undefined && !reply.sent) reply.headers(request.responseHeaders);
           return body;
         } finally {
