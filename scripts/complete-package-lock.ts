@@ -2,14 +2,28 @@
  * `npm run lock`: adds the platform packages that npm left out of package-lock.json.
  *
  * npm drops optional packages of other platforms from the lock when it cannot or need not install them here, and `npm ci` then
- * refuses the lock everywhere. Run this after adding a dependency; test/package-lock.test.ts fails when it was forgotten.
+ * refuses the lock everywhere. Their hashes are asked for at the registry, by npm. Run this after adding a dependency; test/package-lock.test.ts fails when it was forgotten.
  */
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { completeLock, type Lock } from './package-lock/add-missing-platform-packages.ts';
+import { promisify } from 'node:util';
+import { completeLock, type Lock, type LockEntry } from './package-lock/add-missing-platform-packages.ts';
 
 const path = join(import.meta.dirname, '..', 'package-lock.json');
 const lock = JSON.parse(readFileSync(path, 'utf8')) as Lock;
 const added = completeLock(lock);
+const unhashed = Object.entries(lock.packages).filter(([folder, entry]) => folder !== '' && !entry.integrity);
+for (const [folder, entry] of unhashed) entry.integrity = await readIntegrity(folder, entry);
 writeFileSync(path, `${JSON.stringify(lock, undefined, 2)}\n`);
 console.log(added.length === 0 ? 'The lock is complete.' : `Added ${added.length}: ${added.join(', ')}`);
+if (unhashed.length > 0) console.log(`Added the hashes of ${unhashed.length}.`);
+
+/** The hash the registry has for a package, without which `npm ci` would accept any file in its place. */
+async function readIntegrity(folder: string, { version }: LockEntry): Promise<string> {
+  const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const { stdout } = await promisify(execFile)('npm', ['view', `${name}@${version}`, 'dist.integrity']);
+  const integrity = stdout.trim();
+  if (!integrity.startsWith('sha512-')) throw new Error(`the registry has no hash of ${name}@${version}`);
+  return integrity;
+}
