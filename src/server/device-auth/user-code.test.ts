@@ -16,11 +16,20 @@ describe('user codes', () => {
     assert.ok(chiSquared < 57, `chi squared ${chiSquared}`);
   });
 
-  it('T21: forgives case, dashes and spaces, and nothing else', () => {
-    for (const typed of ['BCDF-GHJK', 'bcdfghjk', ' bcdf ghjk ', 'BCDF–GHJK', 'b c d f g h j k', 'BCDF\u00A0GHJK']) {
+  it('T21: forgives case, width, dashes and spaces, and nothing else', () => {
+    for (const typed of [
+      'BCDF-GHJK',
+      'bcdfghjk',
+      ' bcdf ghjk ',
+      'BCDF–GHJK',
+      'b c d f g h j k',
+      'BCDF\u00A0GHJK',
+      'ＢＣＤＦ－ＧＨＪＫ',
+      'ｂｃｄｆ　ｇｈｊｋ',
+    ]) {
       assert.equal(parseUserCode(typed), 'BCDFGHJK', typed);
     }
-    for (const typed of ['', 'BCDF-GHJ', 'BCDF-GHJKL', 'ABCD-EFGH', 'ＢＣＤＦＧＨＪＫ', 'BCDF_GHJK', 'ßCDFGHJ']) {
+    for (const typed of ['', 'BCDF-GHJ', 'BCDF-GHJKL', 'ABCD-EFGH', 'BCDF_GHJK', 'ßCDFGHJ']) {
       assert.equal(parseUserCode(typed), undefined, typed);
     }
     assert.equal(formatUserCode('BCDFGHJK'), 'BCDF-GHJK');

@@ -14,7 +14,7 @@ export const formatUserCode = (code: string): string => `${code.slice(0, LETTERS
 
 /** Parses a typed code, ignoring case, width, dashes and spaces (RFC 8628 section 6.1); undefined where it cannot be one. */
 export function parseUserCode(typed: string): string | undefined {
-  const code = normalizeTypedCode(typed).toUpperCase();
+  const code = normalizeTypedCode(typed).replace(/[a-z]/g, (letter) => letter.toUpperCase());
   return WELL_FORMED.test(code) ? code : undefined;
 }
 

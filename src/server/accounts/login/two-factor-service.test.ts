@@ -65,6 +65,23 @@ forEachDatabase((_name, open) => {
     assert.equal(self.id, owner.id);
   });
 
+  it('T21: takes a code and a name as input methods write them, and refuses other digits as wrong', async () => {
+    const { username, code } = await guarded();
+    const person = service.anonymous();
+    assert.deepEqual(await person.logIn(` ${username} `), { require_2fa: true });
+    const wide = (digits: string) =>
+      digits.replace(/[0-9]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) + 0xfee0));
+    for (const wrong of ['٠١٢٣٤٥', 'éééééé', '一二三四五六', '😀😀😀'])
+      assert.equal((await second(person, wrong)).status, 200, wrong);
+    assert.equal(
+      (await second(person, `${wide(code().slice(0, 3))}\u3000${wide(code().slice(3))}`)).body.success,
+      true,
+    );
+    const unprotected = await service.newUser('no-second-step');
+    await unprotected.ok('POST', '/api/user/2fa/setup');
+    await unprotected.fails(200, 'POST', '/api/user/2fa/enable', { code: '٠١٢٣٤٥' });
+  });
+
   it('accepts the steps next to the present one, and no other', async () => {
     for (const [steps, right] of [
       [-2, false],
