@@ -9,10 +9,8 @@ const EMBEDDING_MAX_VALUES = 350_000;
 
 const Model = Type.String({ minLength: 1, maxLength: 200 });
 const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
-/** Integers that determine the reserved quota; null means absent, as OpenAI's own clients send it. */
-const Count = Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 100_000_000 }), Type.Null()]));
-/** Background work that continues after the response could be neither retrieved through this service nor charged. */
-const Foreground = Type.Optional(Type.Union([Type.Literal(false), Type.Null()]));
+/** Integers that determine the reserved quota; null, 0 and -1 mean no limit, as clients send it that send every field. */
+const Count = Type.Optional(Type.Union([Type.Integer({ minimum: -1, maximum: 100_000_000 }), Type.Null()]));
 const Copies = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 128 }), Type.Null()]));
 
 /**
@@ -57,7 +55,7 @@ export const responses = endpoint({
   ...streamed,
   path: '/v1/responses',
   summary: "Response in the form of OpenAI's Responses API, streamed or not",
-  body: Type.Object({ model: Model, stream: Flag, max_output_tokens: Count, background: Foreground }),
+  body: Type.Object({ model: Model, stream: Flag, max_output_tokens: Count }),
 });
 
 const anthropic = { ...modelCall, envelope: 'anthropic' } as const;
@@ -86,7 +84,7 @@ export const countMessageTokens = endpoint({
 
 const gemini = { ...modelCall, envelope: 'gemini' } as const;
 
-/** Source: ai.google.dev/api/generate-content. Names in the other spelling Google reads are refused: two readers may differ in them. */
+/** Source: ai.google.dev/api/generate-content. Each name may be in camel or snake case, as Google's readers take both. */
 export const geminiModelCall = endpoint({
   ...gemini,
   ...streamed,
@@ -97,20 +95,7 @@ export const geminiModelCall = endpoint({
   query: Type.Object({ alt: Type.Optional(Type.String()), key: Type.Optional(Type.String()) }),
   body: Type.Object({
     contents: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Unknown()])),
-    generationConfig: Type.Optional(
-      Type.Union([
-        Type.Object({
-          maxOutputTokens: Count,
-          max_output_tokens: Type.Optional(Type.Null()),
-          candidateCount: Type.Optional(Type.Union([Type.Literal(1), Type.Null()])),
-          candidate_count: Type.Optional(Type.Null()),
-        }),
-        Type.Null(),
-      ]),
-    ),
-    generation_config: Type.Optional(Type.Null()),
-    cachedContent: Type.Optional(Type.Null()),
-    cached_content: Type.Optional(Type.Null()),
+    generationConfig: Type.Optional(Type.Union([Type.Object({ maxOutputTokens: Count }), Type.Null()])),
   }),
 });
 

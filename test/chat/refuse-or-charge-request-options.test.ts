@@ -9,6 +9,32 @@ const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
 const USAGE = { prompt_tokens: 7, completion_tokens: 3 };
 
+/** Requests that have a tool in each place and spelling in which an upstream may read one. */
+function placesOf(tool: object): Readonly<Record<string, object>> {
+  const hidden = { type: 'namespace', name: 'n', tools: [tool] };
+  return {
+    'a list': { tools: [tool] },
+    'one in place of a list': { tools: tool },
+    'capitals of the member': { Tools: [tool] },
+    'the long s': { 'tool\u017f': [tool] },
+    'a namespace': { tools: [hidden] },
+    'a namespace in a namespace': { tools: [{ ...hidden, tools: [hidden] }] },
+    'the result of a search': { input: [{ type: 'tool_search_output', call_id: '1', tools: [tool] }] },
+    'tools that are added': { input: [{ type: 'additional_tools', role: 'developer', tools: [hidden] }] },
+    'an item': { input: [tool] },
+    'the content of an item': { input: [{ role: 'user', content: [tool] }] },
+    'other letters': {
+      tools: [Object.fromEntries(Object.entries(tool).map(([key, value]) => [key, String(value).toUpperCase()]))],
+    },
+    'a camel': {
+      tools: [
+        { ...tool, type: String(Object.values(tool)[0]).replace(/_([a-z])/g, (_, c: string) => c.toUpperCase()) },
+      ],
+    },
+    'an option nobody knows': { x_own: { deep: [{ tools: [tool] }] } },
+  };
+}
+
 describe('options of model calls', { concurrency: false }, () => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
@@ -134,6 +160,72 @@ describe('options of model calls', { concurrency: false }, () => {
     await setRules({ service_tier: 'nonsense' });
     assert.equal((await call({ service_tier: 'priority' })).status, 400, 'what is no rule changes none');
     await setRules({});
+  });
+
+  test('S1: no place and no spelling brings a tool to the upstream that it runs and bills', async () => {
+    for (const kind of [
+      'mcp',
+      'web_search',
+      'web_search_20250305',
+      'code_interpreter',
+      'image_generation',
+      'openrouter:web_search',
+    ])
+      for (const [place, body] of Object.entries(placesOf({ type: kind, server_url: 'https://mcp.example' }))) {
+        const count = upstream.requests.length;
+        const answer = await call(body, RESPONSES);
+        if (answer.status === 400) assert.equal(upstream.requests.length, count, `${kind} ${place}`);
+        else {
+          assert.equal(answer.headers.get('x-reelgate-dropped'), 'tools.0', `${kind} ${place}`);
+          assert.ok(!upstream.requests.at(-1)?.body.includes(kind), `${kind} ${place}`);
+        }
+      }
+    for (const tools of [
+      [{ type: 'shell', environment: { type: 'container_auto' } }],
+      [{ type: 'shell', environment: { type: 'container_reference', container_id: 'cntr_1' } }],
+      [{ type: 'shell', Environment: { type: 'local' } }],
+      { type: 'mcp' },
+      ['web_search_of_tomorrow'],
+      '[{"type":"mcp"}]',
+      [
+        { type: 'function', name: 'f', web_search: {} },
+        { google_search: {}, name: 'g' },
+      ],
+    ])
+      assert.match(String(paramOf(await call({ tools }, RESPONSES))), /^tools/, JSON.stringify(tools));
+    const container = { type: 'container_reference', container_id: 'cntr_1' };
+    assert.equal(
+      paramOf(await call({ input: [{ type: 'shell_call', environment: container }] }, RESPONSES)),
+      'input.0.environment',
+    );
+    for (const tools of [
+      [{ type: 'shell' }],
+      [{ type: 'shell', environment: { type: 'local' } }],
+      { type: 'custom', name: 'f' },
+    ])
+      assert.equal((await call({ tools }, RESPONSES)).status, 200, JSON.stringify(tools));
+    const schema = {
+      type: 'object',
+      properties: { tools: { type: 'array' }, type: { const: 'mcp', default: { type: 'mcp' } } },
+    };
+    const own = [{ type: 'function', name: 'f', parameters: schema }];
+    const history = [{ type: 'function_call', name: 'f', call_id: '1', arguments: '{"type":"mcp"}' }];
+    assert.equal((await call({ tools: own, input: history }, RESPONSES)).status, 200);
+  });
+
+  test('S1: what is written twice is sent as it was checked', async () => {
+    const raw = '{"model":"any","input":"hi","tools":[{"type":"mcp","type":"custom","name":"f"}]}';
+    const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
+    const send = (body: string, query = '') =>
+      fetch(`${service.baseUrl}${RESPONSES}${query}`, { method: 'POST', headers, body });
+    for (const query of ['', '?a=b']) {
+      assert.equal((await send(raw, query)).status, 200);
+      assert.ok(!upstream.requests.at(-1)?.body.includes('mcp'), query);
+    }
+    const twice = await send('{"model":"any","input":"hi","tools":[{"type":"mcp"}],"tools":[]}');
+    assert.equal(twice.status, 400);
+    const wrapped = { type: 'tool_use', input: [{ type: 'input_image', image_url: 'http://169.254.169.254/' }] };
+    assert.equal((await call(wrapped, RESPONSES)).status, 400, 'the body itself is no call of a tool');
   });
 
   test('T50: no private address is passed on, in whatever field and spelling', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
 import { parseChatRequest } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
+import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import { CHAT_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';
 
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
@@ -30,6 +31,25 @@ describe('what is set aside for a call', () => {
     assert.ok(said('f'.repeat(90_000)) >= 30_000);
     assert.ok(picture(`data:image/png;base64,${'A'.repeat(90_000)}`) < 2_000);
     assert.ok(picture('https://media.example.test/a.png') > 1_500, 'a picture costs as much by its address');
+  });
+
+  it('and by the largest budget of thinking that is named, in whatever spelling', () => {
+    const gemini = (config: string) => {
+      const body = `{"contents":[],"generationConfig":${config}}`;
+      return parseChatRequest(GEMINI_DIALECT, Buffer.from(body), JSON.parse(body), { model: 'g' }).thinkingBudget;
+    };
+    assert.equal(gemini('{"thinking_config":{"thinking_budget":60000}}'), 60_000);
+    assert.equal(gemini('{"thinkingConfig":{"thinking_budget":"60000"}}'), 60_000);
+    assert.equal(gemini('{"thinkingConfig":{"thinkingBudget":-1}}'), 0);
+    for (const member of [
+      '"thinking_budget":9',
+      '"thinkingBudget":9',
+      '"thinking":{"budgetTokens":9,"budget_tokens":1}',
+      '"reasoning":{"max_tokens":9}',
+      '"chat_template_kwargs":{"thinking_budget":9}',
+    ])
+      assert.equal(chat(`,${member}`).thinkingBudget, 9, member);
+    assert.equal(chat(',"max_tokens":-1').requestedLimit, 0);
   });
 
   it('and by names that mean the same to every reader', () => {

@@ -1,12 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { toRequestBytes } from '../platform/allocate-request-bytes.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
+import { requestScanner } from '../platform/parse-request-json.ts';
 import { checkUrlsAndCountMedia, type MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';
-import { findProperties, insertProperty, removeProperty, setProperty } from './edit-json-bytes.ts';
-import { findGovernedOptions, type GovernedOption } from './refuse-or-charge-request-options.ts';
+import { findProperties, removeProperty, setProperty } from './edit-json-bytes.ts';
+import {
+  canonicalName,
+  findGovernedOptions,
+  type GovernedOption,
+  toolsOf,
+} from './refuse-or-charge-request-options.ts';
 
 /** A model call as its caller made it. */
 export interface ChatRequest {
@@ -16,7 +23,7 @@ export interface ChatRequest {
   readonly body: UntrustedObject;
   readonly model: string;
   readonly stream: boolean;
-  /** The caller asked for the usage event of a stream. */
+  /** The caller asked for the usage event of a stream, in OpenAI's words or in OpenRouter's. */
   readonly wantsUsage: boolean;
   /** Number of choices requested in one call. */
   readonly choiceCount: number;
@@ -49,6 +56,8 @@ export interface RequestFacts {
   readonly stream?: boolean | undefined;
   /** How many members the body was written with, where that was counted: as many as it has, and none is given twice. */
   readonly rootMembers?: number | undefined;
+  /** How many values the body was written with, where that was counted: members, elements and the body itself. */
+  readonly values?: number | undefined;
 }
 
 /** @throws AppError `invalid_request` */
@@ -56,11 +65,11 @@ export function parseChatRequest(
   dialect: Dialect,
   bytes: Buffer,
   value: unknown,
-  { headers = {}, model, stream, rootMembers }: RequestFacts = {},
+  { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts = {},
 ): ChatRequest {
-  const checked = validatorFor(dialect.body)(value);
+  const body = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
+  const checked = validatorFor(dialect.body)(body);
   if ('error' in checked) throw checked.error;
-  const body = value as UntrustedObject;
   assertUnambiguousMembers(bytes, body, decisiveMembers(dialect), rootMembers);
   const contents = checkUrlsAndCountMedia(body);
   const governedOptions = findGovernedOptions(dialect, body, contents);
@@ -68,19 +77,42 @@ export function parseChatRequest(
   const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
   return {
     dialect,
-    rawBody: bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0),
+    // Of a name written twice some readers take the first and some the last: all are sent what was checked here.
+    rawBody: hasRepeatedNames(bytes, value, values)
+      ? toRequestBytes(JSON.stringify(value))
+      : withoutByteOrderMark(bytes),
     body,
     model: model ?? String(body.model),
     stream: stream ?? body.stream === true,
-    wantsUsage: asObject(body.stream_options)?.include_usage === true,
+    wantsUsage: asksForUsage(body) || asObject(body.usage)?.include === true,
     choiceCount,
     requestedLimit,
-    thinkingBudget: findThinkingBudget(body),
+    thinkingBudget: findThinkingBudget(dialect, body),
     maxOutputTokens: (requestedLimit > 0 ? requestedLimit : dialect.defaultMaxTokens) * choiceCount,
     estimatedPromptTokens: boundPromptTokens(bytes.length, contents, governedOptions),
     forwardedHeaders: pickHeaders(dialect.forwardedHeaders, headers),
     governedOptions,
   };
+}
+
+const asksForUsage = (body: UntrustedObject): boolean => asObject(body.stream_options)?.include_usage === true;
+
+function countWrittenValues(bytes: Buffer): number {
+  const scanner = requestScanner(Number.POSITIVE_INFINITY);
+  scanner.push(bytes);
+  return scanner.values;
+}
+
+/** Whether some name was written twice in one object; a value whose nulls were taken out has fewer members for that alone. */
+const hasRepeatedNames = (bytes: Buffer, value: unknown, written: number): boolean =>
+  written !== countValues(value) && written !== countValues(JSON.parse(withoutByteOrderMark(bytes).toString('utf8')));
+
+/** Values of a document that was parsed, itself included; its depth is bounded. */
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) count += countValues(inner);
+  return count;
 }
 
 /** Undefined where nothing passes. */
@@ -96,7 +128,7 @@ function pickHeaders(
 /** Members that decide the price. */
 const decisiveMembers = memoizeByObject(({ limitContainer, maxTokensKeys, promptKey }: Dialect): readonly string[] => {
   const limits = limitContainer === undefined ? maxTokensKeys : [limitContainer];
-  return [promptKey, 'model', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
+  return [promptKey, 'model', 'tools', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
 });
 
 /**
@@ -128,7 +160,8 @@ function assertUnambiguousMembers(
 
 /** Letters of names are U+005F to U+0078; the only reason to escape them is to evade the checks. */
 const ESCAPED_LETTER_PREFIX = '\\u00';
-const hasByteOrderMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+const withoutByteOrderMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 function boundPromptTokens(
   size: number,
@@ -158,18 +191,33 @@ function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: Un
 /** The object that holds the limits of a request, where it is not the body. */
 const limitsOf = (body: UntrustedObject, container: string): UntrustedObject => asObject(body[container]) ?? {};
 
-/** The caller's budget of reasoning tokens, which some upstreams do not count against the limit of the response. */
-function findThinkingBudget({
-  thinking_budget: budget,
-  thinking,
-  reasoning,
-  generationConfig,
-}: UntrustedObject): number {
-  const gemini = asObject(asObject(generationConfig)?.thinkingConfig)?.thinkingBudget;
-  const named = budget ?? gemini ?? asObject(thinking)?.budget_tokens ?? asObject(reasoning)?.max_tokens;
-  return typeof named === 'number' && Number.isSafeInteger(named) && named > 0
-    ? Math.min(named, MAX_THINKING_BUDGET)
-    : 0;
+/** Names of a budget of reasoning tokens in all dialects and their spellings, as `canonicalName` writes them. */
+const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinking_budget', 'budget_tokens', 'reasoning_budget']);
+/** Levels of objects in which options stand. */
+const OPTION_DEPTH = 3;
+
+/** The caller's budget of reasoning tokens, which some upstreams do not count against the limit of the response; the largest that is named. */
+function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): number {
+  let largest = toCount(asObject(body.reasoning)?.max_tokens);
+  const visit = (members: UntrustedObject, depth: number): void => {
+    for (const key of Object.keys(members)) {
+      const value = members[key];
+      if (typeof value === 'number' || typeof value === 'string') {
+        if (BUDGET_NAMES.has(canonicalName(key))) largest = Math.max(largest, toCount(value));
+      } else if (depth < OPTION_DEPTH && key !== promptKey && !Array.isArray(value)) {
+        const inner = asObject(value);
+        if (inner !== undefined) visit(inner, depth + 1);
+      }
+    }
+  };
+  visit(body, 1);
+  return Math.min(largest, MAX_THINKING_BUDGET);
+}
+
+/** A number of tokens, which Google's readers take as text too; 0 for what is none. */
+function toCount(value: unknown): number {
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
 }
 
 const MAX_THINKING_BUDGET = 1_000_000;
@@ -200,30 +248,19 @@ export interface UpstreamChanges {
 
 /** The bytes to send to the upstream. Usage of a stream is requested even if the caller did not request it. */
 export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTools }: UpstreamChanges): Buffer {
-  let { rawBody: bytes } = request;
-  const { limitContainer, upstreamPath } = request.dialect;
-  if (model !== request.model && upstreamPath === undefined) bytes = setProperty(bytes, 'model', JSON.stringify(model));
-  // A limit that is written twice in there is not seen by the check of the members.
-  const repeats = (key: string): boolean => bytes.indexOf(`"${key}"`) !== bytes.lastIndexOf(`"${key}"`);
-  if (limitContainer !== undefined && limit === undefined && request.dialect.maxTokensKeys.some(repeats))
-    bytes = setProperty(bytes, limitContainer, JSON.stringify(limitsOf(request.body, limitContainer)));
-  if (limit !== undefined && limitContainer !== undefined) {
-    const config = { ...limitsOf(request.body, limitContainer), [limit.key]: limit.tokens };
-    bytes = setProperty(bytes, limitContainer, JSON.stringify(config));
-  } else if (limit !== undefined) {
-    const value = String(limit.tokens);
-    bytes = Object.hasOwn(request.body, limit.key)
-      ? setProperty(bytes, limit.key, value)
-      : insertProperty(bytes, limit.key, value);
-  }
-  if (request.stream && request.dialect.streamUsageIsOptIn && !request.wantsUsage) {
-    const options = JSON.stringify({ ...asObject(request.body.stream_options), include_usage: true });
-    bytes = Object.hasOwn(request.body, 'stream_options')
-      ? setProperty(bytes, 'stream_options', options)
-      : insertProperty(bytes, 'stream_options', options);
-  }
-  if (droppedTools.length > 0 && Array.isArray(request.body.tools)) {
-    const tools = request.body.tools.filter((_, index) => !droppedTools.includes(index));
+  const { body, dialect, rawBody } = request;
+  let bytes = rawBody;
+  if (model !== request.model && dialect.upstreamPath === undefined)
+    bytes = setProperty(bytes, 'model', JSON.stringify(model));
+  if (limit !== undefined) bytes = setLimit(bytes, dialect, limit);
+  if (request.stream && dialect.streamUsageIsOptIn && !asksForUsage(body))
+    bytes = setProperty(
+      bytes,
+      'stream_options',
+      JSON.stringify({ ...asObject(body.stream_options), include_usage: true }),
+    );
+  if (droppedTools.length > 0) {
+    const tools = toolsOf(body).filter((_, index) => !droppedTools.includes(index));
     bytes =
       tools.length === 0
         ? removeProperty(removeProperty(bytes, 'tools'), 'tool_choice')
@@ -231,6 +268,28 @@ export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTool
   }
   return bytes;
 }
+
+/** The bytes with a limit in place of those that limit nothing; all other members keep the form they were written in. */
+function setLimit(bytes: Buffer, { limitContainer, maxTokensKeys }: Dialect, { key, tokens }: OutputLimit): Buffer {
+  const value = String(tokens);
+  if (limitContainer === undefined) {
+    // Such as `max_tokens: -1`, which only some upstreams take for no limit.
+    const others = maxTokensKeys.filter((other) => other !== key);
+    return setProperty(others.reduce(removeProperty, bytes), key, value);
+  }
+  const container = [limitContainer, toSnakeCase(limitContainer)].find(
+    (name) => findProperties(bytes, name).length > 0,
+  );
+  const [span] = findProperties(bytes, container ?? limitContainer);
+  const written = span === undefined ? Buffer.alloc(0) : bytes.subarray(span.start, span.end);
+  const members = written[0] === OPEN_OBJECT ? written : Buffer.from('{}');
+  const limited = setProperty(removeProperty(members, toSnakeCase(key)), key, value);
+  return setProperty(bytes, container ?? limitContainer, limited.toString('utf8'));
+}
+
+const OPEN_OBJECT = 0x7b;
+
+const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 export const wrongModelKind = (model: string, kind: string): AppError =>
   new AppError('invalid_request', {

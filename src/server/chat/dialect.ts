@@ -9,6 +9,8 @@ export interface Dialect {
   /** Path of the endpoint here and, below its base URL, at the upstream. */
   readonly path: string;
   readonly body: TSchema;
+  /** The body in one spelling, where the upstream's readers take two; the bytes keep the caller's. @throws AppError `invalid_request` */
+  normalize?(body: UntrustedObject): UntrustedObject;
   /** The path at the upstream, where the model and streaming are part of it. */
   upstreamPath?(model: string, stream: boolean): string;
   /** Where an upstream counts the tokens of a request, and the member of its response; undefined: nowhere. */

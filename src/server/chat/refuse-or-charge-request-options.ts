@@ -1,8 +1,10 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
 import type { Channel } from '../channels/channel-directory-types.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import type { MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';
+import { isToolArguments } from './walk-body-strings.ts';
 
 /**
  * The one table of options of model calls that reach out, cost apart, use what others stored with the upstream, or change
@@ -36,6 +38,7 @@ const STORED = 'names something stored under the account all callers share';
 const BILLED_APART = 'is billed apart from the tokens of the call';
 const OTHER_LIMIT = 'would bound the answer in a way that is not the one it is paid by';
 const MORE_ANSWERS = 'would make more answers than are paid';
+const UNATTENDED = 'would have the answer made after the call, where it could be neither fetched nor charged';
 
 const atMostOne = (value: unknown): boolean => typeof value === 'number' && value <= 1;
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -47,16 +50,18 @@ const namesOf = (names: string, definition: OptionDefinition): [string, OptionDe
 /** Top-level members by name. */
 const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
   ...namesOf(
-    'models fallbacks fallback fallback_model fallback_models route provider preset engine deployment deployment_id custom_llm_provider',
+    'models fallbacks fallback fallback_model fallback_models route provider preset engine deployment deployment_id custom_llm_provider routing_config model_selection_config',
     refuse(OTHER_MODEL),
   ),
   ...namesOf(
     'api_base base_url api_key api_version api_type organization extra_body extra_headers extra_query headers proxy webhook webhook_url callback callbacks callback_url notify_url mock_response',
     refuse(OTHER_HOST),
   ),
-  ...namesOf('previous_response_id conversation conversation_id thread_id', refuse(STORED)),
+  ...namesOf('previous_response_id conversation conversation_id thread_id cached_content', refuse(STORED)),
   // Stored under that account, and only there to be named by its id, which is refused.
   ['store', { rule: 'pass', why: 'would be stored under the account all callers share' }],
+  // The background of an image is a colour.
+  ['background', refuse(UNATTENDED, (_, { promptKey }) => promptKey === 'prompt')],
   // A picture's prompt is text; a stored prompt of the Responses API is an object with an id.
   ['prompt', refuse(STORED, isText)],
   ...namesOf(
@@ -98,9 +103,13 @@ function wordPattern(words: string): RegExp {
   return new RegExp(`(?:^|_)(?:${words.replaceAll(' ', '|')})(?:_|$)`);
 }
 
-/** Tools by type, without a version date behind it. What runs at the caller's own end is free. */
+/**
+ * Tools by type, without a vendor before it or a version date behind it. What runs at the caller's own end is free; every type that is
+ * not listed is refused.
+ */
 const TOOLS: Readonly<Record<string, OptionRule>> = {
   function: 'pass',
+  function_declarations: 'pass',
   custom: 'pass',
   bash: 'pass',
   text_editor: 'pass',
@@ -122,8 +131,23 @@ const TOOLS: Readonly<Record<string, OptionRule>> = {
   google_search: 'drop',
   google_search_retrieval: 'drop',
   url_context: 'drop',
+  // Recognised wherever they stand in a request, not only among tools.
+  mcp: 'refuse',
+  mcp_toolset: 'refuse',
+  mcp_servers: 'refuse',
+  code_interpreter: 'refuse',
+  file_search: 'refuse',
+  image_generation: 'refuse',
+  advisor: 'refuse',
+  retrieval: 'refuse',
+  builtin_function: 'refuse',
+  google_maps: 'refuse',
+  enterprise_web_search: 'refuse',
+  web_search_premium: 'refuse',
 };
 const TOOL_WHY = 'is run and billed by the upstream, apart from the tokens of the call';
+/** Containers of a shell at the upstream; the caller's own environment is `local`. */
+const HOSTED_ENVIRONMENTS: ReadonlySet<string> = new Set(['container_auto', 'container_reference']);
 
 /** An option of a request that is in the table. */
 export interface GovernedOption {
@@ -145,7 +169,7 @@ const ORDINARY: ReadonlySet<string> = new Set(
     'model messages input stream stream_options temperature top_p top_k min_p n stop seed user tool_choice parallel_tool_calls ' +
     'response_format frequency_penalty presence_penalty repetition_penalty logit_bias logprobs top_logprobs metadata ' +
     'reasoning reasoning_effort thinking modalities audio prediction verbosity functions function_call instructions text ' +
-    'contents systemInstruction generationConfig safetySettings toolConfig system stop_sequences output_config context_management cache_control include truncation prompt_cache_key safety_identifier background size quality style background output_format ' +
+    'contents systemInstruction generationConfig safetySettings toolConfig system stop_sequences output_config context_management cache_control include truncation prompt_cache_key safety_identifier size quality style output_format ' +
     'encoding_format dimensions'
   ).split(' '),
 );
@@ -154,7 +178,7 @@ const ORDINARY: ReadonlySet<string> = new Set(
  * One name for all spellings that a JSON reader may treat as equal: some (Go's encoding/json) ignore case, some of these also
  * match the long s (U+017F) with s, and others treat `apiBase` as `api_base`.
  */
-const canonical = (key: string): string =>
+export const canonicalName = (key: string): string =>
   key
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toUpperCase()
@@ -174,87 +198,180 @@ export function findGovernedOptions(
   body: UntrustedObject,
   contents: MediaAndReferenceCounts,
 ): readonly GovernedOption[] {
-  let found: GovernedOption[] | undefined;
-  for (const key of Object.keys(body)) {
-    if (ORDINARY.has(key)) continue;
-    const value = body[key];
-    if (key === 'tools') {
-      if (Array.isArray(value))
-        found =
-          dialect.promptKey === 'contents' ? findGeminiTools(value, found) : findTools(value, body.tool_choice, found);
-      continue;
-    }
-    const name = canonical(key);
+  const found = [...findMembers(dialect, body, ''), ...new ToolFinder(dialect, body).find()];
+  const { limitContainer } = dialect;
+  const limits = limitContainer === undefined ? undefined : asObject(body[limitContainer]);
+  if (limits !== undefined) found.push(...findMembers(dialect, limits, `${limitContainer}.`));
+  if (contents.fileIds > 0) found.push({ name: 'file_id', path: 'file_id', rule: 'refuse', why: STORED });
+  return found.length === 0 ? NO_OPTIONS : found;
+}
+
+/** @param prefix where the members stand; empty for the body itself, whose unknown members have the rule `*` */
+function findMembers(dialect: Dialect, members: UntrustedObject, prefix: string): GovernedOption[] {
+  const found: GovernedOption[] = [];
+  for (const key of Object.keys(members)) {
+    if (ORDINARY.has(key) || key === 'tools') continue;
+    const value = members[key];
+    const name = canonicalName(key);
     // Keys that limit the response in this dialect are read, reserved and sent; no rule applies to them.
     if (dialect.maxTokensKeys.includes(key) || asksForNothing(value)) continue;
     const definition = Object.hasOwn(OPTIONS, name)
       ? OPTIONS[name]
       : FAMILIES.find(([family]) => family.test(name))?.[1];
-    if (definition === undefined) {
-      found ??= [];
-      found.push({ name: '*', path: key, rule: 'pass', why: 'is not known here' });
-    } else if (definition.harmless?.(value, dialect) !== true) {
-      found ??= [];
-      found.push({ name, path: key, rule: definition.rule, why: definition.why });
+    const path = prefix + key;
+    if (definition !== undefined) {
+      if (definition.harmless?.(value, dialect) !== true)
+        found.push({ name, path, rule: definition.rule, why: definition.why });
+    } else if (prefix === '') found.push({ name: '*', path, rule: 'pass', why: 'is not known here' });
+  }
+  return found;
+}
+
+/** Tools of a request as a list: Google's readers, and those of some gateways, take one in place of a list of one. */
+export const toolsOf = ({ tools }: UntrustedObject): readonly unknown[] =>
+  Array.isArray(tools) ? tools : tools === undefined || tools === null || tools === '' ? [] : [tools];
+
+/** Members that hold schemas or a caller's own data, in which an upstream looks for no tools. */
+const DATA_MEMBERS: ReadonlySet<string> = new Set(
+  'input_schema parameters_json_schema schema json_schema response_schema response_json_schema tool_choice arguments'.split(
+    ' ',
+  ),
+);
+
+/** The type of a tool in the words of the table. */
+const toKind = (type: string): string =>
+  canonicalName(type)
+    .replace(/^.*:/, '')
+    .replace(/_\d[\d_]*$/, '');
+
+/** Whether a member has a name in any spelling; the first letter decides nearly all. */
+const isNamed = (key: string, name: string): boolean =>
+  key === name || (key[0]?.toLowerCase() === name[0] && key.length <= name.length && canonicalName(key) === name);
+
+/**
+ * Finds the tools of a request that are governed. They are defined in lists named `tools` at any depth (OpenAI's namespaces, results of
+ * its tool search and its items that add tools); one that the table names is recognised in any other place of the request as well.
+ */
+class ToolFinder {
+  readonly #isGemini: boolean;
+  readonly #body: UntrustedObject;
+  readonly #found: GovernedOption[] = [];
+  /** Members and indices from the body to the value that is visited. */
+  readonly #path: string[] = [];
+
+  constructor({ promptKey }: Dialect, body: UntrustedObject) {
+    this.#isGemini = promptKey === 'contents';
+    this.#body = body;
+  }
+
+  find(): readonly GovernedOption[] {
+    this.#visitMembers(this.#body, false);
+    return this.#found;
+  }
+
+  #visit(value: unknown, isTool: boolean): void {
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++)
+        if (isTool || typeof value[index] === 'object') this.#descend(String(index), value[index], isTool);
+      return;
+    }
+    if (isTool && typeof value === 'string' && value !== '') this.#add([toKind(value)], value);
+    const object = asObject(value);
+    if (object === undefined) return;
+    const kinds = isTool ? this.#kindsOf(object) : this.#typesOf(object).filter(isGoverned);
+    this.#add(kinds, object);
+    this.#visitMembers(object, kinds.includes('shell'));
+  }
+
+  #visitMembers(object: UntrustedObject, isShell: boolean): void {
+    for (const key of Object.keys(object)) {
+      const value = object[key];
+      const isTools = isNamed(key, 'tools');
+      if (typeof value !== 'object' && !isTools) continue;
+      if (object !== this.#body && isCallersData(key, object)) continue;
+      if (object === this.#body && isNamed(key, 'tool_choice')) continue;
+      // Judged with the shell it belongs to.
+      if (isShell && isNamed(key, 'environment')) continue;
+      this.#descend(key, value, isTools);
     }
   }
-  if (contents.fileIds > 0) {
-    found ??= [];
-    found.push({ name: 'file_id', path: 'file_id', rule: 'refuse', why: STORED });
-  }
-  return found ?? NO_OPTIONS;
-}
 
-function findTools(
-  tools: readonly unknown[],
-  choice: unknown,
-  found: GovernedOption[] | undefined,
-): GovernedOption[] | undefined {
-  let all = found;
-  for (let index = 0; index < tools.length; index++) {
-    const tool = asObject(tools[index]);
-    if (tool === undefined) continue;
-    const path = `tools.${index}`;
-    if (Object.keys(tool).some((key) => key !== 'type' && canonical(key) === 'type'))
+  #descend(key: string, value: unknown, isTool: boolean): void {
+    if (typeof value !== 'object' && !isTool) return;
+    this.#path.push(key);
+    this.#visit(value, isTool);
+    this.#path.pop();
+  }
+
+  /** Google's tools are members of an object, of which functions are one; those of the others have a type. */
+  #kindsOf(tool: UntrustedObject): readonly string[] {
+    const members = Object.keys(tool)
+      .filter((key) => tool[key] !== null && tool[key] !== undefined)
+      .map(canonicalName);
+    if (this.#isGemini) return members;
+    const path = this.#path.join('.');
+    if (Object.keys(tool).some((key) => key !== 'type' && isNamed(key, 'type')))
       throw invalidRequest(`${path}.type is to be written in small letters.`, path);
-    const type = typeof tool.type === 'string' ? canonical(tool.type) : 'function';
-    const kind = type.replace(/_\d[\d_]*$/, '');
-    const rule = Object.hasOwn(TOOLS, kind) ? (TOOLS[kind] ?? 'refuse') : 'refuse';
-    if (rule === 'pass') continue;
-    all ??= [];
-    // What is forced cannot be left out.
-    const isForced = isForcedTool(tool, choice, tools.length);
-    all.push({
-      name: `tools.${kind}`,
-      path,
-      rule: isForced && rule === 'drop' ? 'refuse' : rule,
-      why: TOOL_WHY,
-      toolIndex: index,
+    const type = typeof tool.type === 'string' ? toKind(tool.type) : 'function';
+    if (type === 'shell' && !isLocal(tool)) return ['shell', HOSTED_SHELL];
+    return [type, ...members.filter((name) => name !== type && isGoverned(name))];
+  }
+
+  #typesOf(object: UntrustedObject): readonly string[] {
+    return Object.keys(object).flatMap((key) => {
+      const value = object[key];
+      if (typeof value !== 'string' || !isNamed(key, 'type')) return [];
+      const kind = toKind(value);
+      return HOSTED_ENVIRONMENTS.has(kind) ? [HOSTED_SHELL] : [kind];
     });
   }
-  return all;
-}
 
-/** Google's tools are members of an object, of which functions are one. What is offered beside functions cannot be left out alone. */
-function findGeminiTools(tools: readonly unknown[], found: GovernedOption[] | undefined): GovernedOption[] | undefined {
-  let all = found;
-  for (let index = 0; index < tools.length; index++) {
-    const kinds = Object.keys(asObject(tools[index]) ?? {}).map(canonical);
-    const other = kinds.find((kind) => kind !== 'function_declarations');
-    if (other === undefined) continue;
-    const listed = Object.hasOwn(TOOLS, other) ? (TOOLS[other] ?? 'refuse') : 'refuse';
-    const rule = kinds.length > 1 && listed === 'drop' ? 'refuse' : listed;
-    all ??= [];
-    all.push({ name: `tools.${other}`, path: `tools.${index}`, rule, why: TOOL_WHY, toolIndex: index });
+  #add(kinds: readonly string[], tool: UntrustedObject | string): void {
+    for (const kind of kinds) {
+      const rule = kind === HOSTED_SHELL || !Object.hasOwn(TOOLS, kind) ? 'refuse' : (TOOLS[kind] ?? 'refuse');
+      if (rule === 'pass') continue;
+      const path = this.#path.join('.');
+      const name = `tools.${kind === HOSTED_SHELL ? 'shell' : kind}`;
+      const droppable = kinds.length === 1 && !isForcedTool(tool, this.#body);
+      const toolIndex = droppable ? this.#toolIndex() : undefined;
+      this.#found.push(defined({ name, path, rule, why: TOOL_WHY, toolIndex }));
+    }
   }
-  return all;
+
+  /** Undefined below the tools of the request: what a namespace or a result holds is not taken out of it. */
+  #toolIndex(): number | undefined {
+    const [first, second = '0', ...rest] = this.#path;
+    return first === 'tools' && rest.length === 0 ? Number(second) : undefined;
+  }
 }
 
-/** Whether a request asks that this tool be used: by its type, by its name as Anthropic's do, or as the only one of those it needs. */
-function isForcedTool(tool: UntrustedObject, choice: unknown, count: number): boolean {
-  const { type, name } = asObject(choice) ?? {};
-  if (type === 'tool') return name === tool.name;
-  return (type !== undefined && type === tool.type) || ((choice === 'required' || type === 'any') && count === 1);
+/** A shell in a container of the upstream; the rule of a channel for it is that of `shell`. */
+const HOSTED_SHELL = 'hosted shell';
+
+const isGoverned = (kind: string): boolean =>
+  kind === HOSTED_SHELL || (Object.hasOwn(TOOLS, kind) && TOOLS[kind] !== 'pass');
+
+function isLocal(shell: UntrustedObject): boolean {
+  const environments = Object.keys(shell).filter((key) => isNamed(key, 'environment'));
+  return environments.every((key) => {
+    const environment = shell[key];
+    return environment === null || (key === 'environment' && asObject(environment)?.type === 'local');
+  });
+}
+
+const isCallersData = (key: string, object: UntrustedObject): boolean =>
+  key === 'parameters' || DATA_MEMBERS.has(canonicalName(key)) || isToolArguments(key, object);
+
+/** Whether a request asks that this tool be used: by its type, by its name as Anthropic's do, in a list, or as the only one of those it needs. */
+function isForcedTool(tool: UntrustedObject | string, body: UntrustedObject): boolean {
+  const { tool_choice: choice } = body;
+  const { type: ownType, name: ownName } = typeof tool === 'string' ? { type: tool, name: undefined } : tool;
+  const { type, name, tools } = asObject(choice) ?? {};
+  if (type === 'tool') return name === ownName;
+  const isListed =
+    Array.isArray(tools) && tools.some((each) => ownType !== undefined && asObject(each)?.type === ownType);
+  const isOnly = toolsOf(body).length === 1 && (choice === 'required' || choice === 'any' || type === 'any');
+  return isListed || isOnly || (type !== undefined && type === ownType);
 }
 
 /** What the rules of one channel make of a request's options. */

@@ -103,8 +103,8 @@ export function addChatRoutes(
       const budgetKey = String(caller.userId);
       body = await bodyReader.read(request, { limit, maxValues, budgetKey, response });
       if (body === undefined) throw new AppError('invalid_json');
-      const { rootMembers } = body;
-      const facts = { headers: request.headers, model, stream, rootMembers };
+      const { rootMembers, values } = body;
+      const facts = { headers: request.headers, model, stream, rootMembers, values };
       await relay.serve(caller, parseChatRequest(dialect, body.bytes, body.value, facts), client);
     } catch (error) {
       // Nothing was sent to an upstream.

@@ -41,7 +41,12 @@ export function walkStrings(
       for (const name of Object.keys(object)) {
         if (skippedKeys.has(name)) continue;
         const inner = object[name];
-        const innerKey = key === OPAQUE_KEY || isToolArguments(name, object) ? OPAQUE_KEY : name === 'url' ? key : name;
+        const innerKey =
+          key === OPAQUE_KEY || (object !== root && isToolArguments(name, object))
+            ? OPAQUE_KEY
+            : name === 'url'
+              ? key
+              : name;
         if (typeof inner === 'string') onString(innerKey, inner, isMediaPart);
         else if (typeof inner === 'object' && inner !== null) {
           keys.push(innerKey);
@@ -58,6 +63,6 @@ export function walkStrings(
  */
 const OPAQUE_KEY = 'arguments';
 
-const isToolArguments = (name: string, { type, name: func }: UntrustedObject): boolean =>
+export const isToolArguments = (name: string, { type, name: func }: UntrustedObject): boolean =>
   (name === 'input' && (type === 'tool_use' || type === 'server_tool_use')) ||
   ((name === 'args' || name === 'response') && type === undefined && typeof func === 'string');

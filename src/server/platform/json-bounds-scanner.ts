@@ -61,6 +61,8 @@ export class JsonBoundsScanner {
   hasFraction = false;
   /** Values directly in the root: members written, those with the same name counted each. */
   rootMembers = 0;
+  /** Values of the document so far: members, elements and the root. */
+  values = 0;
   /**
    * Texts from 64 KiB on, by their first byte and the one after their last: pictures in Base64, as a rule. Those with escapes or with control
    * characters, which JSON forbids there, are not among them: `JSON.parse` must see them.
@@ -71,7 +73,6 @@ export class JsonBoundsScanner {
   /** By level. Of up to 64 bytes, which the engine keeps beside the object; more would be allocated apart. */
   readonly #isObject: Uint8Array;
   #depth = 0;
-  #values = 0;
   #outside = 0;
   #state = OUTSIDE;
   #atKey = false;
@@ -167,7 +168,7 @@ export class JsonBoundsScanner {
   #countValue(): void {
     const { maxValues } = this.#bounds;
     if (this.#depth === 1) this.rootMembers++;
-    if (++this.#values > maxValues) throw tooWide(`JSON with more than ${maxValues} values`);
+    if (++this.values > maxValues) throw tooWide(`JSON with more than ${maxValues} values`);
   }
 
   #pushString(chunk: Buffer, start: number): number {

@@ -4,9 +4,11 @@ import { toRequestBytes } from '../../platform/allocate-request-bytes.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';
+import { toolsOf } from '../refuse-or-charge-request-options.ts';
 import type { Codec } from './dialect-codecs.ts';
 import { DroppedFields } from './dropped-fields.ts';
 import type { ToolOrigin } from './neutral-form.ts';
+import { notExpressibleError } from './not-expressible-error.ts';
 
 export interface ConversionTarget {
   /** Of the upstream. */
@@ -35,15 +37,15 @@ function limitPath({ maxTokensKeys: keys, limitContainer }: Dialect, body: Untru
 
 /** The request in the upstream's dialect. @throws AppError `invalid_request` for what it cannot say */
 export function convertRequest(
-  { body, dialect: asked, requestedLimit, stream }: ChatRequest,
+  { body, dialect: asked, requestedLimit, stream, governedOptions }: ChatRequest,
   { source, target }: { readonly source: Codec; readonly target: Codec },
   { dialect, model, channel, limit, droppedTools }: ConversionTarget,
 ): ConvertedRequest {
+  // What a channel lets pass, perhaps for a price, has no words in another dialect.
+  const permitted = governedOptions.find(({ rule, toolIndex }) => rule !== 'pass' && toolIndex === undefined);
+  if (permitted !== undefined) throw notExpressibleError(permitted.path);
   const notes = new DroppedFields();
-  const tools =
-    droppedTools.length > 0 && Array.isArray(body.tools)
-      ? body.tools.filter((_, index) => !droppedTools.includes(index))
-      : body.tools;
+  const tools = toolsOf(body).filter((_, index) => !droppedTools.includes(index));
   const wanted = limit?.tokens ?? requestedLimit;
   const maxTokens = Math.min(wanted, ownOutputLimit(channel) ?? wanted);
   // Clients ask for as much as the models of their own dialect can give.

@@ -31,6 +31,8 @@ export interface JsonBody {
   readonly longTexts: KeptLongTexts;
   /** Members the root was written with; the value has fewer where a name was written twice. */
   readonly rootMembers: number;
+  /** Values the body was written with, of all levels. */
+  readonly values: number;
   /** Gives the memory of the bytes back at once, where they are many. Nothing may use them any more, such as a socket. */
   discard(): void;
 }
@@ -71,7 +73,7 @@ export class JsonBodyReader {
       if (isCollected) scanner.push(bytes);
       if (bytes.length === 0) return undefined;
       if (bytes.length > LARGE_BODY_BYTES) await nextTurn();
-      return new ReadBody(bytes, parse(bytes, scanner, options.longTextFields), scanner.rootMembers);
+      return new ReadBody(bytes, parse(bytes, scanner, options.longTextFields), scanner);
     } catch (error) {
       source.resume();
       throw toRequestError(error);
@@ -84,12 +86,14 @@ class ReadBody implements JsonBody {
   readonly value: unknown;
   readonly longTexts: KeptLongTexts;
   readonly rootMembers: number;
+  readonly values: number;
 
-  constructor(bytes: Buffer, { value, longTexts }: ParsedBody, rootMembers: number) {
+  constructor(bytes: Buffer, { value, longTexts }: ParsedBody, { rootMembers, values }: JsonBoundsScanner) {
     this.bytes = bytes;
     this.value = value;
     this.longTexts = longTexts;
     this.rootMembers = rootMembers;
+    this.values = values;
   }
 
   discard(): void {
