@@ -30,12 +30,8 @@ import { readSignature } from './thinking-signatures.ts';
 
 const MEMBERS = fieldTable(
   'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',
-  'metadata service_tier context_management diagnostics speed inference_geo',
 );
-const TOOL_MEMBERS = fieldTable(
-  'type name description input_schema strict cache_control',
-  'eager_input_streaming input_examples allowed_callers defer_loading',
-);
+const TOOL_MEMBERS = fieldTable('type name description input_schema strict cache_control');
 const MESSAGE_MEMBERS = fieldSet('role content');
 const CONFIG_MEMBERS = fieldSet('effort format');
 const THINKING_MEMBERS = fieldSet('type budget_tokens');
@@ -65,6 +61,7 @@ export function readAnthropicRequest(body: UntrustedObject, notes: DroppedFields
     messages: listAt(body.messages, 'messages').map((message, index) =>
       readMessage(message, `messages.${index}`, notes),
     ),
+    paths: { system: 'system', turns: 'messages' },
     tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
     toolChoice: readChoice(choice),
     parallelCalls: single === true ? { value: false, path: 'tool_choice.disable_parallel_tool_use' } : undefined,

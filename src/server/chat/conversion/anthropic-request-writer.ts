@@ -1,7 +1,7 @@
 import type { DroppedFields } from './dropped-fields.ts';
 import type { CacheMarker, Conversation, Message, OutputFormat, Part, Reasoning, ToolChoice } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
-import { parseArguments } from './read-request-fields.ts';
+import { parseArguments, stopsFor } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** Models that decide by themselves how long to think and take an effort in place of a budget (docs.claude.com, adaptive thinking). */
@@ -24,10 +24,11 @@ export function writeAnthropicRequest(
   target: UpstreamRequestParameters,
   notes: DroppedFields,
 ): object {
-  const { system, tools, format, settings } = conversation;
+  const { tools, format, settings } = conversation;
   const reasoning = writeReasoning(conversation, target, notes);
   if (format?.type === 'json') throw notExpressibleError(format.path);
-  const { temperature, topP, topK, stop } = settings;
+  const { temperature, topP, topK } = settings;
+  const stop = stopsFor(settings.stop, notes, (text) => !isBlank(text));
   const hasOwnTemperature = temperature !== undefined && (temperature.value > 1 || reasoning.thinking !== undefined);
   if (temperature !== undefined && hasOwnTemperature && temperature.value !== 1) notes.drop(temperature.path);
   for (const unknown of [settings.seed, settings.presencePenalty, settings.frequencyPenalty])
@@ -37,9 +38,7 @@ export function writeAnthropicRequest(
     model: target.model,
     max_tokens: target.maxTokens,
     stream: target.stream || undefined,
-    system:
-      system.length === 0 ? undefined : system.map(({ text, cache }) => ({ type: 'text', text, ...toCache(cache) })),
-    messages: mergeTurns(conversation.messages.map((message) => writeMessage(message, notes))),
+    ...writeTurns(conversation, notes),
     tools:
       tools.length === 0
         ? undefined
@@ -71,7 +70,36 @@ interface Turn {
   content: object[];
 }
 
-function writeMessage({ role, parts }: Message, notes: DroppedFields): Turn {
+const isBlank = (text: string): boolean => text.trim() === '';
+
+/** Anthropic refuses a request without a turn, blank texts, and a last turn of the model that ends in blanks. */
+function writeTurns(
+  { system, messages, paths }: Conversation,
+  notes: DroppedFields,
+): { readonly system: object[] | undefined; readonly messages: readonly Turn[] } {
+  const said = system.filter(({ text }) => !isBlank(text));
+  if (said.length < system.length) notes.drop(paths.system);
+  const written = said.map(({ text, cache }) => ({ type: 'text', text, ...toCache(cache) }));
+  const turns = mergeTurns(messages.map((message) => writeMessage(message, notes)));
+  if (turns.length === 0) {
+    if (written.length === 0) throw notExpressibleError(paths.turns, 'has no text for the model');
+    // Said by the user, as there must be a turn.
+    notes.drop(paths.system);
+    return { system: undefined, messages: [{ role: 'user', content: written }] };
+  }
+  const last = turns.at(-1);
+  const end = last?.content.at(-1);
+  if (last?.role === 'assistant' && end !== undefined && 'text' in end && typeof end.text === 'string') {
+    const text = end.text.trimEnd();
+    if (text !== end.text) notes.drop(`${messages.at(-1)?.path}.content`);
+    last.content = [...last.content.slice(0, -1), { ...end, text }];
+  }
+  return { system: written.length === 0 ? undefined : written, messages: turns };
+}
+
+function writeMessage({ role, parts, path }: Message, notes: DroppedFields): Turn {
+  if (parts.some((part) => part.type === 'text' && part.text !== '' && isBlank(part.text)))
+    notes.drop(`${path}.content`);
   const blocks = parts.flatMap((part) => writePart(part, notes) ?? []);
   // Results stand before what their user adds to them.
   const results = blocks.filter((block) => isResult(block));
@@ -96,7 +124,7 @@ function mergeTurns(turns: readonly Turn[]): Turn[] {
 function writePart(part: Part, notes: DroppedFields): object | undefined {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? undefined : { type: 'text', text: part.text, ...toCache(part.cache) };
+      return isBlank(part.text) ? undefined : { type: 'text', text: part.text, ...toCache(part.cache) };
     case 'image':
     case 'document': {
       const { source, detail } = part;
@@ -119,7 +147,7 @@ function writePart(part: Part, notes: DroppedFields): object | undefined {
         type: 'tool_use',
         id: toId(part.id),
         name: part.name,
-        input: parseArguments(part.args, `${part.path}.arguments`),
+        input: parseArguments(part.args, `${part.path}.arguments`, notes),
         ...toCache(part.cache),
       };
     case 'result': {

@@ -12,13 +12,13 @@ import type {
   TextPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { mergeThoughts } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import {
   checkMembers,
   dropOthers,
   fieldSet,
   fieldTable,
-  listAt,
   numberAt,
   objectAt,
   textAt,
@@ -26,17 +26,13 @@ import {
 } from './read-request-fields.ts';
 import { readSignature } from './thinking-signatures.ts';
 
-const MEMBERS = fieldTable(
-  'contents systemInstruction system_instruction tools toolConfig tool_config generationConfig',
-  'safetySettings safety_settings labels serviceTier',
-);
+const MEMBERS = fieldTable('contents systemInstruction tools toolConfig generationConfig');
 const CONFIG = 'generationConfig.';
 const CONFIG_MEMBERS = fieldTable(
   'maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty stopSequences candidateCount ' +
     'responseMimeType responseSchema responseJsonSchema responseModalities thinkingConfig',
-  'mediaResolution routingConfig',
+  'responseLogprobs logprobs speechConfig',
 );
-const TOOL_MEMBERS = fieldTable('functionDeclarations function_declarations', '');
 const KINDS = fieldSet('text functionCall functionResponse inlineData');
 const PART_MEMBERS = fieldSet('text thought thoughtSignature functionCall functionResponse inlineData');
 const FUNCTION_MEMBERS = fieldSet('name description parameters parametersJsonSchema');
@@ -51,7 +47,7 @@ export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): 
   checkMembers(config, CONFIG_MEMBERS, notes, CONFIG);
   const modalities = Array.isArray(config.responseModalities) ? config.responseModalities : [];
   if (modalities.some((each) => each !== 'TEXT')) throw notExpressibleError(`${CONFIG}responseModalities`);
-  const system = asObject(body.systemInstruction) ?? asObject(body.system_instruction);
+  const system = asObject(body.systemInstruction);
   const ids = new CallIds();
   const tools = Array.isArray(body.tools) ? body.tools : [];
   return {
@@ -59,11 +55,12 @@ export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): 
       const { text } = asObject(part) ?? {};
       return typeof text === 'string' && text !== '' ? [{ type: 'text' as const, text }] : [];
     }),
-    messages: readContents(body.contents).map((content, index) =>
-      readContent(content, `contents.${index}`, { ids, notes }),
+    messages: mergeModelTurns(
+      readContents(body.contents).map((content, index) => readContent(content, `contents.${index}`, { ids, notes })),
     ),
+    paths: { system: 'systemInstruction', turns: 'contents' },
     tools: tools.flatMap((tool, index) => readTool(tool, `tools.${index}`, notes)),
-    toolChoice: readChoice(asObject(body.toolConfig) ?? asObject(body.tool_config), notes),
+    toolChoice: readChoice(asObject(body.toolConfig), notes),
     parallelCalls: undefined,
     format: readFormat(config),
     reasoning: readReasoning(asObject(config.thinkingConfig), notes),
@@ -85,6 +82,18 @@ const listOfParts = (value: unknown): readonly unknown[] =>
 
 const readContents = (contents: unknown): readonly unknown[] =>
   typeof contents === 'string' ? [{ parts: [{ text: contents }] }] : listOfParts(contents);
+
+/** Google's clients keep each event of a stream as a turn of its own. */
+function mergeModelTurns(turns: readonly Message[]): Message[] {
+  const merged: Message[] = [];
+  for (const turn of turns) {
+    const last = merged.at(-1);
+    if (turn.role === 'assistant' && last?.role === 'assistant')
+      merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };
+    else merged.push(turn);
+  }
+  return merged.map((turn) => ({ ...turn, parts: mergeThoughts(turn.parts) }));
+}
 
 /** Ids of calls, which this dialect need not have: a result belongs to the oldest open call of its name. */
 class CallIds {
@@ -166,9 +175,9 @@ function readResult(value: unknown, path: string, ids: CallIds): Part {
 
 function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool[] {
   const tool = objectAt(value, path);
-  checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
-  const functions = tool.functionDeclarations ?? tool.function_declarations ?? [];
-  return listAt(functions, `${path}.functionDeclarations`).map((each, index) => {
+  const other = Object.keys(tool).find((key) => key !== 'functionDeclarations' && tool[key] !== null);
+  if (other !== undefined) throw notExpressibleError(`${path}.${other}`);
+  return listOfParts(tool.functionDeclarations).map((each, index) => {
     const at = `${path}.functionDeclarations.${index}`;
     const declared = objectAt(each, at);
     dropOthers(declared, FUNCTION_MEMBERS, notes, at);
@@ -211,8 +220,9 @@ function readReasoning(config: UntrustedObject | undefined, notes: DroppedFields
   if (config === undefined) return undefined;
   const path = `${CONFIG}thinkingConfig`;
   dropOthers(config, THINKING_MEMBERS, notes, path);
-  const { thinkingBudget: budget, thinkingLevel: level } = config;
+  const { thinkingLevel: level } = config;
+  const budget = numberAt(config, 'thinkingBudget', `${path}.`)?.value;
   if (budget === 0) return { mode: 'off', path };
   const effort = typeof level === 'string' ? level.toLowerCase() : undefined;
-  return { mode: 'auto', effort, budget: typeof budget === 'number' && budget > 0 ? budget : undefined, path };
+  return { mode: 'auto', effort, budget: budget !== undefined && budget > 0 ? budget : undefined, path };
 }

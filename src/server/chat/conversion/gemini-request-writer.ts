@@ -12,7 +12,7 @@ import type {
   ToolChoice,
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
-import { parseArguments } from './read-request-fields.ts';
+import { parseArguments, stopsFor } from './read-request-fields.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
 /** Models that take a level in place of a budget, and refuse calls of functions without a thought signature. */
@@ -41,10 +41,10 @@ export function writeGeminiRequest(
   const names = new Map(
     messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [[part.id, part.name]] : []))),
   );
-  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, stop } = settings;
+  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = settings;
+  const stop = stopsFor(settings.stop, notes);
   return {
-    systemInstruction: system.length === 0 ? undefined : { parts: system.map(({ text }) => ({ text })) },
-    contents: mergeTurns(messages.map((message) => writeMessage(message, { names, target, notes }))),
+    ...writeTurns(conversation, { names, target, notes }),
     tools:
       tools.length === 0
         ? undefined
@@ -97,6 +97,16 @@ function mergeTurns(turns: readonly Turn[]): Turn[] {
   return merged;
 }
 
+/** Google refuses a request without a turn: the system's words alone are said by the user. */
+function writeTurns({ system, messages, paths }: Conversation, context: MessageContext): object {
+  const said = system.map(({ text }) => ({ text }));
+  const contents = mergeTurns(messages.map((message) => writeMessage(message, context)));
+  if (contents.length > 0) return { systemInstruction: said.length === 0 ? undefined : { parts: said }, contents };
+  if (said.length === 0) throw notExpressibleError(paths.turns, 'has no text for the model');
+  context.notes.drop(paths.system);
+  return { contents: [{ role: 'user', parts: said }] };
+}
+
 function writeMessage({ role, parts, path }: Message, context: MessageContext): Turn {
   // There is no such turn here: it is said by the user, in its place.
   if (role === 'system') context.notes.drop(`${path}.role`);
@@ -135,7 +145,7 @@ function readSignatureOf(part: Extract<Part, { type: 'thinking' }>, notes: Dropp
 function writePart(part: Exclude<Part, { type: 'thinking' }>, { names, notes }: MessageContext): object {
   if (part.cache !== undefined) notes.drop(part.cache.path);
   if (part.type === 'text') return { text: part.text };
-  if (part.type === 'call') return writeCall(part);
+  if (part.type === 'call') return writeCall(part, notes);
   if (part.type === 'result') return writeResult(part, names);
   if (part.detail !== undefined) notes.drop(part.detail.path);
   return { inlineData: writeInline(part) };
@@ -147,8 +157,8 @@ function writeInline({ source, path }: MediaPart): object {
   return { mimeType: source.mediaType, data: source.data };
 }
 
-const writeCall = ({ id, name, args, path }: CallPart): object => ({
-  functionCall: { id, name, args: parseArguments(args, `${path}.arguments`) },
+const writeCall = ({ id, name, args, path }: CallPart, notes: DroppedFields): object => ({
+  functionCall: { id, name, args: parseArguments(args, `${path}.arguments`, notes) },
 });
 
 function writeResult({ id, parts, isError, path }: ResultPart, names: MessageContext['names']): object {

@@ -7,6 +7,8 @@ import type { Usage } from '../parse-usage.ts';
  */
 export interface Conversation {
   readonly system: readonly TextPart[];
+  /** Where the caller wrote the system's words and the turns. */
+  readonly paths: { readonly system: string; readonly turns: string };
   readonly messages: readonly Message[];
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: ToolChoice | undefined;
@@ -100,6 +102,18 @@ export interface Signature {
 }
 
 export type Part = TextPart | MediaPart | CallPart | ResultPart | ThinkingPart;
+
+/** Parts with each thought in one piece: clients send back the deltas of a stream as they came, the signature in the last one. */
+export function mergeThoughts(parts: readonly Part[]): Part[] {
+  const merged: Part[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    if (part.type === 'thinking' && last?.type === 'thinking' && last.signature === undefined && last.text !== '')
+      merged[merged.length - 1] = { ...part, text: last.text + part.text, isRedacted: false, path: last.path };
+    else merged.push(part);
+  }
+  return merged;
+}
 
 export interface FunctionTool {
   readonly name: string;

@@ -13,8 +13,10 @@ import type {
   ThinkingPart,
   ToolChoice,
 } from './neutral-form.ts';
+import { mergeThoughts } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import {
+  argumentsAt,
   checkMembers,
   detailAt,
   dropOthers,
@@ -33,8 +35,10 @@ import { readSignature } from './thinking-signatures.ts';
 
 const MEMBERS = fieldTable(
   'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +
-    'frequency_penalty stop tools tool_choice parallel_tool_calls response_format reasoning_effort n modalities logprobs store',
-  'metadata user prompt_cache_key prompt_cache_retention safety_identifier service_tier verbosity prediction',
+    'frequency_penalty stop tools tool_choice parallel_tool_calls response_format reasoning_effort reasoning thinking enable_thinking ' +
+    'thinking_budget usage n modalities store',
+  'logit_bias logprobs top_logprobs functions function_call audio guided_json guided_regex guided_choice guided_grammar grammar ' +
+    'structural_tag suffix echo',
 );
 
 const MESSAGE_MEMBERS = fieldSet(
@@ -50,7 +54,6 @@ const FORMAT_MEMBERS = fieldSet('name schema strict');
 export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
   checkMembers(body, MEMBERS, notes);
   if (typeof body.n === 'number' && body.n > 1) throw notExpressibleError('n');
-  if (body.logprobs === true) throw notExpressibleError('logprobs');
   if (body.store === true) throw notExpressibleError('store');
   if (body.store === false) notes.drop('store');
   if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text'))
@@ -60,6 +63,7 @@ export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedField
   );
   return {
     ...splitLeadingSystemMessages(all),
+    paths: { system: 'messages.0.role', turns: 'messages' },
     tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
     toolChoice: readChoice(body.tool_choice),
     parallelCalls:
@@ -67,7 +71,7 @@ export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedField
         ? { value: body.parallel_tool_calls, path: 'parallel_tool_calls' }
         : undefined,
     format: readFormat(asObject(body.response_format), notes),
-    reasoning: readReasoning(body.reasoning_effort),
+    reasoning: readReasoning(body, notes),
     settings: {
       temperature: numberAt(body, 'temperature'),
       topP: numberAt(body, 'top_p'),
@@ -99,7 +103,7 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
     role,
     path,
     parts: [
-      ...readThinking(message, path),
+      ...mergeThoughts(readThinking(message, path)),
       ...readContent(content, `${path}.content`, notes),
       ...readContent(message.refusal, `${path}.refusal`, notes),
       ...calls.map((call, index) => readCall(call, `${path}.tool_calls.${index}`)),
@@ -186,14 +190,14 @@ function readCall(value: unknown, path: string): Part {
     type: 'call',
     id: textAt(call.id, `${path}.id`),
     name: textAt(name, `${path}.function.name`),
-    args: textAt(args, `${path}.function.arguments`),
+    args: argumentsAt(args, `${path}.function.arguments`),
     path: `${path}.function`,
   };
 }
 
 function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
   const tool = objectAt(value, path);
-  if (tool.type !== 'function') throw notExpressibleError(`${path}.type`);
+  if (tool.type !== undefined && tool.type !== 'function') throw notExpressibleError(`${path}.type`);
   dropOthers(tool, TOOL_MEMBERS, notes, path);
   const declared = objectAt(tool.function, `${path}.function`);
   dropOthers(declared, FUNCTION_MEMBERS, notes, `${path}.function`);
@@ -207,11 +211,16 @@ function readTool(value: unknown, path: string, notes: DroppedFields): FunctionT
   };
 }
 
+const CHOICES: ReadonlySet<string> = new Set(['auto', 'none', 'required', 'any']);
+
 function readChoice(choice: unknown): ToolChoice | undefined {
   const path = 'tool_choice';
   if (choice === undefined || choice === null) return undefined;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
+  // The word of Mistral and of Anthropic.
+  if (choice === 'any') return { mode: 'required', path };
   const { type, function: named } = objectAt(choice, path);
+  if (typeof type === 'string' && CHOICES.has(type)) return readChoice(type);
   if (type !== 'function') throw notExpressibleError(`${path}.type`);
   return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
 }
@@ -233,9 +242,38 @@ function readFormat(format: UntrustedObject | undefined, notes: DroppedFields): 
   };
 }
 
-function readReasoning(effort: unknown): Reasoning | undefined {
-  if (typeof effort !== 'string') return undefined;
-  return effort === 'none'
-    ? { mode: 'off', path: 'reasoning_effort' }
-    : { mode: 'on', effort, path: 'reasoning_effort' };
+const THINKING_MEMBERS = fieldSet('type budget_tokens');
+const REASONING_MEMBERS = fieldSet('effort max_tokens enabled');
+
+/** OpenAI's effort, or what gateways and other makers in this dialect have for it: OpenRouter's `reasoning`, `thinking`, `enable_thinking`. */
+function readReasoning(body: UntrustedObject, notes: DroppedFields): Reasoning | undefined {
+  const { reasoning_effort: effort, enable_thinking: isEnabled } = body;
+  if (typeof effort === 'string') return toReasoning({ effort }, 'reasoning_effort');
+  const reasoning = asObject(body.reasoning);
+  if (reasoning !== undefined) {
+    dropOthers(reasoning, REASONING_MEMBERS, notes, 'reasoning');
+    const budget = numberAt(reasoning, 'max_tokens', 'reasoning.')?.value;
+    return toReasoning({ effort: reasoning.effort, isEnabled: reasoning.enabled, budget }, 'reasoning');
+  }
+  const thinking = asObject(body.thinking);
+  if (thinking !== undefined) {
+    dropOthers(thinking, THINKING_MEMBERS, notes, 'thinking');
+    const budget = numberAt(thinking, 'budget_tokens', 'thinking.')?.value;
+    return toReasoning({ isEnabled: thinking.type !== 'disabled', budget }, 'thinking');
+  }
+  const budget = numberAt(body, 'thinking_budget')?.value;
+  return toReasoning({ isEnabled, budget }, budget === undefined ? 'enable_thinking' : 'thinking_budget');
+}
+
+interface GivenReasoning {
+  readonly effort?: unknown;
+  readonly isEnabled?: unknown;
+  readonly budget?: number | undefined;
+}
+
+function toReasoning({ effort, isEnabled, budget }: GivenReasoning, path: string): Reasoning | undefined {
+  if (effort === 'none' || isEnabled === false || budget === 0) return { mode: 'off', path };
+  if (typeof effort === 'string' && effort !== '') return { mode: 'on', effort, path };
+  if (budget !== undefined && budget > 0) return { mode: 'on', budget, path };
+  return isEnabled === true ? { mode: 'on', path } : undefined;
 }

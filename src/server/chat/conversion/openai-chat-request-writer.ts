@@ -11,7 +11,7 @@ import type {
   ToolChoice,
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
-import { toDataUrl } from './read-request-fields.ts';
+import { stopsFor, toDataUrl } from './read-request-fields.ts';
 import { toOpenAiReasoningEffort } from './to-openai-reasoning-effort.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
@@ -26,7 +26,8 @@ export function writeOpenAiChatRequest(
   notes: DroppedFields,
 ): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
-  const { stop, topK } = settings;
+  const { topK } = settings;
+  const stop = stopsFor(settings.stop, notes);
   if (topK !== undefined) notes.drop(topK.path);
   if (stop !== undefined && stop.value.length > MAX_STOPS)
     throw notExpressibleError(stop.path, `has more than ${MAX_STOPS} texts`);

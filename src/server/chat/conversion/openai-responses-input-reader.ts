@@ -3,7 +3,16 @@ import type { DroppedFields } from './dropped-fields.ts';
 import type { CallPart, MediaPart, Message, Part, ResultPart, TextPart, ThinkingPart } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import { namespacedName, toFreeformArguments } from './openai-responses-tools.ts';
-import { detailAt, dropOthers, fieldSet, listAt, objectAt, sourceOf, textAt } from './read-request-fields.ts';
+import {
+  argumentsAt,
+  detailAt,
+  dropOthers,
+  fieldSet,
+  listAt,
+  objectAt,
+  sourceOf,
+  textAt,
+} from './read-request-fields.ts';
 import { readSignature } from './thinking-signatures.ts';
 
 /** Members of an item whatever it is: they say nothing to a model. */
@@ -121,7 +130,7 @@ function readCall(item: UntrustedObject, path: string, notes: DroppedFields): Ca
     args:
       item.type === 'custom_tool_call'
         ? toFreeformArguments(textAt(item.input, `${path}.input`))
-        : textAt(item.arguments, `${path}.arguments`),
+        : argumentsAt(item.arguments, `${path}.arguments`),
     path,
   };
 }

@@ -10,11 +10,9 @@ import { splitLeadingSystemMessages } from './split-leading-system-messages.ts';
 const MEMBERS = fieldTable(
   'model input instructions max_output_tokens stream temperature top_p top_logprobs tools tool_choice parallel_tool_calls ' +
     'text reasoning store truncation background',
-  'metadata user client_metadata safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options ' +
-    'service_tier include stream_options max_tool_calls context_management',
 );
-const TEXT_MEMBERS = fieldTable('format', 'verbosity');
-const REASONING_MEMBERS = fieldTable('effort', 'summary generate_summary context');
+const TEXT_MEMBERS = fieldTable('format');
+const REASONING_MEMBERS = fieldTable('effort');
 
 /** Reads a request of OpenAI's Responses (platform.openai.com/docs/api-reference/responses/create). @throws AppError `invalid_request` */
 export function readResponsesRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
@@ -32,6 +30,7 @@ export function readResponsesRequest(body: UntrustedObject, notes: DroppedFields
   return {
     system: said === '' ? system : [{ type: 'text', text: said }, ...system],
     messages,
+    paths: { system: said === '' ? 'input.0.role' : 'instructions', turns: 'input' },
     tools: readTools(body.tools, notes),
     toolChoice: readToolChoice(body.tool_choice),
     parallelCalls: typeof parallel === 'boolean' ? { value: parallel, path: 'parallel_tool_calls' } : undefined,

@@ -12,7 +12,7 @@ import type {
   ToolChoice,
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
-import { toDataUrl } from './read-request-fields.ts';
+import { stopsFor, toDataUrl } from './read-request-fields.ts';
 import { toOpenAiReasoningEffort } from './to-openai-reasoning-effort.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
@@ -23,7 +23,8 @@ export function writeResponsesRequest(
   notes: DroppedFields,
 ): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format, reasoning } = conversation;
-  const { topK, seed, presencePenalty, frequencyPenalty, stop } = settings;
+  const { topK, seed, presencePenalty, frequencyPenalty } = settings;
+  const stop = stopsFor(settings.stop, notes);
   if (stop !== undefined) throw notExpressibleError(stop.path);
   for (const unknown of [topK, seed, presencePenalty, frequencyPenalty])
     if (unknown !== undefined) notes.drop(unknown.path);

@@ -101,6 +101,7 @@ export function readToolChoice(choice: unknown): ToolChoice | undefined {
   const path = 'tool_choice';
   if (choice === undefined || choice === null) return undefined;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
+  if (choice === 'any') return { mode: 'required', path };
   const { type, name, namespace } = objectAt(choice, path);
   if (type !== 'function' && type !== 'custom') throw notExpressibleError(`${path}.type`);
   const space = typeof namespace === 'string' ? namespace : undefined;

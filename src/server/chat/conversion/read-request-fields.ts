@@ -1,34 +1,45 @@
-import type { UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
+import { tryParse } from '../try-parse-json.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Setting } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 
-/** Members of a request by what a conversion does with them: those it reads, and those it leaves out. All others are refused. */
+/**
+ * Members of a request by what a conversion does with them: those it reads, and those that would change what the answer says and so are
+ * refused. All others are left out and named.
+ */
 export interface FieldTable {
   readonly read: ReadonlySet<string>;
-  readonly dropped: ReadonlySet<string>;
+  readonly refused: ReadonlySet<string>;
 }
 
-export const fieldTable = (read: string, dropped: string): FieldTable => ({
+export const fieldTable = (read: string, refused = ''): FieldTable => ({
   read: new Set(read.split(' ')),
-  dropped: new Set(dropped.split(' ')),
+  refused: new Set(refused.split(' ')),
 });
 
 const isNothing = (value: unknown): boolean =>
-  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** @throws AppError `invalid_request` for a member that no other dialect has */
+/** What options ask for nothing by; some clients send every field. */
+const NEUTRAL: ReadonlySet<unknown> = new Set([false, 0, 'auto', 'none', 'default']);
+
+/** @throws AppError `invalid_request` for a member that changes the answer and that no other dialect has */
 export function checkMembers(
   object: UntrustedObject,
-  { read, dropped }: FieldTable,
+  { read, refused }: FieldTable,
   notes: DroppedFields,
   prefix = '',
 ): void {
   for (const key of Object.keys(object)) {
     if (read.has(key) || isNothing(object[key])) continue;
-    if (!dropped.has(key)) throw notExpressibleError(prefix + key);
-    notes.drop(prefix + key);
+    if (!refused.has(key)) notes.drop(prefix + key);
+    else if (!NEUTRAL.has(object[key])) throw notExpressibleError(prefix + key);
   }
 }
 
@@ -44,8 +55,12 @@ export function dropOthers(
   for (const key of Object.keys(object)) if (!read.has(key) && !isNothing(object[key])) notes.drop(`${prefix}.${key}`);
 }
 
+const NUMERIC_TEXT = /^-?\d{1,15}(?:\.\d{1,15})?$/;
+
+/** A number; Google's readers, and some gateways, take it as text too. */
 export function numberAt(object: UntrustedObject, key: string, prefix = ''): Setting<number> | undefined {
-  const value = object[key];
+  const given = object[key];
+  const value = typeof given === 'string' && NUMERIC_TEXT.test(given) ? Number(given) : given;
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'number' || !Number.isFinite(value))
     throw invalidRequest(`${prefix}${key} must be a number.`, prefix + key);
@@ -81,16 +96,35 @@ export function textAt(value: unknown, path: string): string {
   return value;
 }
 
-/** The arguments of a call as an object; a model that had none to give may have left the text empty. */
-export function parseArguments(args: string, path: string): object {
+/** The arguments of a call as JSON text; some clients send the object itself. */
+export const argumentsAt = (value: unknown, path: string): string =>
+  value === undefined || value === null
+    ? '{}'
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : textAt(value, path);
+
+/**
+ * The arguments of a call as an object. A model may once have written some that are no JSON, or of no object, and its client repeats
+ * them with every turn: they become `{}`, and are named.
+ */
+export function parseArguments(args: string, path: string, notes: DroppedFields): object {
   if (args.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(args);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Reported below.
-  }
-  throw invalidRequest(`${path} must be the JSON of an object.`, path);
+  const value = asObject(tryParse(args));
+  if (value !== undefined) return value;
+  notes.drop(path);
+  return {};
+}
+
+/** Texts to stop at, without those an upstream refuses; undefined where none is left. */
+export function stopsFor(
+  stop: Setting<readonly string[]> | undefined,
+  notes: DroppedFields,
+  isTaken: (text: string) => boolean = (text) => text !== '',
+): Setting<readonly string[]> | undefined {
+  const value = stop?.value.filter(isTaken) ?? [];
+  if (stop !== undefined && value.length < stop.value.length) notes.drop(stop.path);
+  return stop === undefined || value.length === 0 ? undefined : { value, path: stop.path };
 }
 
 /** Whether a tool requires arguments that follow its schema exactly. */

@@ -38,7 +38,8 @@ const codecOf = (dialect: Dialect): Codec => {
 };
 const plain = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value));
 
-const text = fc.string({ minLength: 1, maxLength: 20 });
+/** Blank texts are left out where an upstream refuses them. */
+const text = fc.string({ minLength: 1, maxLength: 20 }).map((value) => `${value}.`);
 const args = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(fc.string(), fc.integer(), fc.boolean()));
 const picture: Part = { type: 'image', source: { mediaType: 'image/png', data: 'iVBORw0KGgo=' }, path: '' };
 const textPart = text.map((value): Part => ({ type: 'text', text: value }));
@@ -93,6 +94,7 @@ const conversationOf = (canStop: boolean) =>
       };
       return {
         system: system === null ? [] : [{ type: 'text', text: system }],
+        paths: { system: '', turns: '' },
         messages,
         tools: [tool],
         toolChoice: choice && { mode: choice, path: '' },
