@@ -71,7 +71,7 @@ export function parsePrice(price: unknown, kind: ModelKind): Price {
   if (!validator.Check(price)) {
     const [first] = validator.Errors(price);
     const path = ['price', ...(first?.instancePath.split('/').slice(1) ?? [])].join('.');
-    const fault = first === undefined ? INVALID : toLocalizedMessage(first);
+    const fault = first === undefined ? INVALID : toLocalizedMessage(first, validator.Type());
     const keys = Object.keys(whole);
     throw invalidRequest(
       {

@@ -51,7 +51,11 @@ it('T68: takes integers as digits alone, and numbers as they come', () => {
   const parse = (text: string) => parseRequestJson(Buffer.from(text));
   for (const number of ['5', '1', '100']) assert.equal(problemOf(parse(`{"model":"m","seconds":${number}}`)), '');
   for (const number of ['5.0', '1e1', '5e0', '16.0', '1E3', '1.0e1'])
-    assert.equal(problemOf(parse(`{"model":"m","seconds":${number}}`)), 'seconds must be integer.', number);
+    assert.equal(
+      problemOf(parse(`{"model":"m","seconds":${number}}`)),
+      'seconds must be an integer of at least 1.',
+      number,
+    );
   const floats = parse('{"model":"m","scale":1.0,"seconds":null}');
   assert.equal(problemOf(floats), '');
   assert.deepEqual(floats, { model: 'm', scale: 1, seconds: null });
@@ -81,16 +85,16 @@ it('names what is wrong inside of lists and objects, and the whole field where i
       ? (result.error.options.params as unknown as { readonly detail: { readonly en: string } }).detail.en
       : '';
   };
-  for (const value of [[], [{ list: [] }], null, 'x', 5]) assert.match(problem(value), /^The body must be object/);
-  assert.match(problem({ list: [[{ n: 1 }], [{ n: 'x' }]] }), /^list\.1\.0\.n must be integer/);
-  assert.match(problem({ list: [{ n: 1 }] }), /^list\.0 must be array/);
+  for (const value of [[], [{ list: [] }], null, 'x', 5]) assert.match(problem(value), /^The body must be an object/);
+  assert.match(problem({ list: [[{ n: 1 }], [{ n: 'x' }]] }), /^list\.1\.0\.n must be an integer/);
+  assert.match(problem({ list: [{ n: 1 }] }), /^list\.0 must be a list/);
   assert.match(problem({ list: [[{}]] }), /^list\.0\.0\.n is required/);
   const members = (wrong: number) =>
     Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`k${n}`, n === wrong ? 'x' : n]));
-  assert.match(problem({ map: members(63) }), /^map\.k63 must be integer/);
+  assert.match(problem({ map: members(63) }), /^map\.k63 must be an integer/);
   assert.equal(problem({ map: members(64) }), 'map does not have the expected form.');
   const rows = (wrong: number) => Array.from({ length: 80 }, (_, n) => (n === wrong ? [{ n: 'x' }] : [{ n }]));
-  assert.match(problem({ list: rows(63) }), /^list\.63\.0\.n must be integer/);
+  assert.match(problem({ list: rows(63) }), /^list\.63\.0\.n must be an integer/);
   assert.equal(problem({ list: rows(64) }), 'list does not have the expected form.');
   assert.equal(problem({ list: rows(-1), map: members(-1), deep: [[[[[[[[1]]]]]]]] }), '');
 });
@@ -111,8 +115,8 @@ it('describes the first levels of a body, and every field of it however many the
     problem(Type.Object({ a: arrays(levels) }), { a: wrap(levels, (inner) => [inner]) });
   const inObjects = (levels: number) =>
     problem(Type.Object({ a: objects(levels) }), { a: wrap(levels, (inner) => ({ o: inner })) });
-  assert.equal(inArrays(5), 'a.0.0.0.0.0 must be integer.');
-  assert.equal(inObjects(5), 'a.o.o.o.o.o must be integer.');
+  assert.equal(inArrays(5), 'a.0.0.0.0.0 must be an integer.');
+  assert.equal(inObjects(5), 'a.o.o.o.o.o must be an integer.');
   for (const levels of [6, 8])
     assert.deepEqual(
       [inArrays(levels), inObjects(levels)],
@@ -120,7 +124,7 @@ it('describes the first levels of a body, and every field of it however many the
     );
   const fields = Array.from({ length: 80 }, (_, n) => [`f${n}`, n] as const);
   const wide = Type.Object(Object.fromEntries(fields.map(([name]) => [name, Type.Integer()])));
-  assert.equal(problem(wide, { ...Object.fromEntries(fields), f79: 'x' }), 'f79 must be integer.');
+  assert.equal(problem(wide, { ...Object.fromEntries(fields), f79: 'x' }), 'f79 must be an integer.');
 });
 
 it('leaves a value alone that is no object, whatever its schema declares', () => {
@@ -151,4 +155,39 @@ it('compiles a schema once, and names the field that is wrong unless it is the w
   };
   assert.match(inChinese({}), /^name 不能为空。$/);
   assert.match(inChinese([]), /^请求体 /);
+});
+
+it('D8: says what a field takes, in words of its sender and in both languages', () => {
+  const Taken = Type.Object({
+    count: Type.Optional(Type.Union([Type.Integer({ minimum: -1, maximum: 10 }), Type.Null()])),
+    kind: Type.Optional(Type.Enum(['a', 'b'])),
+    side: Type.Optional(Type.Union([Type.Literal('left'), Type.Literal('right'), Type.Null()])),
+    only: Type.Optional(Type.Literal(false)),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 3 })),
+    code: Type.Optional(Type.String({ pattern: '^a' })),
+    flag: Type.Optional(Type.Boolean()),
+    list: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+    input: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+    closed: Type.Optional(Type.Object({ a: Type.Optional(Type.Integer()) }, { additionalProperties: false })),
+    gone: Type.Optional(Type.Null()),
+  });
+  for (const [value, en, chinese] of [
+    [{ count: 'x' }, 'count must be an integer from -1 to 10.', 'count 须为整数，范围 -1 至 10。'],
+    [{ count: 11 }, 'count must be an integer from -1 to 10.', 'count 须为整数，范围 -1 至 10。'],
+    [{ kind: 'c' }, 'kind must be one of a, b.', 'kind 须为以下之一：a、b。'],
+    [{ side: 'up' }, 'side must be one of left, right.', 'side 须为以下之一：left、right。'],
+    [{ only: true }, 'only must be false.', 'only 须为 false。'],
+    [{ name: '' }, 'name must be a string of 1 to 3 characters.', 'name 须为字符串，长度 1 至 3 个字符。'],
+    [{ code: 'b' }, 'code does not have the expected form.', 'code 不符合要求的格式。'],
+    [{ flag: 1 }, 'flag must be true or false.', 'flag 须为 true 或 false。'],
+    [{ list: [] }, 'list must be a list of at least 1 elements.', 'list 须为列表，至少 1 项。'],
+    [{ input: 5 }, 'input must be a string or a list.', 'input 须为字符串或列表。'],
+    [{ closed: { b: 1 } }, 'closed.b is not a field of this request.', 'closed.b 不是此请求的字段。'],
+    [{ gone: 1 }, 'gone cannot be set here.', 'gone 不能在此设置。'],
+  ] as const) {
+    const result = validatorFor(Taken)(value);
+    assert.ok('error' in result && result.error instanceof AppError, JSON.stringify(value));
+    const { detail } = result.error.options.params as unknown as { readonly detail: Localized };
+    assert.deepEqual([detail.en, detail['zh-CN']], [en, chinese]);
+  }
 });
