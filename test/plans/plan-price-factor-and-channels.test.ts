@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { asObject } from '../../src/contract/is-object.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, PRICE, startChat } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
@@ -120,7 +121,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.equal(served?.channel_id, channels[1]);
       await change({ channels: [999_999] });
       const refused = await service.ask('hi');
-      assert.equal(refused.status, 503);
+      assert.deepEqual([refused.status, asObject(refused.body.error)?.code], [403, 'model_not_allowed']);
       await change({ channels: [] });
       assert.equal((await service.ask('hi')).status, 200);
       await service.waitUntilSettled();

@@ -139,9 +139,17 @@ export class Relay {
     const model = await this.#resolveModel(caller, request);
     const terms = await findPlanTerms(caller.userId);
     const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
-    if (serving.length === 0) throw new AppError('upstream_unavailable');
+    if (serving.length === 0) throw await this.#noChannelError(model, terms?.channels);
     const { candidates, surcharge, droppedTools } = channelsPermittingOptions(request, serving);
     return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };
+  }
+
+  /** Whether the plan's channels, or no channels at all, serve the model. */
+  async #noChannelError(model: ResolvedModel, permitted: ReadonlySet<number> | undefined): Promise<AppError> {
+    const all = permitted === undefined ? [] : await this.#dependencies.channels.listModels();
+    return all.some(({ id }) => id === model.id)
+      ? modelNotAllowedError(model.id)
+      : new AppError('upstream_unavailable');
   }
 
   /** A model that does not exist is logged as chat: it has no kind. */
