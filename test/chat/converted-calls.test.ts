@@ -287,7 +287,6 @@ describe('calls between dialects', { concurrency: false }, () => {
       [() => asChat({ logprobs: true }), 'logprobs'],
       [() => asChat({ logit_bias: { 1: 2 } }), 'logit_bias'],
       [() => asChat({ response_format: { type: 'json_object' } }), 'response_format'],
-      [() => asChat({ unheard_of: 1 }), 'unheard_of'],
       [() => asMessages({ messages: [{ role: 'user', content: [image] }] }), 'messages.0.content.0'],
       [() => asMessages({ stop_sequences: ['a', 'b', 'c', 'd', 'e'] }), 'stop_sequences'],
     ] as const;

@@ -344,7 +344,6 @@ describe('Responses, converted', { concurrency: false }, () => {
       [{ top_logprobs: 2 }, 'top_logprobs'],
       [{ conversation: 'c' }, 'conversation'],
       [{ prompt: { id: 'p' } }, 'prompt'],
-      [{ unheard_of: 1 }, 'unheard_of'],
       [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input.0.type'],
       [{ tools: [{ type: 'local_shell' }] }, 'tools.0.type'],
       [{ tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'tools.0'],

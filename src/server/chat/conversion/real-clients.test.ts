@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { UntrustedObject } from '../../../contract/is-object.ts';
+import { isAppError } from '../../platform/app-error.ts';
+import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import { GEMINI_DIALECT } from '../gemini-dialect.ts';
+import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
+import { findCodec } from './dialect-codecs.ts';
+import { DroppedFields } from './dropped-fields.ts';
+
+interface Sent {
+  readonly messages: readonly { readonly content: readonly UntrustedObject[] }[];
+  readonly [member: string]: unknown;
+}
+
+/** A request in OpenAI's chat completions as an upstream of another dialect gets it, and what is named as left out. */
+function convert(body: object, to: Dialect = ANTHROPIC_MESSAGES_DIALECT, model = 'm') {
+  const notes = new DroppedFields();
+  const conversation = findCodec(CHAT_DIALECT)?.readRequest({ messages: HI, ...body } as UntrustedObject, notes);
+  assert.ok(conversation);
+  const target = { model, maxTokens: 4_096, maxTokensKey: 'max_tokens', stream: false };
+  const written = findCodec(to)?.writeRequest(conversation, target, notes);
+  // Typed as what it is on the wire.
+  return { sent: JSON.parse(JSON.stringify(written)) as Sent, dropped: notes.dropped };
+}
+
+const HI = [{ role: 'user', content: 'hi' }];
+const call = (args: unknown) => ({
+  role: 'assistant',
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'ls', arguments: args } }],
+});
+const result = { role: 'tool', tool_call_id: 'c', content: 'invalid arguments' };
+const refuses = (body: object, path: string) =>
+  assert.throws(
+    () => convert(body),
+    (error) => isAppError(error, 'invalid_request') && error.options.param === path,
+    JSON.stringify(body),
+  );
+
+describe('requests of real clients', () => {
+  it('have blank texts and stops, which are left out and named', () => {
+    const messages = [
+      ...HI,
+      { role: 'assistant', content: '\n' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: ' ' },
+          { type: 'text', text: 'go' },
+        ],
+      },
+      { role: 'assistant', content: 'Sure: ' },
+    ];
+    const { sent, dropped } = convert({ messages, stop: ['\n', '', 'END'] });
+    assert.deepEqual(sent.messages, [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'text', text: 'go' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'text', text: 'Sure:' }] },
+    ]);
+    assert.deepEqual(sent.stop_sequences, ['END']);
+    assert.deepEqual([...dropped].sort(), ['messages.1.content', 'messages.2.content', 'messages.3.content', 'stop']);
+    refuses({ messages: [{ role: 'user', content: ' ' }] }, 'messages');
+  });
+
+  it('have the words of the system alone, which the user says then', () => {
+    const messages = [{ role: 'system', content: 'Write a haiku.' }];
+    const anthropic = convert({ messages });
+    assert.deepEqual(
+      [anthropic.sent.messages, anthropic.sent.system, anthropic.dropped],
+      [[{ role: 'user', content: [{ type: 'text', text: 'Write a haiku.' }] }], undefined, ['messages.0.role']],
+    );
+    const gemini = convert({ messages }, GEMINI_DIALECT);
+    assert.deepEqual(gemini.sent.contents, [{ role: 'user', parts: [{ text: 'Write a haiku.' }] }]);
+  });
+
+  it('repeat arguments that are no JSON, or give the object itself', () => {
+    for (const args of ['{"path": "/ho', 'null', '[]', '"x"']) {
+      const { sent, dropped } = convert({ messages: [...HI, call(args), result] });
+      assert.deepEqual(sent.messages[1]?.content[0]?.input, {}, args);
+      assert.deepEqual(dropped, ['messages.1.tool_calls.0.function.arguments'], args);
+    }
+    for (const [args, input] of [
+      [{ a: 1 }, { a: 1 }],
+      [null, {}],
+      [' ', {}],
+    ]) {
+      const { sent, dropped } = convert({ messages: [...HI, call(args), result] });
+      assert.deepEqual(sent.messages[1]?.content[0]?.input, input);
+      assert.deepEqual(dropped, []);
+    }
+  });
+
+  it('send every field: neutral ones are as absent, unknown ones are named, and those with a meaning refused', () => {
+    const neutral = { logit_bias: {}, logprobs: false, top_logprobs: 0, functions: [], function_call: 'none', x: null };
+    assert.deepEqual(convert(neutral).dropped, []);
+    const unknown = { repetition_penalty: 1.1, min_p: 0.1, chat_template_kwargs: { a: 1 }, safe_prompt: true };
+    assert.deepEqual(convert(unknown).dropped, Object.keys(unknown));
+    for (const meant of [
+      { logit_bias: { 1: 5 } },
+      { logprobs: true },
+      { functions: [{ name: 'f' }] },
+      { guided_json: { a: 1 } },
+    ])
+      refuses(meant, Object.keys(meant)[0] ?? '');
+  });
+
+  it("have other makers' words for thinking and for a tool that must be used", () => {
+    const tools = [{ function: { name: 'f' } }];
+    for (const choice of ['any', 'required', { type: 'any' }])
+      assert.deepEqual(convert({ tools, tool_choice: choice }).sent.tool_choice, { type: 'any' });
+    assert.deepEqual(convert({ tools, tool_choice: { type: 'auto' } }).sent.tool_choice, { type: 'auto' });
+    const effort = (body: object) => convert(body, RESPONSES_DIALECT, 'gpt-5').sent.reasoning;
+    assert.deepEqual(effort({ reasoning: { effort: 'high' } }), { effort: 'high' });
+    assert.deepEqual(effort({ reasoning: { max_tokens: '3000' } }), { effort: 'low' });
+    assert.deepEqual(effort({ thinking: { type: 'enabled', budget_tokens: 9_000 } }), { effort: 'medium' });
+    for (const off of [
+      { reasoning: { enabled: false } },
+      { thinking: { type: 'disabled' } },
+      { enable_thinking: false },
+    ])
+      assert.deepEqual(convert(off, GEMINI_DIALECT).sent.generationConfig, {
+        maxOutputTokens: 4_096,
+        thinkingConfig: { thinkingBudget: 0 },
+      });
+    assert.deepEqual(convert({ reasoning: { effort: 'low', exclude: true } }).dropped, ['reasoning.exclude']);
+    assert.deepEqual(convert({ usage: { include: true } }).dropped, [], 'usage is always given');
+  });
+
+  it('have the deltas of a thought, which go back as the one block that was signed', () => {
+    const details = [
+      { type: 'reasoning.text', text: 'h', index: 0 },
+      { type: 'reasoning.text', text: 'm', index: 0 },
+      { type: 'reasoning.text', signature: 'reelgate-anthropic:sig', index: 0 },
+      { type: 'reasoning.encrypted', data: 'reelgate-anthropic:hidden', index: 1 },
+    ];
+    const { sent } = convert({
+      messages: [...HI, { role: 'assistant', content: 'yes', reasoning_details: details }, ...HI],
+    });
+    assert.deepEqual(sent.messages[1]?.content, [
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'hidden' },
+      { type: 'text', text: 'yes' },
+    ]);
+  });
+});
