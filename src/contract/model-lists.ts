@@ -32,21 +32,34 @@ const AnthropicModels = Type.Object({
 });
 const Models = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) });
 
+/** ai.google.dev/api/models */
+const GeminiModel = Type.Object({
+  name: Type.String(),
+  displayName: Type.String(),
+  supportedGenerationMethods: Type.Array(Type.String()),
+});
+const GeminiModels = Type.Object({ models: Type.Array(GeminiModel), nextPageToken: Type.Optional(Type.String()) });
+const GeminiPage = {
+  pageSize: Type.Optional(Type.String({ description: "Of Google's pages: 1 to 1000, default 50." })),
+  pageToken: Type.Optional(Type.String({ maxLength: 1_000 })),
+};
+
 export const listModels = endpoint({
   method: 'GET',
   tag: 'models',
   policy: 'model',
   path: '/v1/models',
   summary:
-    "Models this token may call; in the form of Anthropic's API, by pages, where the header anthropic-version is sent",
+    "Models this token may call; by pages in the form of Anthropic's API where the header anthropic-version is sent, and of Google's where x-goog-api-key is",
   envelope: 'model',
   query: Type.Object({
     limit: Type.Optional(Type.String({ description: "Of Anthropic's pages: 1 to 1000, default 20." })),
     before_id: Type.Optional(Type.String({ maxLength: 200 })),
     after_id: Type.Optional(Type.String({ maxLength: 200 })),
+    ...GeminiPage,
   }),
   response: Models,
-  documentedResponse: Type.Union([Models, AnthropicModels]),
+  documentedResponse: Type.Union([Models, AnthropicModels, GeminiModels]),
 });
 export const getModel = endpoint({
   method: 'GET',
@@ -57,14 +70,7 @@ export const getModel = endpoint({
   envelope: 'model',
   params: Type.Object({ model: Type.String({ minLength: 1, maxLength: 200 }) }),
   response: Model,
-  documentedResponse: Type.Union([Model, AnthropicModel]),
-});
-
-/** ai.google.dev/api/models */
-const GeminiModel = Type.Object({
-  name: Type.String(),
-  displayName: Type.String(),
-  supportedGenerationMethods: Type.Array(Type.String()),
+  documentedResponse: Type.Union([Model, AnthropicModel, GeminiModel]),
 });
 
 export const listGeminiModels = endpoint({
@@ -76,10 +82,9 @@ export const listGeminiModels = endpoint({
   summary: "Models this token may call, in the form of Google's API",
   query: Type.Object({
     key: Type.Optional(Type.String()),
-    pageSize: Type.Optional(Type.String({ description: '1 to 1000, default 50.' })),
-    pageToken: Type.Optional(Type.String({ maxLength: 1_000 })),
+    ...GeminiPage,
   }),
-  response: Type.Object({ models: Type.Array(GeminiModel), nextPageToken: Type.Optional(Type.String()) }),
+  response: GeminiModels,
 });
 
 export const getGeminiModel = endpoint({

@@ -53,6 +53,15 @@ describe('lists of models', { concurrency: false }, () => {
     assert.deepEqual([back.first_id, back.has_more], [CHAT[1], true]);
     const one = (await get(`/v1/models/${CHAT[0]}`, ANTHROPIC)).body;
     assert.deepEqual([one.type, one.id, one.lifecycle], ['model', CHAT[0], 'active']);
+    const google = { 'x-goog-api-key': service.key };
+    const listed = (await get('/v1/models?pageSize=1', google)).body;
+    assert.deepEqual(
+      [listed.models?.length, typeof listed.nextPageToken],
+      [1, 'string'],
+      "Google's client asks here too",
+    );
+    assert.match(JSON.stringify((await get(`/v1/models/${CHAT[0]}`, google)).body), /"name":"models\//);
+    assert.equal((await get('/v1/models/nothing', google)).body.error?.status, 'NOT_FOUND');
     const plain = (await get('/v1/models')).body;
     assert.equal(plain.object, 'list');
     assert.ok(plain.data?.some(({ id }) => id === 'sandbox-image'));

@@ -165,11 +165,17 @@ function toOperation(endpoint: Endpoint): Json {
 }
 
 const ANTHROPIC_HEADERS = { 'anthropic-version': '2023-06-01' };
+const GEMINI_HEADERS = { 'x-goog-api-key': 'key' };
 
 /** Errors before the route is known, such as an unknown host, are in the envelope of the path; some depend on the client. */
 function toErrorContent({ envelope, path }: Endpoint): Json {
   const envelopes = [
-    ...new Set([envelope, envelopeOfPath(path), envelopeForClient(envelope, path, ANTHROPIC_HEADERS)]),
+    ...new Set([
+      envelope,
+      envelopeOfPath(path),
+      envelopeForClient(envelope, path, ANTHROPIC_HEADERS),
+      envelopeForClient(envelope, path, GEMINI_HEADERS),
+    ]),
   ];
   const html = envelopes.includes('page') ? { 'text/html': { schema: FAILURES.page } } : {};
   const schemas = envelopes.filter((each) => each !== 'page').map((each) => FAILURES[each]);

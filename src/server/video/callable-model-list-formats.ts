@@ -18,6 +18,9 @@ const GEMINI_PAGE = 50;
 /** Anthropic's clients send the version of their API with every request. */
 export const isAnthropicClient = (headers: IncomingHttpHeaders): boolean => headers['anthropic-version'] !== undefined;
 
+/** Google's clients send the key in a header of its own, or in the query. */
+export const isGeminiClient = (headers: IncomingHttpHeaders): boolean => headers['x-goog-api-key'] !== undefined;
+
 export const toOpenAiModel = ({ id, vendor, createdAt }: CallableModel) => ({
   id,
   object: 'model' as const,

@@ -11,6 +11,7 @@ import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
 import {
   type CallableModel,
   isAnthropicClient,
+  isGeminiClient,
   pageOfAnthropic,
   pageOfGemini,
   toAnthropicModel,
@@ -46,7 +47,17 @@ export function addModelRoutes(
   };
   const toAnthropic = async (model: CallableModel) => toAnthropicModel(model, await channels.retirement(model.id));
 
+  const listGemini = async (
+    caller: ModelCaller,
+    query: { readonly pageSize?: string; readonly pageToken?: string },
+  ) => {
+    const { page, next } = pageOfGemini(await listCallable(caller, 'chat'), query);
+    return defined({ models: page.map(toGeminiModel), nextPageToken: next });
+  };
+
   routes.add(endpoints.listModels, async ({ caller, query, request, reply }) => {
+    if (!isAnthropicClient(request.headers) && isGeminiClient(request.headers))
+      return sendAs(reply, await listGemini(caller, query));
     if (!isAnthropicClient(request.headers))
       return { object: 'list' as const, data: (await listCallable(caller)).map(toOpenAiModel) };
     const { page, hasMore } = pageOfAnthropic(await listCallable(caller, 'chat'), query);
@@ -54,15 +65,14 @@ export function addModelRoutes(
     const ids = { first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null };
     return sendAs(reply, { data, ...ids, has_more: hasMore });
   });
-  routes.add(endpoints.getModel, async ({ caller, params, request, reply }) =>
-    isAnthropicClient(request.headers)
-      ? sendAs(reply, await toAnthropic(await findCallable(caller, params.model, 'chat')))
-      : toOpenAiModel(await findCallable(caller, params.model)),
-  );
-  routes.add(endpoints.listGeminiModels, async ({ caller, query }) => {
-    const { page, next } = pageOfGemini(await listCallable(caller, 'chat'), query);
-    return defined({ models: page.map(toGeminiModel), nextPageToken: next });
+  routes.add(endpoints.getModel, async ({ caller, params, request, reply }) => {
+    if (isAnthropicClient(request.headers))
+      return sendAs(reply, await toAnthropic(await findCallable(caller, params.model, 'chat')));
+    if (isGeminiClient(request.headers))
+      return sendAs(reply, toGeminiModel(await findCallable(caller, params.model, 'chat')));
+    return toOpenAiModel(await findCallable(caller, params.model));
   });
+  routes.add(endpoints.listGeminiModels, ({ caller, query }) => listGemini(caller, query));
   routes.add(endpoints.getGeminiModel, async ({ caller, params }) =>
     toGeminiModel(await findCallable(caller, params.model, 'chat')),
   );
