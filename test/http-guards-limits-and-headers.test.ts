@@ -247,7 +247,37 @@ describe('the HTTP layer', () => {
     }
     assert.match(await get('/api/none'), /"success":false/);
     assert.match(await get('/v1/none'), /"error":\{/);
-    assert.equal(statusOf(await get('/v1/models/')), 404);
+    assert.equal(statusOf(await get('/v1/models/')), 401, 'a final slash says nothing');
+    for (const path of ['/chat/completions', '/messages?x=1', '/models/m:generateContent']) {
+      const said = await post(path, 'application/json', '{}');
+      assert.equal(statusOf(said), 404);
+      assert.match(said, /"error":\{"message":"[^"]*ends in \/v1/, said);
+    }
+  });
+
+  it('takes a target in absolute form for its own host, which the Host header does not overrule', async () => {
+    const ask = (host: string) => get(`https://${host}/v1/none`, [`Host: ${HOST}`]);
+    assert.equal(statusOf(await ask(HOST)), 404);
+    assert.equal(statusOf(await ask('evil.example')), 421);
+    assert.equal(statusOf(await get(`https://${HOST}/v1/none`, ['Host: evil.example'])), 404);
+  });
+
+  it('D14: lets a peer that still writes read the refusal', async () => {
+    const socket = connect(port, '127.0.0.1');
+    let said = '';
+    const errors: Error[] = [];
+    socket.on('error', (error) => errors.push(error));
+    socket.on('data', (chunk) => {
+      said += chunk.toString('latin1');
+    });
+    const size = 600_000;
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: evil.example\r\nContent-Length: ${size}\r\n\r\n`);
+    await once(socket, 'data');
+    for (let sent = 0; sent < size; sent += 60_000)
+      await new Promise((resolve) => socket.write('x'.repeat(60_000), resolve));
+    await once(socket, 'close');
+    assert.equal(statusOf(said), 421);
+    assert.deepEqual(errors, []);
   });
 
   it('sends HSTS on https, and keeps what is private out of caches', async () => {
@@ -399,7 +429,14 @@ describe('the HTTP layer', () => {
   it('says what is wrong with a field in the language of the request', async () => {
     const told: [number, 'GET' | 'POST' | 'PUT', string, object | undefined, string, string][] = [
       [400, 'POST', '/api/tickets', { title: 'x' }, 'content is required.', 'content 不能为空。'],
-      [400, 'POST', '/api/tickets', { title: '', content: 'x' }, 'fewer than 1', 'title 不得少于 1 个字符。'],
+      [
+        400,
+        'POST',
+        '/api/tickets',
+        { title: '', content: 'x' },
+        'title must be a string of 1 to 200 characters.',
+        'title 须为字符串，长度 1 至 200 个字符。',
+      ],
       [400, 'GET', '/api/tickets?status=odd', undefined, 'must be one of open, in_progress', '须为以下之一：open、'],
       [400, 'POST', '/api/tokens', { name: 'x', expires_at: 1 }, 'in the future', 'expires_at 须为将来的时间。'],
       [200, 'GET', '/api/tickets/99', undefined, 'No such ticket.', '工单不存在。'],

@@ -97,15 +97,26 @@ export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | '
 /** Google's methods on a model, beside OpenAI's models of the same path. */
 const GEMINI_CALL = /^\/v1\/models\/[^/]+:\w+\/$/;
 
-/** The lists of models have one path for the clients of two vendors, of which Anthropic's name a version of their API. */
+/** Paths of the model APIs below a base URL whose version was left out. */
+const UNVERSIONED_PATH =
+  /^\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations|models\/[^?]+:\w+)\/?(?:\?|$)/;
+
+/** Whether a client was given a base URL without the version it needs. */
+export const lacksVersion = (url: string): boolean => UNVERSIONED_PATH.test(url);
+
+/** The lists of models have one path for the clients of three vendors: Anthropic's name a version of their API, Google's have a header for the key. */
 export const envelopeForClient = (
   envelope: EnvelopeKind,
   url: string,
   headers: Readonly<Record<string, unknown>>,
 ): EnvelopeKind =>
-  envelope === 'model' && headers['anthropic-version'] !== undefined && /^\/v1\/models(?:[/?]|$)/.test(url)
-    ? 'anthropic'
-    : envelope;
+  envelope !== 'model' || !/^\/v1\/models(?:[/?]|$)/.test(url)
+    ? envelope
+    : headers['anthropic-version'] !== undefined
+      ? 'anthropic'
+      : headers['x-goog-api-key'] !== undefined
+        ? 'gemini'
+        : envelope;
 
 /** The envelope of a path that matched no route. */
 export function envelopeOfPath(url: string): EnvelopeKind {
@@ -117,7 +128,7 @@ export function envelopeOfPath(url: string): EnvelopeKind {
   if (path.startsWith('/kling/native/')) return 'kling';
   if (path.startsWith('/jimeng/native')) return 'jimeng';
   if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';
-  if (/^\/v\d(?:beta)?\//.test(path)) return 'model';
+  if (/^\/v\d(?:beta)?\//.test(path) || lacksVersion(url)) return 'model';
   if (path.startsWith('/oauth/')) return 'oauth';
   return 'page';
 }

@@ -26,19 +26,35 @@ export class ErrorSender {
   /** For responses outside of Fastify. */
   render(request: IncomingMessage, id: string, error: unknown): ErrorResponse {
     logError(this.#log, error, { requestId: id, route: request.url?.split('?', 1)[0] });
-    return toErrorResponse(error, envelopeOfPath(request.url ?? '/'), this.#localeOf(request), id);
+    return toErrorResponse(
+      error,
+      envelopeForClient(envelopeOfPath(request.url ?? '/'), request.url ?? '/', request.headers),
+      this.#localeOf(request),
+      id,
+    );
   }
 
-  send(request: IncomingMessage, response: ServerResponse, id: string, error: unknown, headers: object = {}): void {
+  /** @param end ends the response later, its body is written at once; default: it ends here */
+  send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    id: string,
+    error: unknown,
+    headers: object = {},
+    end?: () => void,
+  ): void {
     const { status, headers: own, contentType, body } = this.render(request, id, error);
     response.writeHead(status, {
       ...own,
       ...headers,
       'content-type': contentType,
+      ...(end !== undefined && { 'content-length': Buffer.byteLength(body) }),
       'x-content-type-options': 'nosniff',
       'x-request-id': id,
     });
-    response.end(body);
+    if (end === undefined) return void response.end(body);
+    response.write(body);
+    end();
   }
 
   reply(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -24,6 +24,13 @@ interface ParserError extends Error {
   readonly rawPacket?: unknown;
 }
 
+/** Sockets whose request was rejected, with the bytes they had received by then. */
+const refused = new WeakMap<Socket, number>();
+
+/** What is received and dropped after an early refusal, at most. */
+export const LINGER_MS = 1_000;
+export const LINGER_BYTES = 1024 * 1024;
+
 /**
  * Responds to a request the HTTP parser rejected as to other errors: in the envelope of its path, if that was received, with
  * a request id. The connection is closed, since the start of the next request cannot be determined.
@@ -31,6 +38,13 @@ interface ParserError extends Error {
 export function sendParserError(error: ParserError, socket: Socket, locale: Locale): { id: string; code: ErrorCode } {
   const code = CODES[error.code ?? ''] ?? 'malformed_request';
   const id = toRequestId(undefined);
+  // The parser fails again at all that follows.
+  const refusedAt = refused.get(socket);
+  if (refusedAt !== undefined) {
+    if (socket.bytesRead - refusedAt > LINGER_BYTES) socket.destroy();
+    return { id, code };
+  }
+  refused.set(socket, socket.bytesRead);
   if (socket.writable && !isAnswering(socket)) {
     const path =
       REQUEST_LINE.exec(Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1') : '')?.[1] ?? '/';
@@ -48,9 +62,11 @@ export function sendParserError(error: ParserError, socket: Socket, locale: Loca
       'x-request-id': id,
       connection: 'close',
     }).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+    socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
   }
-  socket.destroySoon();
+  // A peer that still writes would lose the response to a reset.
+  if (socket.writableEnded) setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  else socket.destroySoon();
   return { id, code };
 }
 

@@ -5,6 +5,7 @@ import {
   isCanonicalRequestTarget,
   isCrossSite,
   isKnownHost,
+  parseRequestTarget,
 } from './request-target-host-and-origin-checks.ts';
 
 describe('request targets', () => {
@@ -27,6 +28,37 @@ describe('request targets', () => {
     `/${'a'.repeat(8192)}`,
   ])
     it(`refuses ${target.slice(0, 30)}`, () => assert.equal(isCanonicalRequestTarget(target), false));
+});
+
+describe('targets as clients spell them', () => {
+  for (const [target, url, host] of [
+    ['/v1/models', '/v1/models'],
+    ['/v1/models/', '/v1/models'],
+    ['//v1//chat/completions/', '/v1/chat/completions'],
+    ['/v1/v1/chat/completions?x=//', '/v1/chat/completions?x=//'],
+    ['/v1/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+    ['/v1/models/org/model', '/v1/models/org%2Fmodel'],
+    ['/v1/models/org%2fmodel', '/v1/models/org%2Fmodel'],
+    ['/v1beta/models/a/b:streamGenerateContent?alt=sse', '/v1beta/models/a%2Fb:streamGenerateContent?alt=sse'],
+    ['http://gate.example:80/api/x?y=1', '/api/x?y=1', 'gate.example:80'],
+    ['HTTPS://gate.example', '/', 'gate.example'],
+    ['/api/x/', '/api/x/'],
+    ['/v10x/y/', '/v10x/y/'],
+  ] as const)
+    it(`${target} is ${url}`, () => assert.deepEqual(parseRequestTarget(target), { url, host }));
+  for (const target of [
+    '//api/x',
+    '/v1/../api/x',
+    '/v1/models/..%2f..%2fapi',
+    '/v1/models/%2e%2e/x',
+    '/v1/models/a%5cb',
+    '/v1/x%2fy',
+    'http://gate.example//api/x',
+    'ftp://gate.example/',
+    '*',
+    '',
+  ])
+    it(`${target} is refused`, () => assert.equal(parseRequestTarget(target), undefined));
 });
 
 describe('host names', () => {

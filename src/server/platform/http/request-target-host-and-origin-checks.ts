@@ -10,6 +10,35 @@ export function isCanonicalRequestTarget(target: string): boolean {
   return path.startsWith('/') && target.length <= 8192 && !/\/\/|%2f|%5c|%00|\\|\/\.{1,2}(?:\/|$)|%2e/i.test(path);
 }
 
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(\/[^#]*)?$/i;
+/** A model API's path with the mistakes of base URLs: doubled slashes, several versions of which the last counts, a final slash. */
+const VERSIONED_PATH = /^\/+(?:v\d+\/+)*(v\d+(?:beta)?)(\/[^?]*?)?\/*(\?.*)?$/;
+/** Models in paths, whose ids may have slashes of their own, plain or encoded. */
+const MODEL_PATH = /^(\/v\d+(?:beta)?\/models\/)([^?]+)(.*)$/;
+
+export interface RequestTarget {
+  /** In origin form, its path spelled as the routes are. */
+  readonly url: string;
+  /** The authority of a target in absolute form, which takes the place of `Host` (RFC 9112 section 3.2.2). */
+  readonly host: string | undefined;
+}
+
+/**
+ * Reads the target of a request before any rule sees it; undefined where its spelling is refused. The model APIs are called with base URLs
+ * that people type, so their paths are read generously; all others are as they must be.
+ */
+export function parseRequestTarget(target: string): RequestTarget | undefined {
+  const [, host, path = '/'] = ABSOLUTE_FORM.exec(target) ?? [];
+  const origin = host === undefined ? target : path;
+  const [, version, rest = '', query = ''] = VERSIONED_PATH.exec(origin) ?? [];
+  const url = version === undefined ? origin : `/${version}${rest.replace(/\/{2,}/g, '/')}${query}`;
+  const [, models, id = '', more] = MODEL_PATH.exec(url) ?? [];
+  if (models === undefined) return isCanonicalRequestTarget(url) ? { url, host } : undefined;
+  const plain = id.replace(/%2f/gi, '/');
+  if (!isCanonicalRequestTarget(`${models}${plain}${more}`)) return undefined;
+  return { url: `${models}${plain.replaceAll('/', '%2F')}${more}`, host };
+}
+
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 const hostName = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase();

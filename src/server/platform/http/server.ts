@@ -8,6 +8,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify';
+import { lacksVersion } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { AppError } from '../app-error.ts';
 import type { Log } from '../log.ts';
@@ -23,7 +24,7 @@ import { ErrorSender } from './error-sender.ts';
 import type { FastPath, FastPathTools } from './fast-path-types.ts';
 import { RequestContext } from './handler-request-context.ts';
 import type { RequestHandler } from './hold-requests-during-start.ts';
-import { sendParserError } from './http-parser-error-response.ts';
+import { LINGER_BYTES, LINGER_MS, sendParserError } from './http-parser-error-response.ts';
 import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
 import { registerMultipart, type UploadedFile } from './multipart.ts';
 import { PortLifecycle } from './port-lifecycle.ts';
@@ -31,9 +32,9 @@ import { toRequestId } from './request-id.ts';
 import { traceRequest } from './request-span.ts';
 import {
   hasMultipleHostHeaders,
-  isCanonicalRequestTarget,
   isCrossSite,
   isKnownHost,
+  parseRequestTarget,
 } from './request-target-host-and-origin-checks.ts';
 import { RouteRegistry } from './route-registry.ts';
 
@@ -207,10 +208,30 @@ function guardRequests(
     if (rejection !== undefined) {
       setCommonHeaders(request, response);
       const id = toRequestId(request.headers['x-request-id']);
-      return errors.send(request, response, id, rejection, { connection: 'close' });
+      errors.send(request, response, id, rejection, { connection: 'close' }, () => endAfterRequest(request, response));
+      return;
     }
     if (!cors.handle(request, response, setCommonHeaders)) handle(request, response);
   };
+}
+
+/**
+ * Ends a response whose body was written, and with it the connection, once the request was received, or enough of it: a peer that still
+ * writes would lose the response to a reset.
+ */
+function endAfterRequest(request: IncomingMessage, response: ServerResponse): void {
+  let received = 0;
+  const end = (): void => {
+    clearTimeout(timer);
+    request.off('data', count);
+    response.end();
+  };
+  const count = (chunk: Buffer): void => {
+    received += chunk.length;
+    if (received > LINGER_BYTES) end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  request.on('data', count).once('end', end).once('close', end);
 }
 
 /** RFC 6797: one year, for this host alone. */
@@ -254,7 +275,7 @@ function registerHooks(
   const notFound = (request: FastifyRequest): AppError => {
     const methods = allowedMethods.of(request.url.split('?', 1)[0] ?? '');
     return methods.length === 0 || methods.includes(request.method)
-      ? new AppError('not_found')
+      ? notFoundAt(request.url)
       : new AppError('method_not_allowed', {
           params: { method: request.method },
           headers: { allow: methods.join(', ') },
@@ -282,11 +303,21 @@ function registerHooks(
   });
 }
 
+const notFoundAt = (url: string): AppError =>
+  new AppError(
+    'not_found',
+    lacksVersion(url) ? { messageKey: 'url_without_version', params: { path: url.split('?', 1)[0] ?? '' } } : {},
+  );
+
 /** Health checks address a process by its IP address; what they answer depends on no host name. */
 const PROBE_PATH = /^\/(?:livez|readyz)(?:\?|$)/;
 
+/** Also brings the target into the spelling of the routes, which all that follows reads. */
 function checkRequestGuards(request: IncomingMessage, hosts: readonly string[]): AppError | undefined {
-  if (!isCanonicalRequestTarget(request.url ?? '')) return new AppError('not_found');
+  const target = parseRequestTarget(request.url ?? '');
+  if (target === undefined) return new AppError('not_found');
+  request.url = target.url;
+  if (target.host !== undefined) request.headers.host = target.host;
   if (PROBE_PATH.test(request.url ?? '')) return undefined;
   if (!isKnownHost(request.headers.host, hosts) || hasMultipleHostHeaders(request.rawHeaders))
     return new AppError('misdirected');
