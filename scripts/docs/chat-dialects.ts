@@ -113,7 +113,7 @@ dialect, the columns the upstreams. "OpenAI, chat" is a channel with \`responses
 - \`left out\`: named in \`x-reelgate-dropped\`
 - \`refused\`: HTTP 400 that names the field, by the conversion or by the table of options of the channel
 
-Fields that are not listed are refused where they are converted, and pass where they are not, unless the table of options
+Fields that are not listed are left out and named where they are converted, and pass where they are not, unless the table of options
 ([decisions/chat.md](decisions/chat.md)) refuses them.
 
 ${tables.join('\n')}`;
