@@ -154,6 +154,7 @@ export function writeOpenAiChatResponse(
     model,
     choices: [choice],
     usage: toFigures(end.usage),
+    system_fingerprint: null,
   };
 }
 
@@ -203,7 +204,8 @@ export class OpenAiChatStreamWriter implements StreamWriter {
 
   #chunk(choices: readonly object[], more: object = {}): string {
     const { id, model, created } = this.#context;
-    const chunk = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, choices, ...more };
+    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, system_fingerprint: null };
+    const chunk = { ...base, choices, ...more };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 }
