@@ -208,7 +208,7 @@ forEachDatabase((name, _open, freshUrl) => {
       [401, 'invalid_api_key', callModelApi(url, 'sk-wrong', 'POST', path, chatBody('x'))],
       [404, 'model_not_found', service.ask('x', { model: 'nothing' })],
       [400, 'invalid_request', service.ask('x', { model: 'jimeng_v30' })],
-      [400, 'invalid_request', service.ask('x', { max_tokens: -1 })],
+      [400, 'invalid_request', service.ask('x', { max_tokens: -2 })],
       [400, 'invalid_request', service.ask('x', { n: 1.5 })],
       [400, 'invalid_request', service.ask('x', { stream: 'yes' })],
       [403, 'quota_not_enough', service.ask('x', { max_tokens: 99_000_000 })],
