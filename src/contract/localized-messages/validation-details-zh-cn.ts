@@ -84,7 +84,17 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# is an alias of #, which so cannot become one itself', '# 是 # 的别名，因此后者不能再成为别名'],
   ['# makes #, # makes #', '# 生成 #，而 # 生成 #'],
   ['# has more than # decimals', '# 的小数位超过 # 位'],
-  ["# must have no path: the vendor's own is added to it", '# 不能带路径：会自动加上供应商的路径'],
+  ['# must have no fragment', '# 不能带片段'],
+  [
+    '# must have no query: an API version goes into options.api_version',
+    '# 不能带查询参数：API 版本请填入 options.api_version',
+  ],
+  ['The channel would have more than # models', '渠道的模型将超过 # 个'],
+  [
+    'There is no shipped price for the model # of the vendor #: add it with a price of your own',
+    '模型 #（供应商 #）没有内置价格：请自行添加并定价',
+  ],
+  ['# still has a placeholder: put your own name in its place', '# 仍含占位符：请替换为您自己的名称'],
   ['# must start with https:// unless options.private is true', '# 须以 https:// 开头，除非 options.private 为 true'],
   ['# must start with https://', '# 须以 https:// 开头'],
   ['# must not hold credentials', '# 不能包含用户名或密码'],

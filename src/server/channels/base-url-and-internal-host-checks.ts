@@ -1,9 +1,30 @@
 import { invalidRequest } from '../platform/app-error.ts';
 import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/is-public-ip.ts';
 
+/** Endpoints of the dialects and of the video vendors, as they stand at the end of an address copied from an example. */
+const ENDPOINT = new RegExp(
+  `/(?:${[
+    // OpenAI
+    'chat/completions|completions|responses|embeddings|moderations|images/(?:generations|edits|variations)',
+    'audio/(?:speech|transcriptions|translations)|videos',
+    // Anthropic
+    'messages(?:/count_tokens|/batches)?',
+    // Gemini, Veo
+    'models/[^/]+:[a-z]+',
+    // Kling, Runway, Vidu, Hailuo
+    'videos/(?:text2video|image2video|omni-video)|(?:text|image|video)_to_video',
+    '(?:text2|img2|start-end2|reference2)video|(?:query/)?video_generation',
+    // Seedance, Wan
+    'contents/generations/tasks|services/aigc/[a-z0-9-]+/[a-z-]+',
+  ].join('|')})$`,
+  'i',
+);
+/** A base URL could end in this word too, unless a version stands before it. */
+const MODEL_LIST = /(\/v\d[a-z0-9.]*(?:\/openai)?)\/models$/i;
+
 /**
- * An upstream's base URL as it is stored: scheme, host and port, nothing else. What its name resolves to is checked again
- * by the outbound client at every call.
+ * An upstream's base URL as it is stored: scheme, host, port, and the path below which its endpoints are. What its name resolves to is
+ * checked again by the outbound client at every call.
  *
  * @throws AppError `invalid_request`
  */
@@ -13,14 +34,22 @@ export function parseBaseUrl(text: string, isPrivate: boolean): string {
   if (url === null) throw invalidUrl('is no URL');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw invalidUrl('must start with https://');
   if (url.username !== '' || url.password !== '') throw invalidUrl('must not hold credentials');
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || /[?#]/.test(text))
-    throw invalidUrl("must have no path: the vendor's own is added to it");
+  if (text.includes('#')) throw invalidUrl('must have no fragment');
+  if (text.includes('?')) throw invalidUrl('must have no query: an API version goes into options.api_version');
+  if (/[{}<>]|%7[BD]/i.test(text)) throw invalidUrl('still has a placeholder: put your own name in its place');
   if (isMetadataUrl(text)) throw invalidUrl('is where a cloud hands out the secrets of its machines');
-  if (isPrivate) return url.origin;
+  const address = url.origin + toBasePath(url.pathname);
+  if (isPrivate) return address;
   if (url.protocol === 'http:') throw invalidUrl('must start with https:// unless options.private is true');
   if (isPrivateHostname(url.hostname))
     throw invalidUrl('is a loopback or private address, which needs options.private to be true');
-  return url.origin;
+  return address;
+}
+
+/** The path of a base URL without slashes at its end, and without an endpoint that was pasted with it. */
+function toBasePath(pathname: string): string {
+  const path = pathname.replace(/\/{2,}/g, '/').replace(/\/$/, '');
+  return path.replace(ENDPOINT, '').replace(MODEL_LIST, '$1');
 }
 
 /** Host names under which clouds serve their metadata; their IP addresses are known to `isCloudMetadataIp`. */

@@ -20,7 +20,7 @@ export interface Channel {
   readonly credentialId: number;
   readonly name: string;
   readonly vendor: ChannelVendor;
-  /** Without a path and trailing slash. */
+  /** With the path below which the endpoints are, if any; without a trailing slash. */
   readonly baseUrl: string;
   readonly credentials: { readonly [key: string]: unknown };
   readonly options: { readonly [key: string]: unknown };

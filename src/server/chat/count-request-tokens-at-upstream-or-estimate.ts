@@ -71,7 +71,7 @@ export class TokenCounter {
     const upstreamModel = toUpstreamModelName(channel, model);
     const path = count.path(upstreamModel);
     const body = toUpstreamBody(request, { model: upstreamModel, limit: undefined, droppedTools });
-    const sent = toRequest(channel, path, body, timeouts, request.forwardedHeaders);
+    const sent = toRequest(channel, { path, model: upstreamModel }, body, timeouts, request.forwardedHeaders);
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
       channels.report({

@@ -74,15 +74,18 @@ export function prepareExchange(
   const { droppedTools } = applyOptionRules(request.governedOptions, channel);
   const limit = outputLimitFor(request, model.target, channel);
   const upstreamModel = toUpstreamModelName(channel, model);
-  const path = dialect.upstreamPath?.(upstreamModel, request.stream) ?? dialect.path;
+  const target = {
+    path: dialect.upstreamPath?.(upstreamModel, request.stream) ?? dialect.path,
+    model: upstreamModel,
+  };
   const source = findCodec(dialect);
-  const target = findCodec(asked);
-  if (dialect === asked || source === undefined || target === undefined) {
+  const askedCodec = findCodec(asked);
+  if (dialect === asked || source === undefined || askedCodec === undefined) {
     const body = toUpstreamBody(request, { model: upstreamModel, limit, droppedTools });
-    const sent = toRequest(channel, path, body, timeouts, forwardedHeaders);
+    const sent = toRequest(channel, target, body, timeouts, forwardedHeaders);
     return { dialect, request: sent, conversion: undefined, dropped: [] };
   }
-  const codecs = { source: target, target: source };
+  const codecs = { source: askedCodec, target: source };
   const { body, dropped, origins } = convertRequest(request, codecs, {
     dialect,
     model: upstreamModel,
@@ -100,8 +103,8 @@ export function prepareExchange(
   };
   return {
     dialect,
-    request: toRequest(channel, path, body, timeouts),
-    conversion: new ResponseConversion(source, target, context),
+    request: toRequest(channel, target, body, timeouts),
+    conversion: new ResponseConversion(source, askedCodec, context),
     dropped,
   };
 }

@@ -3,6 +3,7 @@ import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
 import { memoizeByObject } from '../platform/memoize-by-object.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound-types.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
+import { endpointUrl, isAzure, openaiUrl } from '../upstreams/endpoint-url.ts';
 
 export interface UpstreamTimeouts {
   /** Time until the response begins; a response that is not streamed begins when it is complete. */
@@ -17,25 +18,42 @@ const ownHeaders = memoizeByObject(
   (channel: Channel): Readonly<Record<string, string>> => ({
     'accept-encoding': 'identity',
     'content-type': 'application/json',
-    ...chatAuthorizationHeaders(channel.vendor, apiKeyOf(channel)),
+    ...chatAuthorizationHeaders(channel.vendor, apiKeyOf(channel), channel),
     ...channel.extraHeaders,
   }),
 );
 
 /** URLs of a channel by path. Texts made anew for each call would be hashed anew wherever they are looked up. */
-const urlsByPath = memoizeByObject((_channel: Channel) => new Map<string, string>());
+const urlsByPath = memoizeByObject((channel: Channel) => ({
+  // Azure's URLs may name the model.
+  namesModel: channel.vendor === 'openai' && isAzure(channel),
+  urls: new Map<string, string>(),
+}));
+
+function toUrl(channel: Channel, { path, model }: UpstreamTarget): string {
+  const { namesModel, urls } = urlsByPath(channel);
+  return getOrMakeEntry(urls, namesModel ? `${path} ${model}` : path, () =>
+    channel.vendor === 'openai' ? openaiUrl(channel, path, model) : endpointUrl(channel, path),
+  );
+}
+
+/** What is called at an upstream: an endpoint of its dialect, and the model by the upstream's name. */
+export interface UpstreamTarget {
+  readonly path: string;
+  readonly model: string;
+}
 
 /** A call of a chat upstream. */
 export function toRequest(
   channel: Channel,
-  path: string,
+  target: UpstreamTarget,
   body: Buffer,
   times: UpstreamTimeouts,
   headers?: Readonly<Record<string, string>>,
 ): StreamedRequest {
   return {
     method: 'POST',
-    url: getOrMakeEntry(urlsByPath(channel), path, () => channel.baseUrl + path),
+    url: toUrl(channel, target),
     headers:
       headers === undefined ? ownHeaders(channel) : { ...ownHeaders(channel), ...headers, ...channel.extraHeaders },
     body,

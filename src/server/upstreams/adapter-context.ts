@@ -15,7 +15,7 @@ export interface UpstreamAccount {
   readonly id: number;
   /** Which of the credentials on file these are. */
   readonly credentialId: number;
-  /** Without a path and without a trailing slash. */
+  /** With the path below which the endpoints are, if any, and without a trailing slash. */
   readonly baseUrl: string;
   /** In clear. */
   readonly credentials: { readonly [key: string]: unknown };

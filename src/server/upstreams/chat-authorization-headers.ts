@@ -1,4 +1,5 @@
 import type { ChatVendor } from '../../contract/channels.ts';
+import { isAzure, type UpstreamAddress } from './endpoint-url.ts';
 
 /** The version of the API that an upstream is asked for where the caller names none (docs.claude.com/en/api/versioning). */
 const ANTHROPIC_VERSION = '2023-06-01';
@@ -13,7 +14,8 @@ const AUTHORIZATION: Readonly<Record<ChatVendor, (key: string) => Headers>> = {
 };
 
 /** Headers that carry a channel's key. @param vendor of the channel; one without a chat protocol of its own takes OpenAI's */
-export function chatAuthorizationHeaders(vendor: string, key: string): Headers {
+export function chatAuthorizationHeaders(vendor: string, key: string, address: UpstreamAddress): Headers {
+  if (vendor === 'openai' && isAzure(address)) return { 'api-key': key };
   const authorize = Object.hasOwn(AUTHORIZATION, vendor) ? AUTHORIZATION[vendor as ChatVendor] : AUTHORIZATION.openai;
   return authorize(key);
 }

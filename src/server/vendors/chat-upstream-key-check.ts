@@ -2,12 +2,14 @@ import { Type } from 'typebox';
 import { asObject } from '../../contract/is-object.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
+import { azureDeployment, endpointUrl, openaiUrl } from '../upstreams/endpoint-url.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 import type { CredentialCheck } from './adapter-types.ts';
 import { toVendorError } from './error-mapping.ts';
 import { asArray, asText } from './untrusted-json.ts';
 
-const MAX_MODELS = 200;
+/** As many as a channel can have. */
+const MAX_MODELS = 500;
 
 const REASONS: Readonly<Record<number, ErrorReason>> = { 401: 'auth', 402: 'billing', 403: 'auth', 429: 'rate' };
 
@@ -20,7 +22,7 @@ export const ApiKey = Type.Object(
 /** Where a chat upstream lists its models. */
 export interface ModelList {
   readonly vendor: string;
-  /** Below the base URL. */
+  /** Version included. */
   readonly path: string;
   /** The member that holds the list, and that of an entry which holds its id. */
   readonly listKey: string;
@@ -31,13 +33,16 @@ export interface ModelList {
 export async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): Promise<CredentialCheck> {
   const response = await context.sendJson({
     method: 'GET',
-    url: `${context.baseUrl}${list.path}`,
+    url: list.vendor === 'openai' ? openaiUrl(context, list.path) : endpointUrl(context, list.path),
     headers: {
-      ...chatAuthorizationHeaders(list.vendor, String(context.credentials.api_key)),
+      ...chatAuthorizationHeaders(list.vendor, String(context.credentials.api_key), context),
       accept: 'application/json',
     },
   });
-  if (response.status === 200) return { ok: true, models: parseModelIds(response.json, list) };
+  // Azure lists what could be deployed; behind the URL of a deployment there is nothing but that one.
+  const deployment = list.vendor === 'openai' ? azureDeployment(context.baseUrl) : undefined;
+  if (response.status === 200)
+    return { ok: true, models: deployment === undefined ? parseModelIds(response.json, list) : [deployment] };
   const error = asObject(asObject(response.json)?.error);
   const reason = REASONS[response.status] ?? (response.status >= 500 ? 'capacity' : 'other');
   const message = asText(error?.message) ?? `HTTP ${response.status}`;
@@ -45,8 +50,12 @@ export async function checkChatUpstreamKey(context: AdapterContext, list: ModelL
   return { ok: false, error: toVendorError(response, context.now(), { code, message, meaning: { reason } }) };
 }
 
-const parseModelIds = (json: unknown, { listKey, idKey }: ModelList): string[] =>
-  (asArray(asObject(json)?.[listKey]) ?? [])
-    .map((entry) => asText(asObject(entry)?.[idKey])?.replace(/^models\//, ''))
+/** Some write the list without an object around it, or with the member names of another dialect. */
+function parseModelIds(json: unknown, { listKey, idKey }: ModelList): string[] {
+  const body = asObject(json);
+  const list = [json, body?.[listKey], body?.data, body?.models].map(asArray).find((each) => each !== undefined) ?? [];
+  return list
+    .map((entry) => asText(asObject(entry)?.[idKey] ?? asObject(entry)?.id ?? entry)?.replace(/^models\//, ''))
     .filter((id) => id !== undefined)
     .slice(0, MAX_MODELS);
+}

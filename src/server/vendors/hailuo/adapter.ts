@@ -1,6 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { withoutVersion } from '../../upstreams/endpoint-url.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
@@ -127,8 +128,8 @@ export function toError(response: BufferedResponse, nowMs: number): VendorError 
 const get = (context: AdapterContext, path: string, query: Readonly<Record<string, string>>) =>
   getJson(context, `${baseUrlOf(context)}${path}?${new URLSearchParams(query)}`, bearerHeaders(context));
 
-/** Administrators paste the base URL with the version path their client needs. */
-const baseUrlOf = (context: AdapterContext) => context.baseUrl.replace(/\/v[12]$/, '');
+/** Endpoints are of two versions, whichever of them the base URL names. */
+const baseUrlOf = (context: AdapterContext) => withoutVersion(context.baseUrl);
 
 /**
  * A download URL is valid for an hour and the file longer, so each poll requests a new URL. The account has just answered about the

@@ -1,6 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl, withoutVersion } from '../../upstreams/endpoint-url.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, isSuccessCode, readReason, toVendorError } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
@@ -76,7 +77,9 @@ export async function sendAuthorized(
       withJsonBody(
         {
           method: body ? 'POST' : 'GET',
-          url: path.startsWith('/') ? context.baseUrl + path : `${context.baseUrl}/v1/videos/${path}`,
+          url: path.startsWith('/')
+            ? withoutVersion(context.baseUrl) + path
+            : endpointUrl(context, `/v1/videos/${path}`),
           headers: { authorization: `Bearer ${token}` },
           signal: context.signal,
         },

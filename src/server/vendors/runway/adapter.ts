@@ -4,6 +4,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import { failedTask, readReason, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
@@ -199,7 +200,7 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
 }
 
 const headersOf = (context: AdapterContext) => ({ ...bearerHeaders(context), 'x-runway-version': '2024-11-06' });
-const taskUrl = (id: string, context: AdapterContext) => `${context.baseUrl}/v1/tasks/${encodeURIComponent(id)}`;
+const taskUrl = (id: string, context: AdapterContext) => endpointUrl(context, `/v1/tasks/${encodeURIComponent(id)}`);
 
 /** Tasks carry no id of the client, so that a lost one cannot be found again: no `findTask`. */
 export const runway: VendorAdapter = {
@@ -236,7 +237,7 @@ export const runway: VendorAdapter = {
 
   async submit(request, context) {
     const path = request.images.length === 0 ? 'text_to_video' : 'image_to_video';
-    const response = await postJson(context, `${context.baseUrl}/v1/${path}`, headersOf(context), toBody(request));
+    const response = await postJson(context, endpointUrl(context, `/v1/${path}`), headersOf(context), toBody(request));
     const task = unwrapTask(response.json);
     if (isRefusedSubmit(response, task)) return refusedSubmit(parseError(response, context.now()), response);
     return acceptedSubmit(isSuccessStatus(response) ? taskIdIn(task) : undefined, response);
@@ -260,7 +261,7 @@ export const runway: VendorAdapter = {
   },
 
   async checkCredentials(context) {
-    const response = await getJson(context, `${context.baseUrl}/v1/organization`, headersOf(context));
+    const response = await getJson(context, endpointUrl(context, '/v1/organization'), headersOf(context));
     return isSuccessStatus(response) ? { ok: true } : { ok: false, error: parseError(response, context.now()) };
   },
 };

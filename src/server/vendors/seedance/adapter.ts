@@ -3,6 +3,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
@@ -162,9 +163,7 @@ export function toError(response: BufferedResponse, nowMs: number): VendorError 
 
 // --- The object ---
 
-/** Administrators paste the base URL with the version path their client needs. */
-const tasksUrl = (context: AdapterContext) =>
-  `${context.baseUrl.replace(/\/api\/v3$/, '')}/api/v3/contents/generations/tasks`;
+const tasksUrl = (context: AdapterContext) => endpointUrl(context, '/api/v3/contents/generations/tasks');
 const taskUrl = (handle: Json, context: AdapterContext) =>
   `${tasksUrl(context)}/${encodeURIComponent(parseIdHandle(handle))}`;
 

@@ -5,6 +5,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { isAzure, openaiUrl } from '../../upstreams/endpoint-url.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
 import type {
   Artifact,
@@ -184,24 +185,14 @@ const handleId = (handle: Json): string => asText(asObject(handle)?.id) ?? '';
 
 const pathOf = (handle: Json, rest = ''): string => `/${encodeURIComponent(handleId(handle))}${rest}`;
 
-/**
- * Azure OpenAI has the same protocol under a path, a key header and a version of its own; `options.api: "azure"` selects it,
- * and models are named as its deployments. Source: learn.microsoft.com, Azure OpenAI video generation.
- */
-const isAzure = (context: AdapterContext): boolean => context.options.api === 'azure';
-
+/** Azure OpenAI has the same protocol; models are named as its deployments. Source: learn.microsoft.com, Azure OpenAI video generation. */
 function authHeaders(context: AdapterContext): Record<string, string> {
   const key = String(context.credentials.api_key);
   return isAzure(context) ? { 'api-key': key } : { authorization: `Bearer ${key}` };
 }
 
 /** The URL of `rest` (a path, or a query, or nothing) below the collection of videos. */
-function toUrl(context: AdapterContext, rest = ''): string {
-  const url = new URL(`${context.baseUrl}${isAzure(context) ? '/openai' : ''}/v1/videos${rest}`);
-  const version = asText(context.options.api_version);
-  if (isAzure(context) && version !== undefined) url.searchParams.set('api-version', version);
-  return url.href;
-}
+const toUrl = (context: AdapterContext, rest = ''): string => openaiUrl(context, `/v1/videos${rest}`);
 
 function send(
   context: AdapterContext,

@@ -1,6 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, RequestJson, VendorAdapter } from '../adapter-types.ts';
 import { rejectedPoll } from '../error-mapping.ts';
@@ -37,7 +38,7 @@ export const geminiRequest = (
   withJsonBody(
     {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
-      url: `${context.baseUrl}/v1beta/${path}`,
+      url: endpointUrl(context, `/v1beta/${path}`),
       headers: keyHeader(context),
       signal: context.signal,
     },
@@ -61,7 +62,7 @@ export const fileIdOf = (uri: string): string | undefined =>
 export function geminiFile(uri: string, context: AdapterContext): ContentSource {
   const file = fileIdOf(uri);
   if (file === undefined) return { kind: 'fetch', url: uri, headers: {}, trusted: false };
-  const url = `${context.baseUrl}/v1beta/files/${file}:download?alt=media`;
+  const url = endpointUrl(context, `/v1beta/files/${file}:download?alt=media`);
   return { kind: 'fetch', url, headers: keyHeader(context), trusted: true };
 }
 

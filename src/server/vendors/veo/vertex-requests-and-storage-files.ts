@@ -1,5 +1,6 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import type { ContentSource, RequestJson } from '../adapter-types.ts';
 import { rejectedPoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
@@ -45,7 +46,7 @@ export async function sendWithToken(
   const send = (token: string): Promise<BufferedResponse> => {
     const request: OutboundRequest = {
       method: call.method ?? 'POST',
-      url: `${vertexBase(context.baseUrl, call.location)}/${call.path}`,
+      url: endpointUrl({ baseUrl: vertexBase(context.baseUrl, call.location) }, `/${call.path}`),
       headers: { authorization: `Bearer ${token}` },
       signal: context.signal,
     };

@@ -3,6 +3,7 @@ import { asObject } from '../../../contract/is-object.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
@@ -207,7 +208,7 @@ export function parseViduError(response: BufferedResponse, nowMs: number): Vendo
 const tokenHeaders = (context: AdapterContext) => ({ authorization: `Token ${String(context.credentials.api_key)}` });
 
 const get = (path: string, context: AdapterContext): Promise<BufferedResponse> =>
-  getJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context));
+  getJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context));
 
 /** Credits are taken when a job begins. */
 const USAGE_SKEW_MS = HOUR_MS;
@@ -257,7 +258,7 @@ export const vidu: VendorAdapter = {
         'images',
         `must be another number of pictures: ${request.model} makes no video from ${request.images.length}`,
       );
-    const response = await postJson(context, `${context.baseUrl}/ent/v2/${path}`, tokenHeaders(context), body);
+    const response = await postJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context), body);
     const reply = asObject(response.json);
     if (!isSuccessStatus(response) || readTaskState(reply?.state) === 'FAILURE') {
       return refusedSubmit(parseViduError(response, context.now()), response);

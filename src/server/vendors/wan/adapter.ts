@@ -3,6 +3,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
@@ -165,8 +166,9 @@ export function toError(response: BufferedResponse, nowMs: number): VendorError 
 
 // --- The object ---
 
-/** Administrators paste the base URL with the path their client needs. */
-const apiBaseOf = (context: AdapterContext) => `${context.baseUrl.replace(/\/(api|compatible-mode)\/v1$/, '')}/api/v1`;
+/** The vendor's chat models have a base URL of their own on the same host, which is pasted too. */
+const apiBaseOf = ({ baseUrl }: AdapterContext) =>
+  endpointUrl({ baseUrl: baseUrl.replace(/\/compatible-mode\/v1$/, '') }, '/api/v1');
 
 /** Requests with first and last frames, and those that animate a figure or a face, have paths of their own. */
 export const pathOf = (model: string): string =>
