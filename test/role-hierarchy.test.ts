@@ -91,6 +91,7 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
     `DELETE /api/admin/${name}/:id`,
   ]),
   'POST /api/admin/channels/:id/test',
+  'POST /api/admin/channels/:id/models',
   'POST /api/admin/channels/:id/reconcile',
   'PUT /api/admin/settings/:name',
   'POST /api/admin/models',

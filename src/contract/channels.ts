@@ -2,7 +2,8 @@ import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
 import { SortBy } from './list-sorting.ts';
-import { ModelId } from './model-kinds-and-id.ts';
+import { Kind, ModelId } from './model-kinds-and-id.ts';
+import { Price } from './pricing.ts';
 import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
 import { VENDORS } from './vendor-ids.ts';
 
@@ -20,7 +21,8 @@ const fields = {
   name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN }),
   base_url: Type.String({
     maxLength: 300,
-    description: "Without a path; empty or left out: the vendor's own. Private and loopback ones need options.private.",
+    description:
+      "Empty or left out: the vendor's own. May have a path: one that ends in a version (`v1`, `v4`, `v1beta`) is complete, below any other the API's own version is added; the endpoint of a pasted example is cut. Private and loopback ones need options.private.",
   }),
   credentials: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     maxProperties: 20,
@@ -67,7 +69,7 @@ const fields = {
   options: Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     maxProperties: 50,
     description:
-      '`private: true` opens private addresses for this channel; `max_concurrent_tasks` bounds the unfinished videos of each credential; `responses: false` says that an OpenAI upstream has chat completions but no Responses; the rest is for its adapter.',
+      '`private: true` opens private addresses for this channel; `max_concurrent_tasks` bounds the unfinished videos of each credential; `responses: false` says that an OpenAI upstream has chat completions but no Responses; `api: "azure"` and `api_version` select Azure OpenAI behind any host; the rest is for its adapter.',
   }),
 };
 
@@ -185,6 +187,35 @@ export const ProbeResult = Type.Object({
     }),
     { description: 'Models of this channel that are known to end, or have ended, on its host.' },
   ),
+  suggested_models: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      kind: Kind,
+      price: Type.Union([Price], { description: 'The price of its row, or the price a row of it would start with.' }),
+      source: Type.Enum(['shipped', 'suggested'], {
+        description:
+          '`shipped`: the price of a row that exists, or of the list this release has; `suggested`: an estimate by its name, to be checked.',
+      }),
+    }),
+    {
+      description:
+        'Models the upstream lists that this channel does not serve yet; POST their ids to /api/admin/channels/{id}/models to add them.',
+    },
+  ),
+});
+
+const Localized = Type.Object({ en: Type.String(), 'zh-CN': Type.String() });
+
+export const ChannelPreset = Type.Object({
+  id: Type.String(),
+  title: Type.String(),
+  title_zh: Type.String(),
+  dialect: Type.Enum([...CHAT_VENDORS], { description: '`vendor` of a channel.' }),
+  base_url: Type.String({ description: 'What is in braces is replaced by your own names.' }),
+  key_page: Type.String({ description: 'Where the provider hands out keys; empty: it needs none.' }),
+  model_list: Type.String({ description: 'The URL a test reads the models from.' }),
+  options: Type.Record(Type.String(), Type.Unknown(), { description: '`options` of a channel.' }),
+  deviations: Type.Array(Localized, { description: 'What differs from the protocol, or needs to be known.' }),
 });
 
 const admin = { tag: 'channels', policy: 'admin', envelope: 'api' } as const;
@@ -250,6 +281,29 @@ export const removeChannel = endpoint({
   method: 'DELETE',
   summary: 'Remove an upstream account that has no unfinished tasks',
   response: Done,
+});
+
+export const addChannelModels = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/channels/:id/models',
+  params: IdParam,
+  summary: 'Let a channel serve models; those without a row get one with the shipped or a suggested price',
+  body: Type.Object({ ids: Type.Array(ModelId, { minItems: 1, maxItems: 500 }) }),
+  response: Ok(
+    Type.Object({
+      created: Type.Array(Type.String(), { description: 'Models that had no row.' }),
+      kept: Type.Array(Type.String(), { description: 'Models that had one; nothing about it changed.' }),
+    }),
+  ),
+});
+
+export const listChannelPresets = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/channel-presets',
+  summary: 'Known providers: what to enter for a channel to each of them',
+  response: Ok(Type.Array(ChannelPreset)),
 });
 
 export const testChannel = endpoint({

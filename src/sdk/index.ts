@@ -1,6 +1,7 @@
 import { Account } from './account.ts';
 import { BetaApplications } from './beta-applications.ts';
 import { Budgets } from './budgets.ts';
+import { Channels } from './channels.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
 import { Mailbox } from './mailbox-and-app-password.ts';
@@ -29,6 +30,7 @@ export type {
 } from './account.ts';
 export type { BetaApplicationInfo } from './beta-applications.ts';
 export type { BudgetInfo } from './budgets.ts';
+export type { AddedModels, ChannelPresetInfo, ChannelTestResult } from './channels.ts';
 export type {
   ChatEvent,
   ChatMessage,
@@ -73,6 +75,7 @@ export type {
 export class Reelgate {
   readonly transport: Transport;
   readonly videos: Videos;
+  readonly channels: Channels;
   readonly chat: Chat;
   readonly account: Account;
   readonly mailbox: Mailbox;
@@ -99,6 +102,7 @@ export class Reelgate {
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });
     this.videos = new Videos(this.transport);
+    this.channels = new Channels(this.transport);
     this.chat = new Chat(this.transport);
     this.account = new Account(this.transport);
     this.mailbox = new Mailbox(this.transport);

@@ -7,6 +7,7 @@ import { toActor } from '../platform/http/audit-actor.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ChannelAdminService, UnfinishedCount, UnfinishedTasks } from './channel-admin-service.ts';
 import type { Catalog } from './channel-and-model-catalog.ts';
+import { CHANNEL_PRESETS, modelListOf, type Preset } from './channel-presets.ts';
 import { type ProbeDependencies, probeChannel } from './channel-probe.ts';
 import type { ChannelSelectionService } from './channel-selection-service.ts';
 import type { ChannelView, CredentialView } from './channel-view.ts';
@@ -88,6 +89,7 @@ function addChannelTest(routes: RouteRegistry, dependencies: ChannelAdminRouteDe
   routes.add(endpoints.testChannel, async ({ params, query }) => {
     const credentialId = query.credential_id === undefined ? undefined : Number(query.credential_id);
     const report = await probeChannel(dependencies, Number(params.id), credentialId);
+    const suggested = report.ok ? await dependencies.admin.suggestModels(Number(params.id), report.models) : [];
     const { ok: works, durationMs, reason, code, message, models, missing, ending } = report;
     return ok({
       ok: works,
@@ -103,9 +105,28 @@ function addChannelTest(routes: RouteRegistry, dependencies: ChannelAdminRouteDe
         successor: successor ?? null,
         confirmed: confirmedOn !== null,
       })),
+      suggested_models: suggested.map((model) => ({ ...model })),
     });
   });
+
+  routes.add(endpoints.addChannelModels, async ({ params, body, caller, request }) =>
+    ok(await dependencies.admin.addModels(toActor(caller, request), caller.role, Number(params.id), body.ids)),
+  );
+
+  routes.add(endpoints.listChannelPresets, async () => ok(CHANNEL_PRESETS.map(toPresetRow)));
 }
+
+const toPresetRow = (preset: Preset): Static<typeof endpoints.ChannelPreset> => ({
+  id: preset.id,
+  title: preset.title,
+  title_zh: preset.titleZh ?? preset.title,
+  dialect: preset.dialect,
+  base_url: preset.baseUrl,
+  key_page: preset.keyPage,
+  model_list: modelListOf(preset),
+  options: { ...preset.options },
+  deviations: preset.deviations.map((text) => ({ ...text })),
+});
 
 /** Words of the contract for the states of a circuit. */
 const HEALTH = { closed: 'healthy', open: 'resting', halfOpen: 'trying' } as const;

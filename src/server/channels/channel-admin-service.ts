@@ -34,6 +34,7 @@ import {
   toAuditList,
 } from './credential-list-type-and-changes.ts';
 import { assertMaxConcurrentTasks } from './max-concurrent-tasks-option.ts';
+import { type SuggestedModel, suggestModel, suggestModels } from './suggested-models.ts';
 import { changeConnection } from './validate-extra-headers-and-proxy.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
@@ -197,6 +198,71 @@ export class ChannelAdminService {
     });
   }
 
+  /** Models an upstream lists that its channel does not serve yet, each with a price. */
+  async suggestModels(id: number, listed: readonly string[]): Promise<SuggestedModel[]> {
+    const { store, vendors } = this.#dependencies;
+    const [row, models] = await Promise.all([store.channel(id), store.models()]);
+    const { vendor, models: served, model_mapping: mapping } = requireChannel(row);
+    const channel = { vendor, models: JSON.parse(served) as string[], modelMapping: JSON.parse(mapping) as object };
+    return suggestModels(channel, listed, { rows: models, shipped: vendors.initialModels });
+  }
+
+  /**
+   * Lets a channel serve models. Those without a row get one at the price that was suggested; rows that exist stay as they are.
+   *
+   * @throws AppError `invalid_request` for a model of another vendor, or a video model without a shipped price
+   */
+  async addModels(
+    actor: Actor,
+    role: Role,
+    id: number,
+    ids: readonly string[],
+  ): Promise<{ created: string[]; kept: string[] }> {
+    const { store, clock, audit, vendors } = this.#dependencies;
+    return store.change(async (trx) => {
+      const before = requireChannel(await store.channel(id, trx));
+      assertMayReach(role, JSON.parse(before.options) as Channel['options']);
+      await this.#assertModels(trx, before.vendor, ids);
+      const models = [...new Set([...(JSON.parse(before.models) as string[]), ...ids])];
+      if (models.length > MAX_MODELS)
+        throw invalidRequest(`The channel would have more than ${MAX_MODELS} models.`, 'ids');
+      const rows = await store.models(trx);
+      const now = clock.now();
+      const created: string[] = [];
+      for (const model of new Set(ids)) {
+        if (rows.some((row) => row.id === model)) continue;
+        const row = toModelRow(
+          before.vendor,
+          suggestModel(model, before.vendor, { rows, shipped: vendors.initialModels }),
+          now,
+        );
+        if (row === undefined)
+          throw invalidRequest(
+            `There is no shipped price for the model ${model} of the vendor ${before.vendor}: add it with a price of your own.`,
+            'ids',
+          );
+        await store.addModel(trx, row);
+        await audit.record(trx, {
+          ...actor,
+          action: 'model.create',
+          target: `model:${model}`,
+          after: { ...row, price: JSON.parse(row.price), enabled: true },
+        });
+        created.push(model);
+      }
+      await store.setServedModels(trx, id, models, Math.max(now, before.updated_at + 1));
+      const after = requireChannel(await store.channel(id, trx));
+      await audit.record(trx, {
+        ...actor,
+        action: 'channel.update',
+        target: `channel:${id}`,
+        before: toAuditRecord(before),
+        after: toAuditRecord(after),
+      });
+      return { created, kept: [...new Set(ids)].filter((model) => !created.includes(model)) };
+    });
+  }
+
   async remove(actor: Actor, id: number): Promise<void> {
     const { store, audit, tasks } = this.#dependencies;
     await store.change(async (trx) => {
@@ -251,6 +317,23 @@ export class ChannelAdminService {
     }
   }
 }
+
+/** As many as one change can name. */
+const MAX_MODELS = 500;
+
+const toModelRow = (vendor: ChannelVendor, model: SuggestedModel | undefined, now: number) =>
+  model && {
+    id: model.id,
+    vendor,
+    kind: model.kind,
+    price: JSON.stringify(model.price),
+    alias_of: null,
+    input_schema: null,
+    on_retirement: 'refuse' as const,
+    enabled: 1 as const,
+    created_at: now,
+    updated_at: now,
+  };
 
 const toBit = (flag: boolean): 0 | 1 => (flag ? 1 : 0);
 

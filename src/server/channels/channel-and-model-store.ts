@@ -81,6 +81,15 @@ export class ChannelAndModelStore {
     await trx.deleteFrom('channel_circuits').where('channel_id', '=', id).execute();
   }
 
+  /** What is known of the channel's health stays: only the list of its models changes. */
+  async setServedModels(trx: Trx, id: number, models: readonly string[], updatedAt: number): Promise<void> {
+    await trx
+      .updateTable('channels')
+      .set({ models: JSON.stringify(models), updated_at: updatedAt })
+      .where('id', '=', id)
+      .execute();
+  }
+
   async removeChannel(trx: Trx, id: number): Promise<void> {
     await trx.deleteFrom('channels').where('id', '=', id).execute();
     await trx.deleteFrom('channel_errors').where('channel_id', '=', id).execute();

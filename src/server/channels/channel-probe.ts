@@ -67,7 +67,7 @@ export async function probeChannel(
 }
 
 /** A longer list may be cut, and then shows nothing about what it lacks. */
-const MAX_COMPARED = 200;
+const MAX_COMPARED = 500;
 
 /** The names of a channel's models at its upstream, where that has a list of its own which lacks them. */
 function missingModels({ models, modelMapping }: Channel, listed: readonly string[]): readonly string[] {
