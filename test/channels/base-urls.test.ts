@@ -13,11 +13,13 @@ import {
 } from '../../src/server/chat/openai-endpoint-dialects.ts';
 import { isAppError } from '../../src/server/platform/app-error.ts';
 import { endpointUrl, openaiUrl, withoutVersion } from '../../src/server/upstreams/endpoint-url.ts';
+import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { eventsOf } from '../chat/chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
+import { fixedResponseContext } from '../vendors/adapter-context.ts';
 
 const geminiPath = GEMINI_DIALECT.upstreamPath?.('gemini-x', true) ?? '';
 const OPENAI_PATHS = [CHAT_DIALECT, RESPONSES_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT].map(({ path }) => path);
@@ -102,6 +104,35 @@ describe('the base URL of a channel', () => {
       assert.equal(endpointUrl({ baseUrl: parseBaseUrl(pasted, false) }, path), url, `${path} below ${pasted}`);
     assert.equal(withoutVersion('https://relay.com/hailuo/v1'), 'https://relay.com/hailuo');
     assert.equal(withoutVersion('https://v1'), 'https://v1');
+  });
+
+  it('has the calls of every video vendor below it, whichever version it names', async () => {
+    for (const [vendor, path, ...pasted] of [
+      ['kling', '/v1/videos/text2video?pageNum=1&pageSize=200', '', '/v1', '/v1/videos/text2video'],
+      ['jimeng', '/?Action=CVSync2AsyncGetResult&Version=2022-08-31', '', '/'],
+      ['hailuo', '/v1/query/video_generation?task_id=0', '', '/v1', '/v2', '/v1/video_generation'],
+      ['seedance', '/api/v3/contents/generations/tasks?page_num=1&page_size=1', '', '/api/v3'],
+      ['wan', '/api/v1/tasks/00000000-0000-0000-0000-000000000000', '', '/api/v1', '/compatible-mode/v1'],
+      ['veo', '/v1beta/models?pageSize=200', '', '/v1beta', '/v1beta/models/veo-3:predictLongRunning'],
+      ['vidu', '/ent/v2/tasks/1/creations', '', '/ent/v2', '/ent/v2/text2video'],
+      ['sora', '/v1/videos?limit=1', '', '/v1', '/v1/videos'],
+      ['runway', '/v1/organization', '', '/v1', '/v1/text_to_video'],
+    ] as const)
+      for (const each of pasted) {
+        const baseUrl = parseBaseUrl(`https://relay.com/team${each}`, false);
+        const fixed = { ...fixedResponseContext({ json: {} }), baseUrl };
+        const called: string[] = [];
+        const context: typeof fixed = {
+          ...fixed,
+          credentials: vendor === 'veo' ? { api_key: 'key' } : fixed.credentials,
+          sendJson: (request) => {
+            called.push(request.url);
+            return fixed.sendJson(request);
+          },
+        };
+        await new VendorRegistry().get(vendor).checkCredentials(context);
+        assert.equal(called[0], `https://relay.com/team${path}`, `${vendor} below ${each}`);
+      }
   });
 
   it('leads to a deployment of Azure, or to its v1 API', () => {

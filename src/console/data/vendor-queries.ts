@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { listVendors } from '../../contract/admin-vendors.ts';
+import { listChannelPresets } from '../../contract/channels.ts';
 import { dataQuery, type ResponseData } from './query-any-admin-endpoint.ts';
 
 export type Vendor = ResponseData<typeof listVendors>[number];
@@ -20,3 +21,9 @@ export const toVendorOptions = (vendors: readonly Vendor[]) =>
 /** The vendor's title; its name while the vendors are being fetched. */
 export const vendorTitle = (vendors: readonly Vendor[], name: string): string =>
   vendors.find((vendor) => vendor.name === name)?.title ?? name;
+
+export type ChannelPreset = ResponseData<typeof listChannelPresets>[number];
+
+/** Known providers of the chat protocols; empty while they are being fetched. */
+export const useChannelPresets = (): readonly ChannelPreset[] =>
+  useQuery({ ...dataQuery(listChannelPresets, {}), staleTime: Number.POSITIVE_INFINITY }).data ?? [];

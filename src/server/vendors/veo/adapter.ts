@@ -3,7 +3,7 @@ import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas-and-forms.ts';
-import { GEMINI_BASE_URL, gemini } from './gemini-api.ts';
+import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini-api.ts';
 import { interactions, interactionsBy } from './interactions-api.ts';
 import { interactionBillingFactors } from './interactions-request.ts';
 import { billedVideoTokens, parseInteractionHandle } from './interactions-response.ts';
@@ -94,7 +94,7 @@ export const veo: VendorAdapter = {
   },
   /** All hosts of Vertex AI serve the same models; a channel to it may still have Gemini's base URL, which is the default. */
   hostOf: ({ baseUrl, credentials }) =>
-    routeOf(credentials) === 'vertex' && baseUrl === GEMINI_BASE_URL ? VERTEX_HOST : new URL(baseUrl).host,
+    routeOf(credentials) === 'vertex' && isGeminiUrl(baseUrl) ? VERTEX_HOST : new URL(baseUrl).host,
   refreshOnQuery: true,
   billingFactors: (request) =>
     isOmni(request.model) ? interactionBillingFactors(request) : veoBillingFactors(request),

@@ -21,6 +21,8 @@ import { loadImages, toVeoBody } from './request.ts';
 /** Veo by the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, an operation that is polled with GET. */
 
 export const GEMINI_BASE_URL = 'https://generativelanguage.googleapis.com';
+/** With or without a version: the default of channels with either kind of credentials. */
+export const isGeminiUrl = (baseUrl: string): boolean => new URL(baseUrl).origin === GEMINI_BASE_URL;
 
 type ApiRoute = Pick<VendorAdapter, 'submit' | 'query' | 'content' | 'checkCredentials'>;
 

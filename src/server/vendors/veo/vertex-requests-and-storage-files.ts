@@ -5,7 +5,7 @@ import type { ContentSource, RequestJson } from '../adapter-types.ts';
 import { rejectedPoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
 import { asText } from '../untrusted-json.ts';
-import { GEMINI_BASE_URL } from './gemini-api.ts';
+import { isGeminiUrl } from './gemini-api.ts';
 import { accessToken, type ServiceAccount, TokenRequestFailed } from './google-token.ts';
 import { MAX_RESPONSE_BYTES } from './parse-long-running-operation.ts';
 
@@ -29,7 +29,7 @@ const HOSTS: Readonly<Record<string, string>> = {
 
 /** Vertex AI has a host per location, and the vendor's default base URL is Gemini's; one set on the channel takes precedence. */
 export const vertexBase = (baseUrl: string, location: string): string =>
-  baseUrl === GEMINI_BASE_URL ? `https://${HOSTS[location] ?? `${location}-aiplatform.googleapis.com`}` : baseUrl;
+  isGeminiUrl(baseUrl) ? `https://${HOSTS[location] ?? `${location}-aiplatform.googleapis.com`}` : baseUrl;
 
 /** One request with a token; if that is refused, one more with a new token, which is safe since no job was begun. */
 export async function sendWithToken(

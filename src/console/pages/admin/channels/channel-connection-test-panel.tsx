@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { callApi } from '../../../data/api-client.ts';
 import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
+import { SuggestedModels } from './suggested-models.tsx';
 import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 interface ConnectionTestProps {
@@ -54,7 +55,7 @@ export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProp
         <ErrorAlert error={test.error} />
         {result?.ok === true ? (
           <Alert color="teal" icon={<IconCheck />} title={t('test.works', { ms: result.duration_ms })}>
-            {result.models.length > 0 ? (
+            {result.models.length > 0 && result.suggested_models.length === 0 ? (
               <Text size="sm" lineClamp={3}>
                 {t('test.lists', { models: result.models.join(', ') })}
               </Text>
@@ -81,6 +82,9 @@ export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProp
               </RouteButton>
             </Group>
           </Alert>
+        ) : null}
+        {result?.ok === true && result.suggested_models.length > 0 ? (
+          <SuggestedModels key={test.submittedAt} channelId={id} models={result.suggested_models} />
         ) : null}
         {result?.ok === false ? (
           <Alert color="red" icon={<IconAlertTriangle />} title={t(`reasons.${toErrorReason(result.reason)}`)}>

@@ -2,7 +2,7 @@ import type { makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import { readNumberInput } from '../../../components/read-number-input.ts';
 import type { ChannelDetail } from '../../../data/admin-types.ts';
-import type { CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
+import type { ChannelPreset, CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
 import { toCredentials } from './credential-labels-schemes-and-form-values.ts';
 import {
   newUpstreamRequestFormValues,
@@ -32,18 +32,23 @@ export interface ChannelFormValues extends UpstreamRequestFormValues {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-export const newChannelFormValues = (vendor: Vendor): ChannelFormValues => ({
-  name: vendor.title,
+/** @param preset the provider that was chosen, with its name in the language of the console */
+export const newChannelFormValues = (
+  vendor: Vendor,
+  preset?: Pick<ChannelPreset, 'base_url' | 'key_page' | 'options'> & { readonly name: string },
+): ChannelFormValues => ({
+  name: preset?.name ?? vendor.title,
   scheme: 0,
-  credentials: {},
+  // A server that needs no key takes any, and a channel has to have one.
+  credentials: preset?.key_page === '' ? { api_key: 'none' } : {},
   moreCredentials: '',
-  baseUrl: '',
+  baseUrl: preset?.base_url ?? '',
   models: [],
   priority: 0,
   weight: 1,
   maxConcurrentTasks: '',
   enabled: true,
-  options: {},
+  options: preset?.options ?? {},
   ...newUpstreamRequestFormValues(),
 });
 

@@ -35,14 +35,20 @@ export function ChannelForm({
   const { t } = useTranslation('admin-channels');
   const { draft, set, text, value, checked } = useFormValues(initial);
   const [more, { toggle }] = useDisclosure(!isNew);
-  const isPrivate = draft.options.private === true;
+  const isChat = vendor.kind === 'chat';
+  const address = <AddressFields vendor={vendor} draft={draft} onChange={set} />;
   return (
     <SaveForm
       submitLabel={submitLabel}
       save={() => save(draft)}
       explain={(error) => {
         if (error instanceof CredentialLineError) return new Error(t('credentials.badLine', { line: error.line }));
-        return error instanceof SyntaxError ? new Error(t('channels.noJson')) : error;
+        if (error instanceof SyntaxError) return new Error(t('channels.noJson'));
+        const message = error.message
+          .replaceAll('base_url', t('channels.baseUrl'))
+          .replaceAll('options.private', `“${t('channels.private')}”`)
+          .replaceAll('options.api_version', `“${t('channels.apiVersion')}”`);
+        return message === error.message ? error : new Error(message);
       }}
     >
       <TextInput
@@ -53,7 +59,8 @@ export function ChannelForm({
         {...text('name')}
       />
       {hasSeveralCredentials ? null : <CredentialFields vendor={vendor} draft={draft} isNew={isNew} onChange={set} />}
-      <ServedModelsField vendor={vendor.name} {...value('models')} isNew={isNew} />
+      {isChat ? address : null}
+      <ServedModelsField vendor={vendor} {...value('models')} isNew={isNew} />
       <div>
         <Button
           variant="subtle"
@@ -68,26 +75,57 @@ export function ChannelForm({
       </div>
       <Collapse expanded={more}>
         <Stack>
-          <TextInput
-            label={t('channels.baseUrl')}
-            description={t('channels.baseUrlHint')}
-            placeholder={vendor.base_url}
-            type="url"
-            {...text('baseUrl')}
-          />
-          {isPrivate || isPrivateAddress(draft.baseUrl) ? (
-            <Switch
-              label={t('channels.private')}
-              description={t('channels.privateHint')}
-              checked={isPrivate}
-              onChange={(event) => set({ options: { ...draft.options, private: event.currentTarget.checked } })}
-            />
-          ) : null}
+          {isChat ? null : address}
           <PriorityWeightAndTaskLimitFields value={value} hasVideos={vendor.kind === 'video'} />
           <UpstreamRequestFields text={text} />
         </Stack>
       </Collapse>
       <Switch label={t('channels.enabled')} description={t('channels.enabledHint')} {...checked('enabled')} />
     </SaveForm>
+  );
+}
+
+interface AddressFieldsProps {
+  readonly vendor: Vendor;
+  readonly draft: ChannelFormValues;
+  readonly onChange: (part: Partial<ChannelFormValues>) => void;
+}
+
+/** Where the upstream is. Of a chat protocol this decides who is called, so that it stands among the first fields. */
+function AddressFields({ vendor, draft: { baseUrl, options }, onChange }: AddressFieldsProps) {
+  const { t } = useTranslation('admin-channels');
+  const isPrivate = options.private === true;
+  return (
+    <>
+      <TextInput
+        label={t('channels.baseUrl')}
+        description={t(vendor.kind === 'chat' ? 'channels.chatBaseUrlHint' : 'channels.baseUrlHint')}
+        placeholder={vendor.base_url}
+        type="url"
+        value={baseUrl}
+        onChange={(event) => onChange({ baseUrl: event.currentTarget.value })}
+      />
+      {isPrivate || isPrivateAddress(baseUrl) ? (
+        <Switch
+          label={t('channels.private')}
+          description={t('channels.privateHint')}
+          checked={isPrivate}
+          onChange={(event) => onChange({ options: { ...options, private: event.currentTarget.checked } })}
+        />
+      ) : null}
+      {options.api === 'azure' ? (
+        <TextInput
+          label={t('channels.apiVersion')}
+          description={t('channels.apiVersionHint')}
+          placeholder="2024-10-21"
+          value={typeof options.api_version === 'string' ? options.api_version : ''}
+          onChange={(event) => {
+            const { api_version: _before, ...others } = options;
+            const version = event.currentTarget.value.trim();
+            onChange({ options: version === '' ? others : { ...others, api_version: version } });
+          }}
+        />
+      ) : null}
+    </>
   );
 }

@@ -1,4 +1,5 @@
-import { Card, Select, Stack } from '@mantine/core';
+import { Anchor, Card, List, Select, Stack, Text } from '@mantine/core';
+import { IconExternalLink } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,16 +9,21 @@ import { PageLoadingIndicator } from '../../../components/page-loading-indicator
 import { RouteLink } from '../../../components/route-link.tsx';
 import { callApi } from '../../../data/api-client.ts';
 import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
+import { type ChannelPreset, toVendorOptions, useChannelPresets, useVendors } from '../../../data/vendor-queries.ts';
+import { currentLanguage } from '../../../strings/init-and-change-language.ts';
 import { ChannelForm } from './channel-form.tsx';
 import { type ChannelFormValues, newChannelFormValues, toChannelBody } from './channel-form-values.ts';
+
+const PRESET = 'preset:';
 
 /** Adds an upstream account and goes to its page, where it is tested at once. */
 export function NewChannelPage() {
   const { t } = useTranslation('admin-channels');
   const vendors = useVendors();
-  const [name, setName] = useState<string | null>(null);
-  const vendor = vendors.find((each) => each.name === name) ?? vendors[0];
+  const presets = useChannelPresets();
+  const [choice, setChoice] = useState<string | null>(null);
+  const preset = presets.find(({ id }) => choice === PRESET + id);
+  const vendor = vendors.find(({ name }) => name === (preset?.dialect ?? choice)) ?? vendors[0];
   const invalidate = useInvalidateQueries();
   const navigate = useNavigate();
   const save = async (draft: ChannelFormValues): Promise<void> => {
@@ -37,20 +43,31 @@ export function NewChannelPage() {
           <Select
             label={t('channels.vendor')}
             description={t('channels.vendorHint')}
-            data={toVendorOptions(vendors)}
-            value={vendor?.name ?? null}
-            onChange={setName}
+            data={[
+              { group: t('presets.video'), items: toVendorOptions(vendors.filter(({ kind }) => kind === 'video')) },
+              {
+                group: t('presets.chat'),
+                items: presets.map((each) => ({ value: PRESET + each.id, label: presetTitle(each) })),
+              },
+              { group: t('presets.other'), items: toVendorOptions(vendors.filter(({ kind }) => kind === 'chat')) },
+            ]}
+            value={preset === undefined ? (vendor?.name ?? null) : PRESET + preset.id}
+            onChange={setChoice}
             allowDeselect={false}
+            searchable
+            nothingFoundMessage={t('presets.none')}
+            maxDropdownHeight={320}
             required
             withAsterisk={false}
           />
+          {preset === undefined ? null : <PresetFacts preset={preset} />}
           {vendor === undefined ? (
             <PageLoadingIndicator />
           ) : (
             <ChannelForm
-              key={vendor.name}
+              key={choice ?? vendor.name}
               vendor={vendor}
-              initial={newChannelFormValues(vendor)}
+              initial={newChannelFormValues(vendor, preset && { ...preset, name: presetTitle(preset) })}
               isNew
               submitLabel={t('channels.saveAndTest')}
               save={save}
@@ -59,5 +76,33 @@ export function NewChannelPage() {
         </Stack>
       </Card>
     </Page>
+  );
+}
+
+const presetTitle = ({ title, title_zh: titleZh }: ChannelPreset): string =>
+  currentLanguage() === 'zh-cn' ? titleZh : title;
+
+/** Where the provider hands out keys, and what differs at it. */
+function PresetFacts({ preset }: { readonly preset: ChannelPreset }) {
+  const { t } = useTranslation('admin-channels');
+  return (
+    <Stack gap={6}>
+      {preset.key_page === '' ? null : (
+        <Anchor href={preset.key_page} target="_blank" rel="noreferrer" size="sm" w="fit-content">
+          {t('presets.keyPage', { name: presetTitle(preset) })} <IconExternalLink size={13} aria-hidden />
+        </Anchor>
+      )}
+      {preset.deviations.length === 0 ? null : (
+        <List size="sm" c="dimmed" spacing={4}>
+          {preset.deviations.map((text) => (
+            <List.Item key={text.en}>
+              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {text[currentLanguage() === 'zh-cn' ? 'zh-CN' : 'en']}
+              </Text>
+            </List.Item>
+          ))}
+        </List>
+      )}
+    </Stack>
   );
 }

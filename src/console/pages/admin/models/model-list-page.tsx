@@ -3,7 +3,6 @@ import { IconPlus, IconTags } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminUpdateModel, listModelRows, MODEL_SORTS } from '../../../../contract/admin-models-and-usable-models.ts';
-import { minimumVideoPrice } from '../../../../contract/minimum-video-price.ts';
 import { MODEL_KINDS } from '../../../../contract/model-kinds-and-id.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
@@ -15,12 +14,11 @@ import { type RowSelection, useRowSelection } from '../../../components/list/use
 import { Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useFormatPrice } from '../../../components/use-format-credits.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
 import { toModelUrlSegment } from './model-id-url-segment.ts';
-import type { AnyPrice } from './price-form-values.ts';
+import { ModelPrice } from './model-price.tsx';
 
 type ModelListItem = ListItem<typeof listModelRows>;
 
@@ -72,7 +70,7 @@ export function ModelListPage() {
             cell: ({ vendor }) => vendorTitle(vendors, vendor),
             hideOnPhone: true,
           },
-          { label: t('price.title'), cell: (model) => <ModelPrice model={model} /> },
+          { label: t('price.title'), cell: (model) => <ModelPrice price={model.price} /> },
           { label: t('models.channels'), cell: (model) => <ChannelCount model={model} /> },
           {
             label: t('models.enabled'),
@@ -135,38 +133,6 @@ function ModelName({ model }: { readonly model: ModelListItem }) {
       {model.alias_of === null ? null : (
         <Text size="xs" c="dimmed">
           {t('models.aliasOf', { name: model.alias_of })}
-        </Text>
-      )}
-    </>
-  );
-}
-
-/** Of the video whose least price is shown. */
-const USUAL_SECONDS = 5;
-
-function ModelPrice({ model }: { readonly model: ModelListItem }) {
-  const { t } = useTranslation('admin-models');
-  const quota = useFormatPrice();
-  const price = model.price as AnyPrice | null;
-  if (price === null) return <Text size="sm">{t('price.asTarget')}</Text>;
-  const parts = [
-    ...(price.lines === undefined
-      ? []
-      : [t('price.lined', { count: price.lines.length, price: quota(minimumVideoPrice(price, USUAL_SECONDS)) })]),
-    ...((price.per_second ?? 0) > 0 ? [t('price.aSecond', { price: quota(price.per_second ?? 0) })] : []),
-    ...((price.per_call ?? 0) > 0 ? [t('price.aCall', { price: quota(price.per_call ?? 0) })] : []),
-    ...((price.input_per_million ?? 0) > 0 ? [t('price.in', { price: quota(price.input_per_million ?? 0) })] : []),
-    ...((price.output_per_million ?? 0) > 0 ? [t('price.out', { price: quota(price.output_per_million ?? 0) })] : []),
-  ];
-  const factors = Object.entries(price.multipliers ?? {}).flatMap(([factor, values]) =>
-    Object.entries(values).map(([value, by]) => `${factor} ${value} × ${by}`),
-  );
-  return (
-    <>
-      <Text size="sm">{parts.length === 0 ? t('price.free') : parts.join(' + ')}</Text>
-      {factors.length === 0 ? null : (
-        <Text size="xs" c="dimmed" lineClamp={1} title={factors.join(', ')}>
-          {factors.join(', ')}
         </Text>
       )}
     </>
