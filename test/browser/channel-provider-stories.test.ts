@@ -36,7 +36,7 @@ describe('a provider of chat in Chromium', { skip: chromiumPath === undefined &&
   });
 
   for (const language of ['en', 'zh-cn'] as const) {
-    const { channels, credentials, presets, suggest } = STRINGS[language].adminChannels;
+    const { channels, credentials, presets, states, suggest } = STRINGS[language].adminChannels;
     it(`is chosen from a list, tested, and its models are added, until a call works (${language})`, async () => {
       lab = `lab-${language}`;
       const { root } = fixture.running;
@@ -82,6 +82,10 @@ describe('a provider of chat in Chromium', { skip: chromiumPath === undefined &&
       await page.getByRole('link', { name: suggest.try }).waitFor();
       await page.getByRole('checkbox', { name: `${lab}/spare` }).waitFor();
       assert.equal(await page.getByRole('checkbox', { name: `${lab}/large` }).count(), 0);
+      const all = page.getByRole('checkbox', { name: suggest.all_one.replace('{{count}}', '1') });
+      assert.equal(await all.isChecked(), false);
+      assert.match(String(await page.evaluate('document.activeElement.textContent')), new RegExp(suggest.try));
+      await page.getByText(states.working, { exact: true }).first().waitFor();
 
       const id = Number(/\d+$/.exec(new URL(page.url()).pathname)?.[0]);
       const channel = await root.ok<{ models: string[]; base_url: string; unserved_models: string[] }>(

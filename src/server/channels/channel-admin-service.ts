@@ -250,7 +250,7 @@ export class ChannelAdminService {
         });
         created.push(model);
       }
-      await store.setServedModels(trx, id, models, Math.max(now, before.updated_at + 1));
+      await store.setServedModels(trx, id, models);
       const after = requireChannel(await store.channel(id, trx));
       await audit.record(trx, {
         ...actor,

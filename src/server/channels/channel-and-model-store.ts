@@ -81,11 +81,11 @@ export class ChannelAndModelStore {
     await trx.deleteFrom('channel_circuits').where('channel_id', '=', id).execute();
   }
 
-  /** What is known of the channel's health stays: only the list of its models changes. */
-  async setServedModels(trx: Trx, id: number, models: readonly string[], updatedAt: number): Promise<void> {
+  /** Only the list of models changes, and with it no account: `updated_at`, by which processes forget the channel's health, stays. */
+  async setServedModels(trx: Trx, id: number, models: readonly string[]): Promise<void> {
     await trx
       .updateTable('channels')
-      .set({ models: JSON.stringify(models), updated_at: updatedAt })
+      .set({ models: JSON.stringify(models) })
       .where('id', '=', id)
       .execute();
   }

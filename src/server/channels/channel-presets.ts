@@ -101,8 +101,8 @@ export const CHANNEL_PRESETS: readonly Preset[] = [
     options: { api: 'azure', api_version: '2024-10-21', ...NO_RESPONSES },
     deviations: [
       note(
-        'The dated API: the URL names the deployment, which is the name of the model, and options.api_version the version.',
-        '带日期版本的接口：URL 中的部署名即模型名称，版本取自 options.api_version。',
+        'The dated API: the URL names the deployment, which is the name of the model. The API version is a setting of the channel.',
+        '带日期版本的接口：URL 中的部署名即模型名称，API 版本在渠道中设置。',
       ),
       AZURE_MODELS,
       CHAT_ONLY,

@@ -71,16 +71,18 @@ export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProp
                 {successor === null ? null : ` ${t('test.successor', { successor })}`}
               </Text>
             ))}
-            <Group gap="xs" mt="xs">
-              {isVideo ? (
-                <RouteButton to="/studio" size="compact-sm">
-                  {t('test.makeVideo')}
+            {result.suggested_models.length > 0 ? null : (
+              <Group gap="xs" mt="xs">
+                {isVideo ? (
+                  <RouteButton to="/studio" size="compact-sm">
+                    {t('test.makeVideo')}
+                  </RouteButton>
+                ) : null}
+                <RouteButton to="/admin/models" size="compact-sm" variant="default">
+                  {t('test.checkPrices')}
                 </RouteButton>
-              ) : null}
-              <RouteButton to="/admin/models" size="compact-sm" variant="default">
-                {t('test.checkPrices')}
-              </RouteButton>
-            </Group>
+              </Group>
+            )}
           </Alert>
         ) : null}
         {result?.ok === true && result.suggested_models.length > 0 ? (

@@ -87,7 +87,7 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
               <PageLoadingIndicator />
             ) : (
               <ChannelForm
-                key={channel.updated_time}
+                key={`${channel.updated_time} ${channel.models.join(' ')}`}
                 vendor={vendor}
                 initial={toChannelFormValues(channel, vendor)}
                 isNew={false}

@@ -1,7 +1,7 @@
 import { Alert, Badge, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { IconCheck, IconPlus } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { addChannelModels, type testChannel } from '../../../../contract/channels.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
@@ -38,6 +38,11 @@ export function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
       setSelected(new Set());
     },
   });
+  // The button that had the focus is disabled by then, and the list above which this stands is long.
+  const result = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (added.length > 0) result.current?.focus();
+  }, [added]);
   const left = models.filter(({ id }) => !added.includes(id));
   const shown = left.filter(({ id }) => id.toLowerCase().includes(part.trim().toLowerCase()));
   const chosen = left.filter(({ id }) => selected.has(id)).map(({ id }) => id);
@@ -50,7 +55,13 @@ export function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
   return (
     <Stack gap="sm" mt="lg">
       {added.length === 0 ? null : (
-        <Alert color="teal" icon={<IconCheck />} title={t('suggest.added', { count: added.length })}>
+        <Alert
+          ref={result}
+          tabIndex={-1}
+          color="teal"
+          icon={<IconCheck />}
+          title={t('suggest.added', { count: added.length })}
+        >
           <Text size="sm">{t('suggest.usable')}</Text>
           <Group gap="xs" mt="xs">
             <RouteButton to="/playground" size="compact-sm">
