@@ -108,7 +108,7 @@ describe('the base URL of a channel', () => {
 
   it('has the calls of every video vendor below it, whichever version it names', async () => {
     for (const [vendor, path, ...pasted] of [
-      ['kling', '/v1/videos/text2video?pageNum=1&pageSize=200', '', '/v1', '/v1/videos/text2video'],
+      ['kling', '/v1/videos/text2video?pageNum=1&pageSize=1', '', '/v1', '/v1/videos/text2video'],
       ['jimeng', '/?Action=CVSync2AsyncGetResult&Version=2022-08-31', '', '/'],
       ['hailuo', '/v1/query/video_generation?task_id=0', '', '/v1', '/v2', '/v1/video_generation'],
       ['seedance', '/api/v3/contents/generations/tasks?page_num=1&page_size=1', '', '/api/v3'],

@@ -204,7 +204,7 @@ export class ChannelAdminService {
     const [row, models] = await Promise.all([store.channel(id), store.models()]);
     const { vendor, models: served, model_mapping: mapping } = requireChannel(row);
     const channel = { vendor, models: JSON.parse(served) as string[], modelMapping: JSON.parse(mapping) as object };
-    return suggestModels(channel, listed, { rows: models, shipped: vendors.initialModels });
+    return suggestModels(channel, listed, { rows: models, ...vendors.knownPrices });
   }
 
   /**
@@ -233,7 +233,7 @@ export class ChannelAdminService {
         if (rows.some((row) => row.id === model)) continue;
         const row = toModelRow(
           before.vendor,
-          suggestModel(model, before.vendor, { rows, shipped: vendors.initialModels }),
+          suggestModel(model, before.vendor, { rows, ...vendors.knownPrices }),
           now,
         );
         if (row === undefined)

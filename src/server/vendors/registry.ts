@@ -12,6 +12,7 @@ import { openai } from './openai/chat-base-url-and-key-check.ts';
 import { runway } from './runway/adapter.ts';
 import { seedance } from './seedance/adapter.ts';
 import { sora } from './sora/adapter.ts';
+import { estimatePrice, isUncallable } from './suggested-prices.ts';
 import { veo } from './veo/adapter.ts';
 import { vidu } from './vidu/adapter.ts';
 import { wan } from './wan/adapter.ts';
@@ -102,6 +103,11 @@ export class VendorRegistry {
         ({ id, perCall }) => ({ id, price: { per_call: perCall, per_second: 0 }, vendor, kind: 'image' }) as const,
       ),
     ]);
+  }
+
+  /** What is known of models, and guessed of the others by their names, for suggestions to administrators. */
+  get knownPrices() {
+    return { shipped: this.initialModels, estimate: estimatePrice, isUncallable } as const;
   }
 
   /** Whether the vendor's accounts have one of the chat protocols. */

@@ -7,7 +7,7 @@ import { testChannel } from '../../../../contract/channels.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { RouteButton } from '../../../components/route-link.tsx';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
+import { type ResponseData, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
 import { SuggestedModels } from './suggested-models.tsx';
 import { toErrorReason } from './upstream-error-reason-codes.ts';
 
@@ -53,41 +53,7 @@ export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProp
       </Group>
       <div role="status" style={{ marginTop: 12 }}>
         <ErrorAlert error={test.error} />
-        {result?.ok === true ? (
-          <Alert color="teal" icon={<IconCheck />} title={t('test.works', { ms: result.duration_ms })}>
-            {result.models.length > 0 && result.suggested_models.length === 0 ? (
-              <Text size="sm" lineClamp={3}>
-                {t('test.lists', { models: result.models.join(', ') })}
-              </Text>
-            ) : null}
-            {result.missing_models.length > 0 ? (
-              <Text size="sm" mt="xs">
-                {t('test.missing', { models: result.missing_models.join(', ') })}
-              </Text>
-            ) : null}
-            {result.ending_models.map(({ model, retires_on: day, successor, confirmed }) => (
-              <Text size="sm" mt="xs" key={model}>
-                {t(confirmed ? 'test.ends' : 'test.mayEnd', { model, day })}
-                {successor === null ? null : ` ${t('test.successor', { successor })}`}
-              </Text>
-            ))}
-            {result.suggested_models.length > 0 ? null : (
-              <Group gap="xs" mt="xs">
-                {isVideo ? (
-                  <RouteButton to="/studio" size="compact-sm">
-                    {t('test.makeVideo')}
-                  </RouteButton>
-                ) : null}
-                <RouteButton to="/admin/models" size="compact-sm" variant="default">
-                  {t('test.checkPrices')}
-                </RouteButton>
-              </Group>
-            )}
-          </Alert>
-        ) : null}
-        {result?.ok === true && result.suggested_models.length > 0 ? (
-          <SuggestedModels key={test.submittedAt} channelId={id} models={result.suggested_models} />
-        ) : null}
+        {result?.ok === true ? <TestPassed result={result} isVideo={isVideo} /> : null}
         {result?.ok === false ? (
           <Alert color="red" icon={<IconAlertTriangle />} title={t(`reasons.${toErrorReason(result.reason)}`)}>
             <Text size="sm">{t(`advice.${toErrorReason(result.reason)}`)}</Text>
@@ -97,6 +63,51 @@ export function ChannelTestPanel({ id, isVideo, runOnMount }: ConnectionTestProp
           </Alert>
         ) : null}
       </div>
+      {result?.ok === true && result.suggested_models.length > 0 ? (
+        <SuggestedModels key={test.submittedAt} channelId={id} models={result.suggested_models} />
+      ) : null}
     </>
+  );
+}
+
+interface TestPassedProps {
+  readonly result: ResponseData<typeof testChannel>;
+  readonly isVideo: boolean;
+}
+
+function TestPassed({ result, isVideo }: TestPassedProps) {
+  const { t } = useTranslation('admin-channels');
+  const { models, missing_models: missing, ending_models: ending, suggested_models: suggested } = result;
+  return (
+    <Alert color="teal" icon={<IconCheck />} title={t('test.works', { ms: result.duration_ms })}>
+      {models.length > 0 && suggested.length === 0 ? (
+        <Text size="sm" lineClamp={3}>
+          {t('test.lists', { models: models.join(', ') })}
+        </Text>
+      ) : null}
+      {missing.length > 0 ? (
+        <Text size="sm" mt="xs">
+          {t('test.missing', { models: missing.join(', ') })}
+        </Text>
+      ) : null}
+      {ending.map(({ model, retires_on: day, successor, confirmed }) => (
+        <Text size="sm" mt="xs" key={model}>
+          {t(confirmed ? 'test.ends' : 'test.mayEnd', { model, day })}
+          {successor === null ? null : ` ${t('test.successor', { successor })}`}
+        </Text>
+      ))}
+      {isVideo || suggested.length === 0 ? (
+        <Group gap="xs" mt="xs">
+          {isVideo ? (
+            <RouteButton to="/studio" size="compact-sm">
+              {t('test.makeVideo')}
+            </RouteButton>
+          ) : null}
+          <RouteButton to="/admin/models" size="compact-sm" variant="default">
+            {t('test.checkPrices')}
+          </RouteButton>
+        </Group>
+      ) : null}
+    </Alert>
   );
 }

@@ -38,41 +38,12 @@ export function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
       setSelected(new Set());
     },
   });
-  // The button that had the focus is disabled by then, and the list above which this stands is long.
-  const result = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (added.length > 0) result.current?.focus();
-  }, [added]);
   const left = models.filter(({ id }) => !added.includes(id));
   const shown = left.filter(({ id }) => id.toLowerCase().includes(part.trim().toLowerCase()));
   const chosen = left.filter(({ id }) => selected.has(id)).map(({ id }) => id);
-  const select = (ids: readonly string[], isSelected: boolean): void => {
-    const next = new Set(selected);
-    for (const id of ids) isSelected ? next.add(id) : next.delete(id);
-    setSelected(next);
-  };
-  const chosenShown = shown.filter(({ id }) => selected.has(id)).length;
   return (
     <Stack gap="sm" mt="lg">
-      {added.length === 0 ? null : (
-        <Alert
-          ref={result}
-          tabIndex={-1}
-          color="teal"
-          icon={<IconCheck />}
-          title={t('suggest.added', { count: added.length })}
-        >
-          <Text size="sm">{t('suggest.usable')}</Text>
-          <Group gap="xs" mt="xs">
-            <RouteButton to="/playground" size="compact-sm">
-              {t('suggest.try')}
-            </RouteButton>
-            <RouteButton to="/admin/models" size="compact-sm" variant="default">
-              {t('test.checkPrices')}
-            </RouteButton>
-          </Group>
-        </Alert>
-      )}
+      {added.length === 0 ? null : <ModelsAdded count={added.length} />}
       {left.length === 0 ? null : (
         <>
           <div>
@@ -91,28 +62,7 @@ export function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
               onChange={(event) => setPart(event.currentTarget.value)}
             />
           ) : null}
-          <Checkbox
-            label={t('suggest.all', { count: shown.length })}
-            checked={shown.length > 0 && chosenShown === shown.length}
-            indeterminate={chosenShown > 0 && chosenShown < shown.length}
-            disabled={shown.length === 0}
-            onChange={(event) =>
-              select(
-                shown.map(({ id }) => id),
-                event.currentTarget.checked,
-              )
-            }
-          />
-          <Stack gap="xs" mah={320} style={{ overflowY: 'auto' }} role="group" aria-label={t('suggest.title')}>
-            {shown.map((model) => (
-              <SuggestedModelRow
-                key={model.id}
-                model={model}
-                isSelected={selected.has(model.id)}
-                onChange={(isSelected) => select([model.id], isSelected)}
-              />
-            ))}
-          </Stack>
+          <ModelChecklist models={shown} selected={selected} onChange={setSelected} />
           <ErrorAlert error={add.error} />
           <Group>
             <Button
@@ -127,6 +77,68 @@ export function SuggestedModels({ channelId, models }: SuggestedModelsProps) {
         </>
       )}
     </Stack>
+  );
+}
+
+/** The focus goes here: the button that had it is disabled by then, and the list below is long. */
+function ModelsAdded({ count }: { readonly count: number }) {
+  const { t } = useTranslation('admin-channels');
+  const result = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (count > 0) result.current?.focus();
+  }, [count]);
+  return (
+    <Alert ref={result} tabIndex={-1} color="teal" icon={<IconCheck />} title={t('suggest.added', { count })}>
+      <Text size="sm">{t('suggest.usable')}</Text>
+      <Group gap="xs" mt="xs">
+        <RouteButton to="/playground" size="compact-sm">
+          {t('suggest.try')}
+        </RouteButton>
+        <RouteButton to="/admin/models" size="compact-sm" variant="default">
+          {t('test.checkPrices')}
+        </RouteButton>
+      </Group>
+    </Alert>
+  );
+}
+
+interface ModelChecklistProps {
+  readonly models: readonly SuggestedModel[];
+  readonly selected: ReadonlySet<string>;
+  readonly onChange: (selected: ReadonlySet<string>) => void;
+}
+
+function ModelChecklist({ models, selected, onChange }: ModelChecklistProps) {
+  const { t } = useTranslation('admin-channels');
+  const chosen = models.filter(({ id }) => selected.has(id)).length;
+  const select = (changed: readonly SuggestedModel[], isSelected: boolean): void => {
+    const next = new Set(selected);
+    for (const { id } of changed) {
+      if (isSelected) next.add(id);
+      else next.delete(id);
+    }
+    onChange(next);
+  };
+  return (
+    <>
+      <Checkbox
+        label={t('suggest.all', { count: models.length })}
+        checked={models.length > 0 && chosen === models.length}
+        indeterminate={chosen > 0 && chosen < models.length}
+        disabled={models.length === 0}
+        onChange={(event) => select(models, event.currentTarget.checked)}
+      />
+      <Stack gap="xs" mah={320} style={{ overflowY: 'auto' }} role="group" aria-label={t('suggest.title')}>
+        {models.map((model) => (
+          <SuggestedModelRow
+            key={model.id}
+            model={model}
+            isSelected={selected.has(model.id)}
+            onChange={(isSelected) => select([model], isSelected)}
+          />
+        ))}
+      </Stack>
+    </>
   );
 }
 
