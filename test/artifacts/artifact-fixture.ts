@@ -25,6 +25,8 @@ export interface ArtifactFixture {
   readonly directory: string;
   /** Titles of the notices to administrators and owners. */
   readonly notices: string[];
+  /** Keys of those to administrators: each is shown once. */
+  readonly noticeKeys: string[];
   /** Events of expiring videos: the account and the data. */
   readonly events: { readonly userId: number | undefined; readonly data: Readonly<Record<string, unknown>> }[];
   /** What the plans of accounts say; by default nothing. */
@@ -46,6 +48,7 @@ export async function makeArtifactFixture(
   const directory = await mkdtemp(join(tmpdir(), 'rg-artifacts-'));
   const clock = manualClock();
   const notices: string[] = [];
+  const noticeKeys: string[] = [];
   const events: ArtifactFixture['events'] = [];
   const plans = new Map<number, PlanStorage>();
   const outbound = openOutbound();
@@ -62,7 +65,10 @@ export async function makeArtifactFixture(
     outbound,
     notifier: {
       notify: async (_trx, { title }) => void notices.push(title.en),
-      notifyAdministrators: async (_trx, { title }) => void notices.push(title.en),
+      notifyAdministrators: async (_trx, { title, deduplicationKey = '' }) => {
+        notices.push(title.en);
+        noticeKeys.push(deduplicationKey);
+      },
     },
     events: { write: async (_trx, { userId, data }) => void events.push({ userId, data }) },
     findPlanStorage: async (userId) => plans.get(userId) ?? { days: null, gb: null },
@@ -81,6 +87,7 @@ export async function makeArtifactFixture(
     clock,
     directory,
     notices,
+    noticeKeys,
     events,
     plans,
     row,

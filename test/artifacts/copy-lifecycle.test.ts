@@ -161,6 +161,31 @@ describe('copies of finished videos', () => {
       assert.deepEqual(fixture.notices, ['The space for stored videos is full']);
     });
 
+    it('none is removed where that would not help, and administrators are told each time', async () => {
+      const { artifacts, notices } = fixture;
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('old', 1);
+      await fixture.waitFor('stored', 'old');
+      await artifacts.stop();
+      const full = await makeArtifactFixture(database, {
+        ARTIFACTS_DIR: fixture.directory,
+        ARTIFACTS_MIN_FREE_GB: '1000000',
+      });
+      full.artifacts.start({ openVideo: openWholeClip });
+      for (const task of ['new1', 'new2']) {
+        await full.enqueue(task, 2);
+        while (((await full.row(task))?.last_error ?? '') === '') await pause(10);
+        assert.match((await full.row(task))?.last_error ?? '', /filled by something else/);
+      }
+      assert.deepEqual((await read('old'))?.bytes, CLIP);
+      assert.equal((await fixture.row('old'))?.state, 'stored');
+      // Two copies of one shortage: told with one key, which reaches each administrator once a day.
+      assert.deepEqual(full.notices, Array(2).fill('New videos cannot be stored'));
+      assert.equal(new Set(full.noticeKeys).size, 1);
+      await full.stop();
+      assert.deepEqual(notices, []);
+    });
+
     it('a file that vanished is copied again, files of no row are removed', async () => {
       const { artifacts, directory, clock } = fixture;
       artifacts.start({ openVideo: openWholeClip });

@@ -47,6 +47,7 @@ const TRIES_OF_GONE = 4;
 /** No vendor keeps files much longer. */
 const GIVE_UP_MS = 7 * DAY_MS;
 const MAX_ERROR_LENGTH = 300;
+const DEVICE_FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /** The task has been deleted, or its vendor has no file of it. */
 class SourceGoneError extends Error {}
@@ -196,8 +197,9 @@ export class ArtifactCopier {
   }
 
   async #handleFailure(claim: Claim, error: unknown): Promise<void> {
-    const { store, incoming, clock, log } = this.#dependencies;
+    const { store, incoming, space, clock, log } = this.#dependencies;
     await incoming.removeAll(claim.id);
+    if (DEVICE_FULL.has((error as NodeJS.ErrnoException).code ?? '')) await space.noteDeviceFull();
     const now = clock.now();
     // The next process goes on with it at once.
     if (this.#stopping.signal.aborted) return store.defer(claim, now, 'the process stopped');

@@ -111,10 +111,14 @@ export function makeArtifacts({
     remover,
     maxBytes: config.artifactsMaxGb * GB,
     minFreeBytes: config.artifactsMinFreeGb * GB,
-    onFull: () =>
-      database
-        .transaction((trx) => notifier.notifyAdministrators(trx, buildAdminStorageFullNotice(clock.now())))
-        .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out')),
+    clock,
+    onShortage: (shortage, since) => {
+      log.warn({ shortage }, 'the space for stored videos is out');
+      const notice = buildAdminStorageFullNotice(shortage, since, clock.now());
+      return database
+        .transaction((trx) => notifier.notifyAdministrators(trx, notice))
+        .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out'));
+    },
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
   const expiryNotices = new ExpiryNotices({

@@ -75,17 +75,23 @@ export class RemovalStore {
     await this.#database.kysely.deleteFrom('artifacts').where('id', '=', id).where('state', '=', 'removing').execute();
   }
 
-  /** The videos stored longest ago, of one account or of all. */
-  listOldest(userId: number | undefined, limit: number): Promise<Pick<ArtifactRow, 'id' | 'bytes'>[]> {
+  /** The videos stored longest ago, of one account or of all; after `after`, where that is given. */
+  listOldest(userId: number | undefined, limit: number, after?: OldestCopy): Promise<OldestCopy[]> {
     let query = this.#database.kysely
       .selectFrom('artifacts')
-      .select(['id', 'bytes'])
+      .select(['id', 'bytes', 'stored_at'])
       .where('state', '=', 'stored')
       .where('variant', '=', 'video');
     if (userId !== undefined) query = query.where('user_id', '=', userId);
-    return query.orderBy('stored_at').limit(limit).execute();
+    if (after !== undefined)
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('stored_at', 'id'), '>', tuple(after.stored_at, after.id)),
+      );
+    return query.orderBy('stored_at').orderBy('id').limit(limit).execute();
   }
 }
+
+export type OldestCopy = Pick<ArtifactRow, 'id' | 'bytes' | 'stored_at'>;
 
 type LockedRow = Pick<ArtifactRow, 'id' | 'user_id' | 'variant' | 'state' | 'bytes'>;
 

@@ -1,8 +1,12 @@
+import type { Clock } from '../platform/clock.ts';
 import { KeyedMutex } from '../platform/keyed-mutex.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
-import type { RemovalStore } from './removal-store.ts';
+import type { OldestCopy, RemovalStore } from './removal-store.ts';
 import type { StorageUsageStore } from './storage-usage-store.ts';
+
+/** `evicting`: the oldest copies were removed for a newer one. `blocked`: a copy was not stored, and none was removed for it. */
+export type SpaceShortage = 'evicting' | 'blocked';
 
 export interface StorageSpaceDependencies {
   readonly usage: StorageUsageStore;
@@ -13,8 +17,9 @@ export interface StorageSpaceDependencies {
   readonly maxBytes: number;
   /** Bytes left free on the device. */
   readonly minFreeBytes: number;
-  /** The space of all is out, and copies of others were removed for newer ones; never throws. */
-  readonly onFull: () => Promise<void>;
+  /** The space of all is out, since then (Unix milliseconds); never throws. */
+  readonly onShortage: (shortage: SpaceShortage, since: number) => Promise<void>;
+  readonly clock: Clock;
 }
 
 /** No space for a copy. `isPermanent`: it is larger than what the account gets at all. */
@@ -34,19 +39,36 @@ export interface Reservation {
   release(): void;
 }
 
-const EVICTION_BATCH = 50;
+const EVICTION_BATCH = 200;
 /** A copy of unknown length takes its space in steps. */
 const STEP_BYTES = 32 * 1024 ** 2;
+/** Other programs that took more than this share of the space left free fill the device, and not the copies. */
+const FOREIGN_SHARE = 0.5;
+
+/** Bytes that have to go before a copy fits. */
+interface Shortage {
+  /** Of its account's own copies. */
+  readonly ofAccount: number;
+  /** Of anybody's. */
+  readonly ofAll: number;
+  /** Bytes that something else took of the space left free. */
+  readonly foreign: number;
+}
 
 /**
- * Keeps the copies within the space of their account and of all: the oldest make room for the newest. Counts what is stored
- * by the sums over the rows, and what this process is about to store by its reservations.
+ * Keeps the copies within the space of their account and of all: the oldest make room for the newest. Decides before it
+ * removes: where the removal of copies would not be enough, or something else has filled the device, none is removed. Counts
+ * stored bytes by the sums over the rows, and those this process is about to store by its reservations.
  */
 export class StorageSpace {
   readonly #dependencies: StorageSpaceDependencies;
   readonly #mutex = new KeyedMutex<'space'>();
   readonly #reservedByUser = new Map<number, number>();
   #reserved = 0;
+  /** Reserved, and not on the device yet. */
+  #unwritten = 0;
+  /** Since when no copy could be stored, Unix milliseconds. */
+  #blockedSince: number | undefined;
 
   constructor(dependencies: StorageSpaceDependencies) {
     this.#dependencies = dependencies;
@@ -59,7 +81,11 @@ export class StorageSpace {
    */
   async reserve(userId: number, bytes: number | undefined, limitBytes: number): Promise<Reservation> {
     let held = 0;
+    let written = 0;
     const growTo = async (wanted: number): Promise<void> => {
+      // What is written is missing on the device already.
+      this.#unwritten -= Math.min(wanted, held) - written;
+      written = Math.min(wanted, held);
       if (wanted <= held) return;
       const next = bytes === undefined ? Math.ceil(wanted / STEP_BYTES) * STEP_BYTES : wanted;
       await this.#mutex.runExclusive('space', async () => {
@@ -69,42 +95,105 @@ export class StorageSpace {
       });
     };
     await growTo(bytes ?? 1);
-    return { growTo, release: () => this.#change(userId, -held) };
+    return {
+      growTo,
+      release: () => {
+        this.#unwritten += written;
+        this.#change(userId, -held);
+      },
+    };
   }
 
   #change(userId: number, bytes: number): void {
     this.#reserved += bytes;
+    this.#unwritten += bytes;
     const ofUser = (this.#reservedByUser.get(userId) ?? 0) + bytes;
     if (ofUser === 0) this.#reservedByUser.delete(userId);
     else this.#reservedByUser.set(userId, ofUser);
   }
 
   async #makeRoom(userId: number, bytes: number, limitBytes: number, fileBytes: number): Promise<void> {
-    const { usage, files, maxBytes, minFreeBytes, onFull } = this.#dependencies;
+    const { maxBytes, minFreeBytes } = this.#dependencies;
     if (fileBytes > Math.min(limitBytes, maxBytes))
       throw new NoSpaceError(`a file of ${fileBytes} bytes is larger than the space of the account`, true);
-    const used = (await usage.of(userId)).bytes + (this.#reservedByUser.get(userId) ?? 0);
-    await this.#evict(used + bytes - limitBytes, userId);
-    const total = (await usage.ofAll()).bytes + this.#reserved;
-    const free = (await files.freeBytes()) ?? Number.POSITIVE_INFINITY;
-    const missing = Math.max(total + bytes - maxBytes, minFreeBytes + bytes + this.#reserved - free);
-    if (missing <= 0) return;
-    await this.#evict(missing, undefined);
-    await onFull();
+    const shortage = await this.#measure(userId, bytes, limitBytes);
+    const isForeign = shortage.foreign > minFreeBytes * FOREIGN_SHARE;
+    const evicted = isForeign ? undefined : await this.#choose(userId, shortage);
+    if (evicted !== undefined) {
+      await this.#remove(evicted);
+      this.#blockedSince = undefined;
+      if (shortage.ofAll > 0) await this.#tell('evicting');
+      return;
+    }
+    if (shortage.ofAll > 0) await this.#tell('blocked');
+    throw new NoSpaceError(
+      isForeign ? 'the device was filled by something else' : 'there is no space for a copy',
+      false,
+    );
   }
 
-  /** Removes the oldest copies until `missing` bytes more are free. @throws NoSpaceError */
-  async #evict(missing: number, userId: number | undefined): Promise<void> {
-    const { removals, remover } = this.#dependencies;
-    for (let left = missing; left > 0; ) {
-      const oldest = await removals.listOldest(userId, EVICTION_BATCH);
-      if (oldest.length === 0) throw new NoSpaceError('there is no space for a copy', false);
-      for (const { id, bytes } of oldest) {
+  /** A write to the device failed because it is full. */
+  async noteDeviceFull(): Promise<void> {
+    await this.#tell('blocked');
+  }
+
+  #tell(shortage: SpaceShortage): Promise<void> {
+    const { clock, onShortage } = this.#dependencies;
+    if (shortage === 'blocked') this.#blockedSince ??= clock.now();
+    return onShortage(shortage, this.#blockedSince ?? clock.now());
+  }
+
+  /**
+   * The copies never take the space left free: bytes missing from it are somebody else's, and no copy is removed to replace them.
+   */
+  async #measure(userId: number, bytes: number, limitBytes: number): Promise<Shortage> {
+    const { usage, files, maxBytes, minFreeBytes } = this.#dependencies;
+    const used = (await usage.of(userId)).bytes + (this.#reservedByUser.get(userId) ?? 0);
+    const total = (await usage.ofAll()).bytes + this.#reserved;
+    const free = (await files.freeBytes()) ?? Number.POSITIVE_INFINITY;
+    const missing = minFreeBytes + this.#unwritten + bytes - free;
+    return {
+      ofAccount: Math.max(0, used + bytes - limitBytes),
+      ofAll: Math.max(0, total + bytes - maxBytes, Math.min(bytes, missing)),
+      foreign: Math.max(0, missing - bytes),
+    };
+  }
+
+  /** The oldest copies whose removal is enough: first of the account, then of all. @returns undefined where none is */
+  async #choose(userId: number, { ofAccount, ofAll }: Shortage): Promise<string[] | undefined> {
+    const own = await this.#oldest(userId, ofAccount, new Set());
+    if (own === undefined) return undefined;
+    const others = await this.#oldest(undefined, ofAll - sumOf(own), new Set(own.map(({ id }) => id)));
+    return others && [...own, ...others].map(({ id }) => id);
+  }
+
+  async #oldest(
+    userId: number | undefined,
+    bytes: number,
+    besides: ReadonlySet<string>,
+  ): Promise<OldestCopy[] | undefined> {
+    const chosen: OldestCopy[] = [];
+    for (let left = bytes, after: OldestCopy | undefined; left > 0; ) {
+      const batch = await this.#dependencies.removals.listOldest(userId, EVICTION_BATCH, after);
+      if (batch.length === 0) return undefined;
+      for (const copy of batch) {
         if (left <= 0) break;
-        await removals.markRemoved([id]);
-        await remover.remove(id);
-        left -= bytes;
+        if (besides.has(copy.id)) continue;
+        chosen.push(copy);
+        left -= copy.bytes;
       }
+      after = batch.at(-1);
+    }
+    return chosen;
+  }
+
+  async #remove(ids: readonly string[]): Promise<void> {
+    const { removals, remover } = this.#dependencies;
+    for (const id of ids) {
+      await removals.markRemoved([id]);
+      await remover.remove(id);
     }
   }
 }
+
+const sumOf = (copies: readonly OldestCopy[]): number => copies.reduce((sum, { bytes }) => sum + bytes, 0);

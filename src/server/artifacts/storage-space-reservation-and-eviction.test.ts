@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { manualClock } from '../platform/clock.ts';
+import { NoSpaceError, type SpaceShortage, StorageSpace } from './storage-space-reservation-and-eviction.ts';
+
+const MB = 1024 ** 2;
+const USER = 1;
+
+/** Space of 100 MB over copies of 10 MB each, the oldest first, of which `others` belong to another account. */
+function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb = 100 }) {
+  const stored = Array.from({ length: copies + others }, (_, n) => ({
+    id: String(n).padStart(3, '0'),
+    bytes: 10 * MB,
+    stored_at: n,
+    user: n < others ? 2 : USER,
+  }));
+  const removed: string[] = [];
+  const told: { shortage: SpaceShortage; since: number }[] = [];
+  const clock = manualClock();
+  const device = { freeBytes: freeMb * MB };
+  const left = (user?: number) =>
+    stored.filter((copy) => !removed.includes(copy.id) && (user === undefined || copy.user === user));
+  const sum = (user?: number) => ({ bytes: left(user).length * 10 * MB, files: left(user).length });
+  const space = new StorageSpace({
+    usage: { of: async (user: number) => sum(user), ofAll: async () => sum() } as never,
+    removals: {
+      listOldest: async (user: number | undefined, _limit: number, after?: { stored_at: number }) =>
+        left(user)
+          .filter(({ stored_at }) => stored_at > (after?.stored_at ?? -1))
+          .slice(0, 2),
+      markRemoved: async () => {},
+    } as never,
+    remover: {
+      remove: async (id: string) => {
+        removed.push(id);
+        device.freeBytes += 10 * MB;
+      },
+    } as never,
+    files: { freeBytes: async () => device.freeBytes } as never,
+    maxBytes: maxMb * MB,
+    minFreeBytes: minFreeMb * MB,
+    clock,
+    onShortage: async (shortage, since) => void told.push({ shortage, since }),
+  });
+  const reserve = (mb: number, limitMb = 100) => space.reserve(USER, mb * MB, limitMb * MB);
+  const kinds = () => told.map(({ shortage }) => shortage);
+  return { space, reserve, removed, told, kinds, device, clock };
+}
+
+const noSpace = (error: unknown): boolean => error instanceof NoSpaceError && !error.isPermanent;
+
+describe('space of stored videos', () => {
+  it('is made by the oldest copies: of the account for its own limit, of all for that of all', async () => {
+    const account = spaceOf({ copies: 3, others: 2 });
+    await account.reserve(15, 40);
+    assert.deepEqual([account.removed, account.kinds()], [['002'], []]);
+    const all = spaceOf({ copies: 5, others: 5 });
+    await all.reserve(15);
+    assert.deepEqual([all.removed, all.kinds()], [['000', '001'], ['evicting']]);
+  });
+
+  it('counts what goes for the account towards the space of all', async () => {
+    const both = spaceOf({ copies: 5, others: 5 });
+    await both.reserve(10, 50);
+    assert.deepEqual(both.removed, ['005']);
+  });
+
+  it('removes nothing of the account where the space of all stays out', async () => {
+    const { reserve, removed, kinds } = spaceOf({ copies: 2, freeMb: 5, minFreeMb: 20 });
+    await assert.rejects(reserve(10, 20), noSpace);
+    assert.deepEqual([removed, kinds()], [[], ['blocked']]);
+  });
+
+  it('of the device: as many bytes as the new copy has, and none for what something else took', async () => {
+    const steady = spaceOf({ copies: 5, freeMb: 20, minFreeMb: 20 });
+    await steady.reserve(10);
+    assert.deepEqual([steady.removed, steady.kinds()], [['000'], ['evicting']]);
+    const nibbled = spaceOf({ copies: 5, freeMb: 12, minFreeMb: 20 });
+    await nibbled.reserve(10);
+    assert.deepEqual(nibbled.removed, ['000']);
+    for (const freeMb of [9, 0]) {
+      const filled = spaceOf({ copies: 5, freeMb, minFreeMb: 20 });
+      await assert.rejects(filled.reserve(10), noSpace);
+      assert.deepEqual([filled.removed, filled.kinds()], [[], ['blocked']], `${freeMb} MB free`);
+    }
+  });
+
+  it('removes nothing where all copies together are too small', async () => {
+    const { reserve, removed, kinds } = spaceOf({ copies: 1, freeMb: 5, minFreeMb: 0 });
+    await assert.rejects(reserve(30), noSpace);
+    assert.deepEqual([removed, kinds()], [[], ['blocked']]);
+  });
+
+  it('does not count bytes twice that a copy under way has written', async () => {
+    const { reserve, removed, device } = spaceOf({ copies: 2, freeMb: 60, minFreeMb: 20, maxMb: 1_000 });
+    const first = await reserve(20, 1_000);
+    device.freeBytes -= 19 * MB;
+    await first.growTo(19 * MB);
+    await first.growTo(20 * MB);
+    device.freeBytes -= MB;
+    await (await reserve(20, 1_000)).release();
+    assert.deepEqual(removed, []);
+    first.release();
+  });
+
+  it('tells of a shortage that begins anew as another one', async () => {
+    const { reserve, device, told, clock } = spaceOf({ copies: 1, freeMb: 0, minFreeMb: 20 });
+    await assert.rejects(reserve(10), noSpace);
+    clock.advance(1_000);
+    await assert.rejects(reserve(10), noSpace);
+    device.freeBytes = 500 * MB;
+    (await reserve(10)).release();
+    device.freeBytes = 0;
+    await assert.rejects(reserve(10), noSpace);
+    const [first, again, later] = told.map(({ since }) => since);
+    assert.equal(first, again);
+    assert.notEqual(first, later);
+  });
+});
