@@ -2,6 +2,25 @@ import { createHash } from 'node:crypto';
 import type { MediaFile } from '../../src/sandbox/load-and-serve-media-files.ts';
 
 const HEADER_BYTES = 8;
+
+function box(type: string, content = Buffer.alloc(0)): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32BE(HEADER_BYTES + content.length);
+  header.write(type, 4, 'latin1');
+  return Buffer.concat([header, content]);
+}
+
+/** The shortest file that has everything a video needs, with this text as its media. */
+export const smallVideo = (media: string): Buffer =>
+  Buffer.concat([box('ftyp'), box('moov'), box('mdat', Buffer.from(media))]);
+
+/** How a video begins whose media goes on until the end of the file. */
+export const ENDLESS_VIDEO_START: Buffer = Buffer.concat([
+  box('ftyp'),
+  box('moov'),
+  Buffer.from([0, 0, 0, 0]),
+  Buffer.from('mdat'),
+]);
 const MAX_PADDING_BYTES = 8 * 1024;
 
 /**

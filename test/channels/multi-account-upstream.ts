@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { smallVideo } from '../artifacts/unique-clip.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 
 /** How an upstream treats a key: it serves it, or answers with this status. */
@@ -37,7 +38,7 @@ export async function startMultiAccountUpstream(): Promise<MultiAccountUpstream>
     if (id !== '') {
       if (owners.get(id) !== key)
         return json(response, 404, { error: { code: 'not_found', message: 'no such video' } });
-      if (rest === 'content') return void response.writeHead(200, { 'content-type': 'video/mp4' }).end(key);
+      if (rest === 'content') return void response.writeHead(200, { 'content-type': 'video/mp4' }).end(smallVideo(key));
       return json(response, 200, { id, object: 'video', status: upstream.finished ? 'completed' : 'in_progress' });
     }
     const treatment = upstream.treatment.get(key) ?? 'serve';

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MAX_DOWNLOADS_EACH } from '../../src/server/video/deliver/download-slots.ts';
 import { TestUser } from '../accounts/test-user-client.ts';
+import { ENDLESS_VIDEO_START, smallVideo } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
@@ -15,6 +16,7 @@ type Host = (request: IncomingMessage, response: ServerResponse) => void;
 /** Sends as fast as it is read, and never ends. */
 const endless: Host = (_, response) => {
   response.writeHead(200, { 'content-type': 'video/mp4' });
+  response.write(ENDLESS_VIDEO_START);
   const chunk = Buffer.alloc(256 * 1024);
   const more = () => {
     while (!response.closed && response.write(chunk));
@@ -22,7 +24,8 @@ const endless: Host = (_, response) => {
   response.on('drain', more);
   more();
 };
-const short: Host = (_, response) => response.writeHead(200, { 'content-type': 'video/mp4' }).end('a video');
+const short: Host = (_, response) =>
+  response.writeHead(200, { 'content-type': 'video/mp4' }).end(smallVideo('a video'));
 
 describe('T66: downloads of one account', () => {
   forEachDatabase((_name, _open, freshUrl) => {
@@ -177,7 +180,7 @@ describe('T66: downloads of one account', () => {
       'the host breaks off in the middle': {
         host: (_, response) => {
           response.writeHead(200, { 'content-length': '1000000' });
-          response.write(Buffer.alloc(500_000), () => response.destroy());
+          response.write(Buffer.concat([ENDLESS_VIDEO_START, Buffer.alloc(500_000)]), () => response.destroy());
         },
       },
       'the client leaves before the head': {

@@ -8,6 +8,7 @@ import { type App, makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { TestUser } from '../accounts/test-user-client.ts';
+import { ENDLESS_VIDEO_START } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
@@ -34,7 +35,7 @@ describe('T33, T34: access to a video ends with the credential it was given to',
     let database: ReturnType<typeof openReadOnly>;
     let owners = 0;
     const host = createServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'video/mp4' });
+      response.writeHead(200, { 'content-type': 'video/mp4' }).write(ENDLESS_VIDEO_START);
       const timer = setInterval(() => response.write(Buffer.alloc(1024)), 50);
       response.on('close', () => clearInterval(timer));
     });

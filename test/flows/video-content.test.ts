@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { ENDLESS_VIDEO_START } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { ApiCaller, idOf, startVideoService, type VideoService } from './video-fixture.ts';
@@ -139,6 +141,13 @@ describe('fetching files', () => {
         const junk = await service.caller.request('GET', `/v1/videos/${sora}/content?variant=../x`);
         assert.equal(junk.status, 400);
       });
+
+      it('a variant that its vendor does not have: 404', async () => {
+        for (const variant of ['spritesheet', 'thumbnail']) {
+          const { status, body } = await service.caller.request('GET', `/v1/videos/${id}/content?variant=${variant}`);
+          assert.deepEqual([status, body.code], [404, 'content_not_found'], variant);
+        }
+      });
     });
 
     describe('when there is none', () => {
@@ -171,17 +180,103 @@ describe('fetching files', () => {
         });
       }
 
-      for (const type of ['image/svg+xml', 'application/javascript', 'video/mp4\u00e9', '']) {
-        it(`type "${type}" is never a page`, async () => {
-          answer = (_, response) =>
-            response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('alert(1)');
+      for (const type of [
+        'image/svg+xml',
+        'application/javascript',
+        'text/html',
+        'text/plain',
+        'video/mp4\u00e9',
+        '',
+      ]) {
+        const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
+        it(`a video of type "${type}" is one all the same, whole and in parts, and never a page`, async () => {
+          answer = (_, response) => response.writeHead(200, headers).end(CLIP);
           const file = await get();
-          assert.equal(file.headers.get('content-type'), 'application/octet-stream');
-          assert.equal(file.headers.get('content-disposition'), 'attachment');
+          assert.deepEqual([file.status, file.headers.get('content-type')], [200, 'video/mp4']);
           assert.equal(file.headers.get('x-content-type-options'), 'nosniff');
-          await file.body?.cancel();
+          assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+          const range = { 'content-range': `bytes 10-19/${CLIP.length}`, 'content-length': '10' };
+          answer = (_, response) => response.writeHead(206, { ...headers, ...range }).end(CLIP.subarray(10, 20));
+          const part = await get({ range: 'bytes=10-19' });
+          assert.deepEqual([part.status, part.headers.get('content-type')], [206, 'video/mp4']);
+          assert.ok(Buffer.from(await part.arrayBuffer()).equals(CLIP.subarray(10, 20)));
         });
       }
+
+      it('bytes that are no video are refused whatever their type', async () => {
+        for (const bytes of [Buffer.alloc(4_096, 7), Buffer.from('alert(1)'), Buffer.from('short'), Buffer.alloc(0)]) {
+          answer = (_, response) => response.writeHead(200, { 'content-type': 'video/mp4' }).end(bytes);
+          const file = await get();
+          assert.deepEqual([file.status, ((await file.json()) as { code: string }).code], [502, 'content_unavailable']);
+        }
+      });
+
+      it('a few bytes behind the last box are sent with it', async () => {
+        const padded = Buffer.concat([CLIP, Buffer.from('\r\n')]);
+        answer = (_, response) => response.writeHead(200, { 'content-length': padded.length }).end(padded);
+        assert.ok(Buffer.from(await (await get()).arrayBuffer()).equals(padded));
+      });
+
+      it('a content coding that is none is ignored, also one that was not applied', async () => {
+        for (const coding of ['aws-chunked', 'utf-8', 'UTF-8', 'binary', 'none', 'identity', '', 'gzip', 'br']) {
+          answer = (_, response) =>
+            response.writeHead(200, { 'content-encoding': coding, 'content-length': CLIP.length }).end(CLIP);
+          const file = await get();
+          assert.deepEqual([file.status, file.headers.get('content-length')], [200, String(CLIP.length)], coding);
+          assert.equal(file.headers.get('content-encoding'), null);
+          assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP), coding);
+        }
+      });
+
+      it('a video that was compressed though it should not be is decoded, and none of its parts is sent', async () => {
+        for (const [coding, bytes] of [
+          ['gzip', gzipSync(CLIP)],
+          ['x-gzip', gzipSync(CLIP)],
+          ['deflate', deflateSync(CLIP)],
+          ['BR', brotliCompressSync(CLIP)],
+          ['zstd', zstdCompressSync(CLIP)],
+        ] as const) {
+          answer = (_, response) => response.writeHead(200, { 'content-encoding': coding }).end(bytes);
+          const file = await get();
+          assert.equal(file.status, 200, coding);
+          assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP), coding);
+          const range = { 'content-range': `bytes 0-9/${bytes.length}`, 'content-encoding': coding };
+          answer = (_, response) => response.writeHead(206, range).end(bytes.subarray(0, 10));
+          assert.equal((await get({ range: 'bytes=0-9' })).status, 502, coding);
+        }
+      });
+
+      it('206 that nobody asked for: the whole file, or an error', async () => {
+        const last = CLIP.length - 1;
+        for (const [range, status] of [
+          [`bytes 0-${last}/${CLIP.length}`, 200],
+          [undefined, 200],
+          [`bytes 0-${last - 1}/${CLIP.length}`, 502],
+          [`bytes 1-${last}/${CLIP.length}`, 502],
+        ] as const) {
+          answer = (_, response) =>
+            response.writeHead(206, range === undefined ? {} : { 'content-range': range }).end(CLIP);
+          const file = await get();
+          assert.deepEqual([file.status, file.headers.get('content-range')], [status, null], String(range));
+          if (status === 200) assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        }
+      });
+
+      it('a redirect whose Location is raw UTF-8 is followed, as one that is percent-encoded', async () => {
+        for (const [path, encoding] of [
+          ['/视频/雪.mp4', 'utf8'],
+          ['/caf%C3%A9.mp4', 'utf8'],
+        ] as const) {
+          const location = Buffer.from(path, encoding).toString('latin1');
+          answer = ({ url = '' }, response) => {
+            if (url === '/file') response.writeHead(302, { location }).end();
+            else response.writeHead(decodeURIComponent(url) === decodeURIComponent(path) ? 200 : 404).end(CLIP);
+          };
+          const file = await get();
+          assert.equal(file.status, 200, path);
+          assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
+        }
+      });
 
       it('T53: none of its headers pass but those of the file', async () => {
         answer = (_, response) =>
@@ -200,13 +295,13 @@ describe('fetching files', () => {
               link: '<https://evil.example/>; rel=preload',
               refresh: '0;url=https://evil.example/',
             })
-            .end('video');
+            .end(CLIP);
         const file = await get();
         for (const [name, value] of file.headers) {
           assert.ok(MAY_PASS.has(name), `${name}: ${value}`);
           if (name in SAFE) assert.equal(value, SAFE[name as keyof typeof SAFE]);
         }
-        assert.equal(await file.text(), 'video');
+        assert.ok(Buffer.from(await file.arrayBuffer()).equals(CLIP));
       });
 
       it('a content coding that was not asked for is refused, not passed on as a video', async () => {
@@ -295,7 +390,7 @@ describe('fetching files', () => {
       it('a file that breaks off is broken for the client too', async () => {
         answer = (_, response) => {
           response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': '1000000' });
-          response.write(Buffer.alloc(500_000), () => response.destroy());
+          response.write(Buffer.concat([ENDLESS_VIDEO_START, Buffer.alloc(500_000)]), () => response.destroy());
         };
         const file = await get();
         assert.equal(file.status, 200);
@@ -305,7 +400,7 @@ describe('fetching files', () => {
       it('a client that disconnects closes the upstream’s connection', async () => {
         const left = new Promise<void>((resolve) => {
           answer = (_, response) => {
-            response.writeHead(200, { 'content-type': 'video/mp4' });
+            response.writeHead(200, { 'content-type': 'video/mp4' }).write(ENDLESS_VIDEO_START);
             const timer = setInterval(() => response.write(Buffer.alloc(65_536)), 5);
             response.once('close', () => {
               clearInterval(timer);

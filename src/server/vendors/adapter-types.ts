@@ -257,6 +257,8 @@ export interface VendorAdapter extends VendorProfile {
   readonly passthrough?: boolean;
   /** `content` has the variant `thumbnail`. */
   readonly hasCover?: boolean;
+  /** `content` has the variant `spritesheet`. */
+  readonly hasSpritesheet?: boolean;
   /** How long the URL of a video is valid, where polling again gives a new one. */
   readonly artifactUrlLifetimeMs?: number;
   /**

@@ -1,51 +1,47 @@
 import { Readable } from 'node:stream';
-import { VideoCheck } from './video-check.ts';
+import { BadVideoError, type CheckedVideo, VideoCheck } from './video-check.ts';
 
-/** Less cannot be told from a text; more is not needed. */
-const FIRST_BYTES = 12;
+export interface VerifiedBody {
+  readonly body: Readable;
+  /** By the first bytes, whatever the host announced. */
+  readonly mimeType: CheckedVideo['mimeType'];
+}
 
 /**
- * A complete file of another host as it may be passed on. What begins like a text is refused before anything is sent. A video
- * that turns out to be cut short fails before its last bytes are sent, so that its receiver sees a broken download in place
- * of a whole file.
+ * A complete file of another host as it may be passed on. Bytes that do not begin like a video are refused before anything is
+ * sent. A video that turns out to be cut short fails before its last bytes are sent, so that its receiver sees a broken
+ * download in place of a whole file.
  *
- * @returns undefined for what is no file; the body is destroyed then
+ * @returns undefined for bytes that are no video; the body is destroyed then
  */
-export async function verifyVideoBody(body: Readable): Promise<Readable | undefined> {
+export async function verifyVideoBody(body: Readable): Promise<VerifiedBody | undefined> {
   const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let first = Buffer.alloc(0);
-  while (first.length < FIRST_BYTES) {
-    const { value, done } = await chunks.next().catch(() => ({ value: undefined, done: true }));
-    if (done === true) break;
-    first = Buffer.concat([first, value as Buffer]);
-  }
-  if (first.length === 0 || /^[\s\ufeff]*[<{[]/.test(first.toString('utf8'))) {
+  const check = new VideoCheck();
+  const first: Buffer[] = [];
+  try {
+    while (check.mimeType === undefined) {
+      const { value, done } = await chunks.next();
+      if (done === true) throw new BadVideoError('it is too short for a video', true);
+      check.push(value);
+      first.push(value);
+    }
+  } catch {
     body.destroy();
     return undefined;
   }
-  const passed = Readable.from(isKnownForm(first) ? checked(first, chunks) : joined(first, chunks), {
-    objectMode: false,
-  });
+  const passed = Readable.from(checked(check, first, chunks), { objectMode: false });
   // A generator that waits for a chunk ends only with it.
-  return passed.once('close', () => body.destroy());
-}
-
-const isKnownForm = (first: Buffer): boolean => first.toString('latin1', 4, 8) === 'ftyp';
-
-async function* joined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* { [Symbol.asyncIterator]: () => rest };
+  return { body: passed.once('close', () => body.destroy()), mimeType: check.mimeType };
 }
 
 /** Each chunk is held until the next has come, and the last until the check has passed. */
-async function* checked(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  const check = new VideoCheck();
-  let held: Buffer | undefined;
-  for await (const chunk of joined(first, rest)) {
+async function* checked(check: VideoCheck, first: Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  let held = Buffer.concat(first);
+  for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
     check.push(chunk);
-    if (held !== undefined) yield held;
-    held = chunk;
+    yield held;
+    held = chunk as Buffer<ArrayBuffer>;
   }
   check.end();
-  if (held !== undefined) yield held;
+  yield held;
 }

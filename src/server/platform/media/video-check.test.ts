@@ -35,8 +35,51 @@ describe('whether bytes are a whole video', () => {
     assert.throws(() => check(CLIP.subarray(0, CLIP.length - 1)), BadVideoError);
   });
 
-  it('a clip with something behind it is none', () => {
-    assert.throws(() => check(Buffer.concat([CLIP, Buffer.from('<html>')])), BadVideoError);
+  it('a clip with a page behind it is none', () => {
+    const page = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
+    for (const tail of [page, Buffer.concat([Buffer.alloc(16), page])])
+      for (const step of [1, 7, CLIP.length + 100])
+        assert.throws(() => check(Buffer.concat([CLIP, tail]), step), BadVideoError);
+  });
+
+  it('fewer bytes than a box header behind the last box, or zeros, are padding, which proves no length', () => {
+    for (const tail of [
+      Buffer.from('\n'),
+      Buffer.from('\r\n'),
+      Buffer.alloc(7, 0xff),
+      Buffer.alloc(8),
+      Buffer.alloc(9_000),
+    ])
+      for (const step of [1, 7, 4_096, CLIP.length + tail.length])
+        assert.deepEqual(check(Buffer.concat([CLIP, tail]), step), { mimeType: 'video/mp4', isLengthProven: false });
+  });
+
+  it('boxes of ever new types cost no memory, and no more than 10,000 of them are read', () => {
+    const boxes = (count: number) =>
+      Buffer.concat(Array.from({ length: count }, (_, n) => box(`b${String(n).padStart(3, '0')}`.slice(0, 4), 8)));
+    const start = Buffer.concat([box('ftyp', 16), box('moov', 24), box('mdat', 24)]);
+    assert.equal(check(Buffer.concat([start, boxes(9_997)])).isLengthProven, true);
+    assert.throws(() => check(Buffer.concat([start, boxes(9_998)])), /more than 10000 boxes/);
+  });
+
+  it('QuickTime of older writers begins with another box', () => {
+    for (const type of ['wide', 'mdat', 'free', 'skip', 'pnot'])
+      assert.equal(check(Buffer.concat([box(type, 24), box('mdat', 24), box('moov', 24)])).mimeType, 'video/mp4', type);
+  });
+
+  it('says whether another download may have more: bytes that are missing, not bytes that are something else', () => {
+    const isCut = (bytes: Buffer) => {
+      try {
+        check(bytes);
+      } catch (error) {
+        return (error as BadVideoError).isCut;
+      }
+      return undefined;
+    };
+    assert.equal(isCut(CLIP.subarray(0, CLIP.length - 1)), true);
+    assert.equal(isCut(CLIP.subarray(0, 5)), true);
+    assert.equal(isCut(Buffer.concat([box('ftyp', 16), box('mdat', 24)])), false);
+    assert.equal(isCut(Buffer.alloc(4_096, 7)), false);
   });
 
   it('pages, pictures and nothing are none', () => {

@@ -29,7 +29,13 @@ import { Proxies } from './proxy-agents.ts';
 import { Semaphore } from './semaphore.ts';
 import { streamingHandler } from './streamed-response.ts';
 import { Agent, type Connector } from './undici-without-fetch.ts';
-import { toConfiguredTarget, toUntrustedHeaders, toUntrustedTarget, type UntrustedTarget } from './url-policy.ts';
+import {
+  readLocation,
+  toConfiguredTarget,
+  toUntrustedHeaders,
+  toUntrustedTarget,
+  type UntrustedTarget,
+} from './url-policy.ts';
 
 export interface OutboundOptions {
   /** Concurrent exchanges with untrusted hosts in the whole process; default 256, and four times as many may wait. */
@@ -192,7 +198,7 @@ class OutboundHttpClient implements OutboundClient {
       if (location === undefined) return response;
       response.body.destroy();
       if (hop === MAX_REDIRECTS) throw new OutboundError('blocked', `more than ${MAX_REDIRECTS} redirects`);
-      target = toUntrustedTarget(location, rule, target.url);
+      target = toUntrustedTarget(readLocation(location), rule, target.url);
     }
   }
 

@@ -44,6 +44,20 @@ export function toUntrustedTarget(text: string, rule: UntrustedUrlPolicy, from?:
   return { ...targetOf(url), url, isAllowedPrivateHost };
 }
 
+/**
+ * `Location` as its host meant it. Header values are read byte by byte, and hosts put paths into them in UTF-8 without
+ * percent-encoding.
+ */
+export function readLocation(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  if (bytes.toString('latin1') !== value) return value;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return value;
+  }
+}
+
 /** `identity`: a coding would only add a bomb to media that is compressed already. */
 export function toUntrustedHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   const kept = Object.entries(headers).filter(([name]) => UNTRUSTED_HEADERS.has(name.toLowerCase()));

@@ -257,6 +257,7 @@ export const sora: VendorAdapter = {
   example: { model: 'sora-2', prompt: 'an owl turns its head', seconds: '4', size: '1280x720' },
   passthrough: true,
   hasCover: true,
+  hasSpritesheet: true,
 
   billingFactors(request) {
     const body = toBody(request);

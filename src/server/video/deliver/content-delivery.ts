@@ -38,6 +38,8 @@ export interface Content {
 const FORWARDED_HEADERS = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
 const SAFE_CONTENT_TYPE = /^(video\/[\w.+-]+|image\/(png|jpeg|webp|gif|avif)|application\/octet-stream)$/;
 
+const VIDEO_TYPE = /^(video\/[\w.+-]+|application\/octet-stream)$/;
+
 /** Sent with every file of another host, so that a browser never runs it as a page of this origin. */
 export const CONTENT_HEADERS = {
   'cache-control': 'private, max-age=86400',
@@ -93,28 +95,36 @@ export class ContentDelivery {
       ? storedFiles.open(task.id, request)
       : request.variant === 'thumbnail' && storedFiles.openPoster(task.id, request));
     if (stored) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
-    if (request.variant === 'thumbnail' && upstreams.adapterOf(task).hasCover !== true)
+    const adapter = upstreams.adapterOf(task);
+    if (request.variant === 'thumbnail' && adapter.hasCover !== true)
       throw new AppError('content_not_found', { message: 'This video has no poster yet.' });
+    if (request.variant === 'spritesheet' && adapter.hasSpritesheet !== true)
+      throw new AppError('content_not_found', { message: 'This video has no spritesheet.' });
     const response = await vendorFiles.open(await urlRefresher.withFreshUrl(task), request);
-    return toContent(await checked(response, isVideo));
+    return isVideo ? toVideoContent(response) : toContent(checkedPart(response));
   }
 }
 
-/** What may be passed on of a vendor's file. @throws AppError `content_unavailable` */
-async function checked(response: OutboundResponse, isVideo: boolean): Promise<OutboundResponse> {
-  if (response.status === 206) {
-    const part = verifyPartialContent(response);
-    if (part === undefined) throw new AppError('content_unavailable', { log: { isPart: false } });
-    return part;
-  }
-  if (!isVideo || response.status !== 200) return response;
-  const body = await verifyVideoBody(response.body);
-  if (body === undefined) throw new AppError('content_unavailable', { log: { isVideo: false } });
-  return { ...response, body };
+/** A vendor's film as it may be passed on. @throws AppError `content_unavailable` */
+async function toVideoContent(response: OutboundResponse): Promise<Content> {
+  if (response.status !== 200) return toContent(checkedPart(response), 'video/mp4');
+  const verified = await verifyVideoBody(response.body);
+  if (verified === undefined) throw new AppError('content_unavailable', { log: { isVideo: false } });
+  return toContent({ ...response, body: verified.body }, verified.mimeType);
 }
 
-function toContent({ status, headers, body }: OutboundResponse): Content {
-  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+/** @throws AppError `content_unavailable` */
+function checkedPart(response: OutboundResponse): OutboundResponse {
+  if (response.status !== 206) return response;
+  const part = verifyPartialContent(response);
+  if (part === undefined) throw new AppError('content_unavailable', { log: { isPart: false } });
+  return part;
+}
+
+/** @param videoType what a film is sent as whose host names a type that films do not have */
+function toContent({ status, headers, body }: OutboundResponse, videoType?: string): Content {
+  const named = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const type = videoType === undefined || VIDEO_TYPE.test(named) ? named : videoType;
   const isSafe = SAFE_CONTENT_TYPE.test(type);
   return {
     // The statuses that VendorFiles lets pass.

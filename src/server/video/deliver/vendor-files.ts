@@ -1,7 +1,10 @@
+import { type Duplex, pipeline, Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
 import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range-parsing-and-response.ts';
+import { beginsLikeVideo } from '../../platform/media/video-check.ts';
 import {
   type OutboundClient,
   OutboundError,
@@ -9,6 +12,7 @@ import {
   type OutboundResponse,
   type UntrustedRequest,
 } from '../../platform/outbound/outbound-types.ts';
+import { readLocation } from '../../platform/outbound/url-policy.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource } from '../../vendors/adapter-types.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
@@ -58,9 +62,15 @@ export class VendorFiles {
   async open(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
     const upstream = await this.#dependencies.upstreams.find(task);
     const response = await this.#fetch(task, upstream, request);
-    if (!isGone(response.status)) return checked(response);
+    if (!isGone(response.status)) return checked(response, request);
     response.body.destroy();
     return this.#openWithFreshUrl(task, request);
+  }
+
+  /** The same without a fresh URL, for a task whose vendor has just been polled. */
+  async openAsPolled(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
+    const response = await this.#fetch(task, await this.#dependencies.upstreams.find(task), request);
+    return checked(response, request);
   }
 
   /** Signed URLs expire; the vendor is polled for a fresh one, once. */
@@ -71,7 +81,7 @@ export class VendorFiles {
     const upstream = refreshed === 'gone' ? undefined : await upstreams.find(refreshed);
     const response =
       refreshed === 'gone' || upstream === undefined ? undefined : await this.#fetch(refreshed, upstream, request);
-    if (response !== undefined && !isGone(response.status)) return checked(response);
+    if (response !== undefined && !isGone(response.status)) return checked(response, request);
     response?.body.destroy();
     throw new AppError('content_not_found', { message: 'The provider no longer keeps this video.' });
   }
@@ -136,7 +146,7 @@ export class VendorFiles {
     const { location } = response.headers;
     if (response.status < 300 || response.status >= 400 || location === undefined) return response;
     response.body.destroy();
-    const url = new URL(location, request.url).href;
+    const url = new URL(readLocation(location), request.url).href;
     const range = request.headers?.range;
     return outbound.requestUntrusted({
       ...request,
@@ -159,17 +169,79 @@ function extraHosts(
   return { allowedPrivateHosts: [`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`] };
 }
 
-/** @throws AppError `content_unavailable` for what is no file */
-function checked(response: OutboundResponse): OutboundResponse {
-  const { status } = response;
-  // Nothing is decompressed here, and compressed bytes without their Content-Encoding would be a broken file.
-  const coding = response.headers['content-encoding'] ?? 'identity';
-  const isFile = status === 416 || !TEXT_TYPE.test(response.headers['content-type'] ?? '');
-  if ((status === 200 || status === 206 || status === 416) && coding.trim().toLowerCase() === 'identity' && isFile)
+/**
+ * The response as that of a plain file. The bytes of a video decide, whatever the host says of their type and coding; a page is
+ * refused here where a picture was asked for, and by the check of the bytes where a video was.
+ *
+ * @throws AppError `content_unavailable`
+ */
+function checked(response: OutboundResponse, request: VendorFileRequest): Promise<OutboundResponse> | OutboundResponse {
+  const { status, headers, body } = response;
+  const isVideo = request.variant === undefined || request.variant === 'video';
+  const decoder = DECODERS[(headers['content-encoding'] ?? '').trim().toLowerCase()];
+  const isUnaskedPart = status === 206 && !isSingleRange(request.range);
+  const isWhole = status === 200 || (isUnaskedPart && isWholeRange(headers['content-range']));
+  if (isWhole && isVideo) {
+    const whole = { ...response, status: 200, headers: omit(headers, 'content-range') };
+    return decoder === undefined ? whole : decoded(whole, decoder);
+  }
+  const isFile = status === 416 || isVideo || !TEXT_TYPE.test(headers['content-type'] ?? '');
+  if ((status === 200 || status === 206 || status === 416) && !isUnaskedPart && decoder === undefined && isFile)
     return response;
-  response.body.destroy();
-  throw new AppError('content_unavailable', { log: { upstreamStatus: status, coding, isFile } });
+  body.destroy();
+  throw new AppError('content_unavailable', {
+    log: { upstreamStatus: status, coding: headers['content-encoding'], isFile },
+  });
 }
 
-/** A page or a message in place of the file, whatever its status says. */
+/** A page or a message in place of a picture, whatever its status says. */
 const TEXT_TYPE = /^\s*(text\/|application\/(xhtml\+|problem\+)?(xml|json))/i;
+
+/** The codings of HTTP. Hosts name others that are none (`aws-chunked`, `utf-8`, `binary`): the bytes are the file itself then. */
+const DECODERS: Readonly<Record<string, () => Duplex>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+/** Without its coding, unless the bytes are a video already. */
+async function decoded(response: OutboundResponse, decoder: () => Duplex): Promise<OutboundResponse> {
+  const { headers, body } = response;
+  const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const { value: first = Buffer.alloc(0) } = await chunks.next().catch(() => ({ value: undefined }));
+  const joined = Readable.from(startingWith(first, chunks), { objectMode: false });
+  joined.once('close', () => body.destroy());
+  const plain = omit(headers, 'content-encoding');
+  if (beginsLikeVideo(first)) return { ...response, headers: plain, body: joined };
+  const output = pipeline(joined, decoder(), () => {}).on('error', () => {});
+  const bounded = Readable.from(upTo(MAX_DECODED_BYTES, output), { objectMode: false });
+  return { ...response, headers: omit(plain, 'content-length'), body: bounded.once('close', () => output.destroy()) };
+}
+
+/** A coded file may become a thousand times larger. */
+const MAX_DECODED_BYTES = 1024 ** 3;
+
+async function* upTo(maxBytes: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new OutboundError('body', `a coded file has more than ${maxBytes} bytes`);
+    yield chunk;
+  }
+}
+
+async function* startingWith(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* { [Symbol.asyncIterator]: () => rest };
+}
+
+/** Also where a host sends 206 for the whole file and names no part. */
+function isWholeRange(contentRange: string | undefined): boolean {
+  const [, last, total] = /^bytes 0-(\d{1,15})\/(\d{1,15})$/.exec(contentRange ?? '') ?? [];
+  return contentRange === undefined || (total !== undefined && Number(last) + 1 === Number(total));
+}
+
+const omit = (headers: OutboundResponse['headers'], name: string): OutboundResponse['headers'] =>
+  Object.fromEntries(Object.entries(headers).filter(([each]) => each !== name));
