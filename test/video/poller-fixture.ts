@@ -48,6 +48,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     database,
     store,
     completion,
+    results: { check: async (_task, outcome) => outcome },
     clock,
     log,
     channels: { report: (call) => void reports.push(call) },

@@ -56,6 +56,7 @@ import { addOwnerVideoRoutes } from './owner-routes.ts';
 import { makePollScheduler } from './poll/make.ts';
 import type { PollScheduler } from './poll/poll-scheduler.ts';
 import { RefreshingTaskReader } from './poll/refreshing-task-reader.ts';
+import { ResultCheck } from './poll/result-check.ts';
 import { TaskPoller } from './poll/task-poller.ts';
 import { PriceQuoteService } from './price-quote-service.ts';
 import { addVideoRoutes } from './routes.ts';
@@ -144,14 +145,15 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const shared = { ...dependencies, store, upstreamCalls, upstreams };
 
   const completion = new TaskCompletion(shared);
-  const poller = new TaskPoller({ ...shared, completion });
-  const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
   const urlRefresher = new UrlRefresher(shared);
+  const inlineFileCache = new Base64VideoCache(stopping);
+  const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
+  const results = new ResultCheck({ vendorFiles, log });
+  const poller = new TaskPoller({ ...shared, completion, results });
+  const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
   const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher });
 
-  const inlineFileCache = new Base64VideoCache(stopping);
   const downloadSlots = new DownloadSlots();
-  const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
   const { storedFiles } = dependencies.artifacts;
   const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, urlRefresher, downloadSlots });
   const shares = new ShareStore(database);

@@ -17,6 +17,7 @@ import { truncateBase64 } from '../truncate-base64.ts';
 import { type Failure, toFailure } from '../vendor-error-to-task-failure.ts';
 import { videoSpanOptions } from '../video-span-options.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';
+import type { ResultCheck } from './result-check.ts';
 
 export interface TaskPollerDependencies {
   readonly database: Database<Tables>;
@@ -24,6 +25,7 @@ export interface TaskPollerDependencies {
   readonly channels: Pick<ChannelDirectory, 'report'>;
   readonly upstreams: VideoUpstreams;
   readonly completion: TaskCompletion;
+  readonly results: Pick<ResultCheck, 'check'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly tracing: Tracing;
@@ -113,7 +115,9 @@ export class TaskPoller {
       return this.#afterFailedQuery(task, error);
     }
     report({ outcome: 'ok' });
-    return isOddOutcome(outcome) ? this.#afterOddOutcome(task, outcome) : this.#afterOutcome(task, outcome);
+    return isOddOutcome(outcome)
+      ? this.#afterOddOutcome(task, outcome)
+      : this.#afterOutcome(task, await this.#dependencies.results.check(task, outcome, signal));
   }
 
   async #afterFailedQuery(task: Task, error: unknown): Promise<PollResult> {
@@ -141,8 +145,9 @@ export class TaskPoller {
     return 'odd';
   }
 
-  async #afterOutcome(task: Task, outcome: QueryOutcome): Promise<PollResult> {
-    const result = await this.applyOutcome(task, outcome);
+  /** `outcome` is undefined while the check of the file has no result: the next poll asks again. */
+  async #afterOutcome(task: Task, outcome: QueryOutcome | undefined): Promise<PollResult> {
+    const result = outcome === undefined ? 'same' : await this.applyOutcome(task, outcome);
     if (result === 'same' && task.poll_failures > 0) await this.#dependencies.store.clearOddPolls(task.id);
     return result;
   }
