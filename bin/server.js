@@ -5,13 +5,23 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { findProgramBundle } from './find-program-bundle.js';
+import { isNewEnough, TOO_OLD } from './node-version.js';
 
-// Left to itself the heap grows to four times what is in use before it is looked through: 370 MB for 20,000 tasks under way.
-setFlagsFromString('--heap-growing-percent=60');
-// What runs once is not worth optimizing, and the threads that do it keep 6 MB.
-setFlagsFromString('--no-opt');
-// An old Node has none and will say below that it cannot read TypeScript.
-module.enableCompileCache?.();
-const bundle = findProgramBundle(join(import.meta.dirname, '..'), 'dist/server/main.js');
-await (bundle === undefined ? import('../src/server/main.ts') : import(pathToFileURL(bundle).href));
-setFlagsFromString('--opt');
+if (isNewEnough) await start();
+else {
+  console.error(
+    `reelgate cannot start: ${TOO_OLD}; use "npm start", which runs the Node that "npm ci" installed, or node_modules/.bin/node bin/server.js`,
+  );
+  process.exitCode = 1;
+}
+
+async function start() {
+  // Left to itself the heap grows to four times what is in use before it is looked through: 370 MB for 20,000 tasks under way.
+  setFlagsFromString('--heap-growing-percent=60');
+  // What runs once is not worth optimizing, and the threads that do it keep 6 MB.
+  setFlagsFromString('--no-opt');
+  module.enableCompileCache();
+  const bundle = findProgramBundle(join(import.meta.dirname, '..'), 'dist/server/main.js');
+  await (bundle === undefined ? import('../src/server/main.ts') : import(pathToFileURL(bundle).href));
+  setFlagsFromString('--opt');
+}

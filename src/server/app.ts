@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit/audit-store.ts';
 import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
+import { resolveArtifactsDirectory } from './artifacts/resolve-artifacts-directory.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seed-models-and-sandbox-channels.ts';
+import { journalDirectory } from './chat/resolve-journal-directory.ts';
 import type { Events } from './event-log/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';
@@ -17,6 +19,7 @@ import { startMetricsServer } from './platform/http/health-status-and-metrics-ro
 import type { PortLifecycle } from './platform/http/port-lifecycle.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import type { Log } from './platform/log.ts';
+import { assertDatabaseFile, assertDirectory, assertProgramIfThere, makeDirectory } from './platform/path-checks.ts';
 import { retentionJob } from './platform/retention-job.ts';
 import { ScheduledJobs } from './platform/scheduled-jobs.ts';
 import { registerRoutes } from './register-routes.ts';
@@ -24,7 +27,6 @@ import { makeRetentionRules } from './retention-rules.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
 import { makeSite } from './site-settings/make.ts';
 import type { Tables } from './tables.ts';
-import { VERSION } from './version.ts';
 import type { FaultPoint } from './video/fault-points.ts';
 import type { Webhooks } from './webhooks/make.ts';
 
@@ -71,6 +73,7 @@ const OUTBOUND_GRACE_MS = 1_000;
 
 /** Constructs the service. Nothing listens and no work starts before `listen`. */
 export async function makeApp(config: Config, overrides: AppOverrides = {}): Promise<App> {
+  assertPaths(config);
   const opened = await openFoundation(config, overrides);
   const site = await makeSite({ ...opened, auditLog: new AuditStore(opened.database, opened.clock) });
   // From here on the settings include those that an administrator stored.
@@ -157,7 +160,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
         runMaintenance().catch((error: unknown) => log.error({ err: error }, 'maintenance failed'));
       }, MAINTENANCE_INTERVAL_MS);
       const { baseUrl, sandbox: isSandbox } = config;
-      const facts = { version: VERSION, address: address.address, port: address.port, baseUrl, sandbox: isSandbox };
+      const facts = { address: address.address, port: address.port, baseUrl, sandbox: isSandbox };
       log.info(facts, 'listening');
       return address;
     },
@@ -189,6 +192,17 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await foundation.close(Math.min(graceMs, OUTBOUND_GRACE_MS));
     },
   };
+}
+
+/** @throws ConfigError naming the setting whose path cannot be used; the database's own is looked at first */
+function assertPaths(config: Config): void {
+  const { databaseUrl, journalDir, ffmpeg } = config;
+  if (databaseUrl.startsWith('sqlite:')) assertDatabaseFile(databaseUrl.slice('sqlite:'.length));
+  const artifacts = resolveArtifactsDirectory(config);
+  if (artifacts !== undefined) makeDirectory('ARTIFACTS_DIR', artifacts);
+  const journal = journalDirectory(databaseUrl, journalDir);
+  if (journal !== undefined) assertDirectory('JOURNAL_DIR', journal);
+  assertProgramIfThere('FFMPEG', ffmpeg);
 }
 
 /** Models and, with the sandbox, channels created at the first start. */

@@ -10,6 +10,7 @@ import { metaMigrations } from './platform/db/tables.ts';
 import { openMasterKeys } from './platform/load-or-create-master-key.ts';
 import type { Log } from './platform/log.ts';
 import { assertMasterKey, hasMasterKey } from './platform/master-key-check.ts';
+import { naming } from './platform/path-checks.ts';
 import type { Tables } from './tables.ts';
 
 export interface ServiceDatabase {
@@ -34,7 +35,8 @@ export async function openServiceDatabase(
 ): Promise<ServiceDatabase> {
   const { databaseUrl, databaseDirectUrl, databasePool: poolMax } = config;
   const isSqlite = databaseUrl.startsWith('sqlite:');
-  const unlock = isSqlite ? lockSqliteFile(databaseUrl.slice('sqlite:'.length)) : () => {};
+  const path = databaseUrl.slice('sqlite:'.length);
+  const unlock = isSqlite ? naming('DATABASE_URL', path, () => lockSqliteFile(path)) : () => {};
   const opened: { close(): Promise<void> }[] = [{ close: async () => unlock() }];
   try {
     const isPooled = databaseDirectUrl !== undefined;

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { type App, makeApp } from '../../src/server/app.ts';
-import { parseConfig } from '../../src/server/platform/config.ts';
+import { loadConfig, parseConfig } from '../../src/server/platform/config.ts';
 import { AlreadyServedError } from '../../src/server/platform/db/database-errors.ts';
 import { describeStartFailure } from '../../src/server/platform/describe-start-failure.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { ConfigError } from '../../src/server/platform/setting-readers.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
-import { freePort } from './server-process.ts';
+import { freePort, SERVER } from './server-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rg-guards-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,6 +55,91 @@ describe('a SQLite file', () => {
       (error) => error instanceof ConfigError && /master\.key is missing/.test(error.message),
     );
     assert.ok(!readdirSync(home).includes('master.key'));
+  });
+});
+
+describe('a path that cannot be used', () => {
+  const home = join(folder, 'paths');
+  const letter = join(home, 'letter.txt');
+  const pipe = join(home, 'pipe');
+  before(() => {
+    mkdirSync(join(home, 'directory'), { recursive: true });
+    writeFileSync(letter, 'hello, I am a letter\n'.repeat(200), { mode: 0o644 });
+    symlinkSync(join(home, 'loop'), join(home, 'loop'));
+    execFileSync('mkfifo', [pipe]);
+  });
+  const good = () => ({ DATABASE_URL: `sqlite:${join(home, 'good.db')}`, MASTER_KEY: KEY });
+  const lineOf = async (env: Readonly<Record<string, string>>) =>
+    describeStartFailure(
+      await start(env).then(
+        () => 'it started',
+        (error: unknown) => error,
+      ),
+    );
+
+  it('as the database: one line that names the setting, and nothing is touched or waited for', async () => {
+    const before = () => readdirSync(home, { recursive: true }).sort();
+    const names = before();
+    for (const [path, problem] of [
+      [letter, /is not a SQLite database/],
+      [join(home, 'directory'), /is a directory/],
+      [pipe, /is not a regular file/],
+      ['/dev/null', /is not a regular file/],
+      [join(letter, 'x.db'), /not a directory \(ENOTDIR\)/],
+      [join(letter, 'deeper', 'x.db'), /not a directory \(ENOTDIR\)/],
+      [join(home, 'loop'), /loop of symbolic links/],
+      [join(home, 'loop', 'x.db'), /loop of symbolic links/],
+      [join(home, 'n'.repeat(300)), /too long/],
+      ['/proc/nowhere/x.db', /does not exist|may not be used/],
+      ['', /names no file/],
+    ] as const) {
+      const line = await lineOf({ DATABASE_URL: `sqlite:${path}`, MASTER_KEY: KEY });
+      assert.match(line, /^DATABASE_URL: [^\n]*$/, path);
+      assert.match(line, problem, path);
+      assert.deepEqual(before(), names, path);
+    }
+    assert.equal(statSync(letter).mode & 0o777, 0o644);
+  });
+
+  it('as any other setting: one line that names it', async () => {
+    for (const [name, path, problem] of [
+      ['ARTIFACTS_DIR', letter, /not a directory/],
+      ['ARTIFACTS_DIR', join(letter, 'videos'), /not a directory/],
+      ['ARTIFACTS_DIR', join(home, 'loop', 'x'), /loop of symbolic links/],
+      ['ARTIFACTS_DIR', '/proc/nowhere/videos', /does not exist|may not be used/],
+      ['JOURNAL_DIR', letter, /not a directory/],
+      ['JOURNAL_DIR', join(letter, 'deeper', 'journal'), /not a directory/],
+      ['FFMPEG', join(home, 'directory'), /is not a program/],
+      ['FFMPEG', letter, /may not be used/],
+    ] as const) {
+      const line = await lineOf({ ...good(), [name]: path });
+      assert.match(line, new RegExp(`^${name}: [^\\n]*$`), `${name}=${path}`);
+      assert.match(line, problem, `${name}=${path}`);
+    }
+    assert.throws(() => loadConfig({}, join(home, 'directory')), /^ConfigError: .*directory: .*is a directory/);
+  });
+
+  it('leaves one line where a key or a database cannot be read', async () => {
+    const { DATABASE_URL } = good();
+    mkdirSync(join(home, 'master.key'));
+    assert.match(await lineOf({ DATABASE_URL }), /^MASTER_KEY: [^\n]*master\.key is a directory \(EISDIR\)$/);
+    writeFileSync(join(home, 'broken.db'), `SQLite format 3\0${'x'.repeat(8_000)}`);
+    const line = await lineOf({ DATABASE_URL: `sqlite:${join(home, 'broken.db')}`, MASTER_KEY: KEY });
+    assert.match(line, /^DATABASE_URL: SQLite cannot use this file: [^\n]*$/);
+  });
+
+  it('an old Node: one line', (t) => {
+    const node = '/usr/bin/node';
+    const version = existsSync(node)
+      ? execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+      : '';
+    if (!/^(1\d|2[0-3])\./.test(version)) return t.skip('there is no old Node on this machine');
+    const { status, stdout, stderr } = spawnSync(node, [SERVER], { encoding: 'utf8', cwd: home });
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(
+      stderr,
+      new RegExp(`^reelgate cannot start: reelgate needs Node 24\\.15 or newer and this is ${version};[^\\n]*\\n$`),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { describePathError } from './path-checks.ts';
 import { SETTINGS, type SettingName } from './setting-definitions.ts';
 import { ConfigError, type Setting } from './setting-readers.ts';
 
@@ -116,8 +117,9 @@ function readEnvFile(path: string): Record<string, string> {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
-  } catch {
-    return {};
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new ConfigError(path, describePathError(error, 'the file') ?? (error as Error).message);
   }
   const found: Record<string, string> = {};
   for (const line of text.split(/\r?\n/)) {

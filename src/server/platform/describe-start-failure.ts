@@ -1,8 +1,9 @@
 import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database-errors.ts';
+import { DatabaseFileError, describePathError } from './path-checks.ts';
 import { ConfigError } from './setting-readers.ts';
 
 /** Errors whose message alone tells an operator what to do. */
-const PLAIN = [ConfigError, DatabaseUnavailableError, AlreadyServedError, SchemaMismatchError];
+const PLAIN = [ConfigError, DatabaseUnavailableError, AlreadyServedError, SchemaMismatchError, DatabaseFileError];
 const PORT_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this port; stop it, or set PORT',
   EADDRNOTAVAIL: 'this machine has no such address; set HOST',
@@ -15,5 +16,8 @@ export function describeStartFailure(error: unknown): string {
   if (PLAIN.some((kind) => error instanceof kind)) return error.message;
   const { code, syscall, address, port }: NodeJS.ErrnoException & { address?: string; port?: number } = error;
   const advice = syscall === 'listen' ? PORT_ERRORS[code ?? ''] : undefined;
-  return advice === undefined ? (error.stack ?? error.message) : `${address}:${port}: ${advice}`;
+  if (advice !== undefined) return `${address}:${port}: ${advice}`;
+  if (syscall === 'getaddrinfo') return `HOST: this machine has no such address (${code})`;
+  if (code === 'ERR_SQLITE_ERROR') return `DATABASE_URL: SQLite cannot use this file: ${error.message}`;
+  return describePathError(error) ?? error.stack ?? error.message;
 }

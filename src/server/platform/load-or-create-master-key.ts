@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from './config.ts';
+import { naming } from './path-checks.ts';
 import { ConfigError } from './setting-readers.ts';
 import { MASTER_KEY_BYTES, parseMasterKey } from './vault.ts';
 
@@ -36,7 +37,7 @@ export function openMasterKeys(
       'MASTER_KEY',
       `is not set, and ${path} is missing: the database was written with that key. Put the file back (it belongs to the backup), or set MASTER_KEY; nothing was changed`,
     );
-  return { current: loadOrCreateMasterKey(path), previous };
+  return { current: naming('MASTER_KEY', path, () => loadOrCreateMasterKey(path)), previous };
 }
 
 /**

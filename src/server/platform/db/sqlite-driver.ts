@@ -1,9 +1,10 @@
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import { assertSqliteFile, makeFolders } from '../path-checks.ts';
 import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
 import { SqliteReadConnection } from './sqlite-read-connection.ts';
 import { SqliteStatements } from './sqlite-statements.ts';
@@ -32,10 +33,11 @@ export class SqliteDriver implements Driver {
 
   /** `path` `:memory:` means a file that is deleted on close: two connections could not share one in memory. */
   constructor(path: string, options: SqliteDriverOptions) {
+    assertSqliteFile(path);
     this.#onQuery = options.onQuery;
     this.#temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'reelgate-')) : undefined;
     const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolders(dirname(file));
     keepFromOthers(file);
     this.#writer = new SqliteStatements(file, this.#changes);
     // Pages of deleted rows can be given back later. Only a new file can be set so; another one would be written to without effect.

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { assertSqliteFile, makeFolders } from '../path-checks.ts';
 import { AlreadyServedError } from './database-errors.ts';
 import { isBusy } from './sqlite-errors.ts';
 
@@ -10,11 +11,13 @@ import { isBusy } from './sqlite-errors.ts';
  * the process however that ends. Commands that only use the database do not take it.
  *
  * @returns releases the lock
+ * @throws DatabaseFileError when the path names no SQLite database; nothing is changed then
  * @throws AlreadyServedError when another process has it
  */
 export function lockSqliteFile(path: string): () => void {
   if (path === ':memory:') return () => {};
-  mkdirSync(dirname(path), { recursive: true });
+  assertSqliteFile(path);
+  makeFolders(dirname(path));
   const lockPath = `${path}.lock`;
   // SQLite would make it readable for everybody.
   closeSync(openSync(lockPath, 'a', 0o600));

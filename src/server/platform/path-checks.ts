@@ -1,0 +1,143 @@
+import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ConfigError } from './setting-readers.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'lies below something that is not a directory',
+  EISDIR: 'is a directory',
+  EEXIST: 'exists and is not a directory',
+  EACCES: 'may not be used by this user: check owner and permissions',
+  EPERM: 'may not be used by this user: check owner and permissions',
+  EROFS: 'is on a read-only file system',
+  ELOOP: 'is a loop of symbolic links',
+  ENAMETOOLONG: 'is too long for a path',
+  ENOSPC: 'is on a full device',
+  EDQUOT: 'is beyond the disk quota of this user',
+  EMFILE: 'cannot be opened: this process has too many open files',
+};
+
+/** A failed system call on a path, in one line for an operator; undefined: the error is another one. */
+export function describePathError(error: unknown, path?: string): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code = '', path: failed } = error as NodeJS.ErrnoException;
+  const named = failed ?? path;
+  const reason = REASONS[code];
+  return named === undefined || reason === undefined ? undefined : `${named} ${reason} (${code})`;
+}
+
+/** A path that names something else than a SQLite database, or one that cannot be written. */
+export class DatabaseFileError extends Error {
+  constructor(problem: string) {
+    super(problem);
+    this.name = 'DatabaseFileError';
+  }
+}
+
+const SQLITE_HEADER = 'SQLite format 3\0';
+
+/**
+ * Looks at the file of a SQLite database before anything is opened, made or changed: opening a pipe would wait for ever, and a
+ * file of another program must stay as it is.
+ *
+ * @throws DatabaseFileError
+ */
+export function assertSqliteFile(path: string): void {
+  if (path === ':memory:') return;
+  if (path === '') throw new DatabaseFileError('names no file');
+  try {
+    const stats = findStats(path);
+    if (stats?.isDirectory() === true) throw new DatabaseFileError(`${path} is a directory, and not a SQLite database`);
+    if (stats !== undefined && !stats.isFile())
+      throw new DatabaseFileError(`${path} is not a regular file, and not a SQLite database`);
+    if (stats !== undefined) accessSync(path, constants.R_OK | constants.W_OK);
+    if (stats !== undefined && stats.size > 0 && readStart(path) !== SQLITE_HEADER)
+      throw new DatabaseFileError(`${path} is not a SQLite database; it was left as it is`);
+    assertWritable(dirname(resolve(path)));
+  } catch (error) {
+    const problem = describePathError(error, path);
+    throw problem === undefined ? error : new DatabaseFileError(problem);
+  }
+}
+
+/** The same for the file of DATABASE_URL; makes its directory. @throws ConfigError */
+export function assertDatabaseFile(path: string): void {
+  naming('DATABASE_URL', path, () => {
+    assertSqliteFile(path);
+    if (path !== ':memory:') makeFolders(dirname(path));
+  });
+}
+
+/** @throws ConfigError where files cannot be put into this directory, or it cannot be made */
+export function assertDirectory(setting: string, path: string): void {
+  naming(setting, path, () => assertWritable(resolve(path)));
+}
+
+/** Makes a directory that a setting names where it is missing. @throws ConfigError where files cannot be put into it */
+export function makeDirectory(setting: string, path: string): void {
+  naming(setting, path, () => {
+    makeFolders(path);
+    assertWritable(path);
+  });
+}
+
+/** Runs what uses a path. @throws ConfigError naming the setting where the path cannot be used */
+export function naming<R>(setting: string, path: string, use: () => R): R {
+  try {
+    return use();
+  } catch (error) {
+    const problem = error instanceof DatabaseFileError ? error.message : describePathError(error, path);
+    throw problem === undefined ? error : new ConfigError(setting, problem);
+  }
+}
+
+/** A program that may be missing: a path to something else stops the start. @throws ConfigError */
+export function assertProgramIfThere(setting: string, path: string): void {
+  if (!path.includes('/')) return;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isFile()) throw new ConfigError(setting, `${path} is not a program`);
+  naming(setting, path, () => accessSync(path, constants.X_OK));
+}
+
+function findStats(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Makes a directory and those above it. Node's own `recursive` never returns where a file system makes none, as `/proc`. */
+export function makeFolders(path: string): void {
+  if (findStats(path)?.isDirectory() === true) return;
+  makeFolders(dirname(resolve(path)));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another process was first.
+    if (findStats(path)?.isDirectory() !== true) throw error;
+  }
+}
+
+/** The directory, or the nearest one above it where it will be made. */
+function assertWritable(path: string): void {
+  const stats = findStats(path);
+  if (stats === undefined) {
+    assertWritable(dirname(path));
+    return;
+  }
+  if (!stats.isDirectory()) throw Object.assign(new Error(path), { code: 'ENOTDIR', path });
+  accessSync(path, constants.W_OK | constants.X_OK);
+}
+
+function readStart(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(SQLITE_HEADER.length);
+    return bytes.toString('latin1', 0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
+}
