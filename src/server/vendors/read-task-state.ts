@@ -1,5 +1,5 @@
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { ErrorClass } from './error-mapping.ts';
+import type { VendorError } from '../upstreams/vendor-errors.ts';
 import { ownEntry } from './untrusted-json.ts';
 
 /**
@@ -72,8 +72,10 @@ const STATE_BY_WORD: Readonly<Record<string, TaskStatus>> = {
   filtered: 'FAILURE',
 };
 
+type FailureClass = Pick<VendorError, 'reason' | 'cause'>;
+
 /** Failure words that are a reason by themselves. */
-const CLASS_BY_WORD: Readonly<Record<string, ErrorClass>> = {
+const CLASS_BY_WORD: Readonly<Record<string, FailureClass>> = {
   cancel: { reason: 'other', cause: 'cancelled' },
   canceled: { reason: 'other', cause: 'cancelled' },
   cancelled: { reason: 'other', cause: 'cancelled' },
@@ -107,7 +109,7 @@ export function readTaskState(word: unknown, own: Readonly<Record<string, TaskSt
 }
 
 /** The reason inside a failure word (`canceled`, `expired`); undefined for words that only say that the task failed. */
-export const classifyFailureWord = (word: unknown): ErrorClass | undefined =>
+export const classifyFailureWord = (word: unknown): FailureClass | undefined =>
   typeof word === 'string' ? ownEntry(CLASS_BY_WORD, normaliseStateWord(word)) : undefined;
 
 /** Whether a word says that a task or a call has succeeded. */

@@ -344,7 +344,10 @@ test('mutated replies neither crash nor end a task', async () => {
         data?: { task_id?: unknown; task_status?: unknown; task_result?: { videos?: { url?: unknown }[] } };
       };
       if (String(code) === '1203') return state === 'FAILURE';
-      const isSuccess = code === null || ['', '0', '200'].includes(String(code).trim()) || saysSuccess(code);
+      const isSuccess =
+        code === null ||
+        ['', '0', '200'].includes(JSON.stringify(code).replaceAll('"', '').trim()) ||
+        saysSuccess(code);
       if (status >= 300 || !isSuccess || (data?.task_id || id) !== id) return false;
       const urls = [data?.task_result?.videos ?? []].flat().map((video) => video?.url);
       if (state === 'SUCCESS')
