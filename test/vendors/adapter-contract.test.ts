@@ -86,6 +86,8 @@ const rewritten = (context: AdapterContext, rewrite: Rewrite): AdapterContext =>
   ...context,
   async sendJson(request) {
     const response = await context.sendJson(request);
+    // Without a token nothing was begun: what happens there is tested beside it.
+    if (request.url.endsWith('/token')) return response;
     const changed = { ...response, ...rewrite(response) };
     return { ...changed, text: changed.json === undefined ? changed.text : JSON.stringify(changed.json) };
   },
@@ -123,9 +125,6 @@ const REWRITES: Readonly<Record<string, Rewrite>> = {
     /^(task_)?id$/.test(key) && typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : value,
   ),
 };
-
-/** Vendors whose adapters do not read all of this yet. */
-const UNREAD: ReadonlySet<string> = new Set(['seedance', 'wan', 'veo', 'sora', 'runway']);
 
 /** Answers of gateways in the vendor's place. */
 const page =
@@ -271,7 +270,7 @@ for (const row of CONTRACT_CASES) {
     }
 
     for (const [what, rewrite] of Object.entries(REWRITES)) {
-      test(`a gateway that writes ${what} changes nothing`, { skip: UNREAD.has(vendor.name) }, async () => {
+      test(`a gateway that writes ${what} changes nothing`, async () => {
         const through = () => rewritten(call(), rewrite);
         const { handle } = accepted(await vendor.submit(toRequest(row.text.request), through()));
         clock.advance(5_000);
@@ -284,7 +283,7 @@ for (const row of CONTRACT_CASES) {
 
     for (const status of [400, 403, 404, 405, 406, 451]) {
       const title = `a page with HTTP ${status} at a submit sends it to another channel, and is odd at a poll`;
-      test(title, { skip: UNREAD.has(vendor.name) }, async () => {
+      test(title, async () => {
         const through = rewritten(call(), page(status));
         const outcome = await vendor.submit(toRequest(), through);
         assert.ok(outcome.kind === 'refused' && outcome.error.retryable, JSON.stringify(outcome));
@@ -296,7 +295,7 @@ for (const row of CONTRACT_CASES) {
 
     for (const status of [504, 524]) {
       const title = `a gateway that gave up waiting with HTTP ${status} may have begun the job`;
-      test(title, { skip: UNREAD.has(vendor.name) }, async () => {
+      test(title, async () => {
         await assert.rejects(vendor.submit(toRequest(), rewritten(call(), page(status))), isLost);
       });
     }

@@ -48,9 +48,9 @@ test('an error inside an array is read, with its delay', () => {
   assert.deepEqual([read.reason, read.code, read.retryAfterMs], ['rate', 'RESOURCE_EXHAUSTED', 34_500]);
 });
 
-test('without a body the HTTP status decides', () => {
+test('a page is the fault of the way to the vendor, unless its HTTP status says more', () => {
   const reasons = [401, 403, 404, 418, 429, 500, 502, 503].map(
     (status) => parseGoogleError({ ...response(status, undefined), text: '<html>' }, 0, 'missing').reason,
   );
-  assert.deepEqual(reasons, ['auth', 'auth', 'missing', 'user', 'rate', 'capacity', 'capacity', 'capacity']);
+  assert.deepEqual(reasons, ['auth', 'capacity', 'capacity', 'capacity', 'rate', 'capacity', 'capacity', 'capacity']);
 });

@@ -113,6 +113,7 @@ export function parseGoogleError(
   const told = readReason(error, outer);
   const code = asText(error.status) ?? (toCode(error.code) || told.code);
   const message = told.message ?? '';
+  if (code === '' && message === '') return toVendorError(response, nowMs, {});
   const row = ownEntry(GOOGLE_STATUS, code) ?? classifyByWords({ code, message });
   const reason = refineReason(
     row?.reason ?? (response.status === 404 ? 'missing' : reasonForStatus(response.status)),

@@ -3,7 +3,7 @@ import { asObject } from '../../../contract/is-object.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
-import { asText } from '../untrusted-json.ts';
+import { asText, isSuccessStatus } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';
 
 /** The fields used of a Google service-account key file. */
@@ -90,7 +90,7 @@ async function fetchToken(
   });
   const reply = asObject(response.json) ?? {};
   const token = asText(reply.access_token);
-  if (response.status === 200 && token !== undefined) {
+  if (isSuccessStatus(response) && token !== undefined) {
     const lifeS = typeof reply.expires_in === 'number' ? reply.expires_in : MIN_LIFETIME_SECONDS;
     const lifeMs = Math.min(Math.max(lifeS, MIN_LIFETIME_SECONDS), ASSERTION_LIFETIME_SECONDS) * 1000;
     return { value: token, expiresAtMs: context.now() + Math.max(lifeMs - RENEWAL_MARGIN_MS, lifeMs / 2) };

@@ -70,8 +70,7 @@ test('every status has a meaning, and unknown ones end nothing', async () => {
   for (const [status, state] of Object.entries({
     ...states,
     requires_action: 'FAILURE',
-    rethought: 'UNKNOWN',
-    rethinking: 'IN_PROGRESS',
+    rethinking: 'UNKNOWN',
   }))
     assert.equal((await veo.query(HANDLE, fixedResponseContext({ json: { id: ID, status } }))).state, state, status);
   const cancelled = await veo.query(HANDLE, fixedResponseContext({ json: { id: ID, status: 'cancelled' } }));
