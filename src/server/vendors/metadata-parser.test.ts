@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import { createMetadataParser, droppedKeys } from './metadata-parser.ts';
+import { createMetadataParser } from './metadata-parser.ts';
 
 const read = createMetadataParser(
   Type.Object({
@@ -48,17 +48,4 @@ test('null counts as absent; a value of the wrong type is refused by its dotted 
   assert.equal(refused({ camera: 'simple' }), 'metadata.camera');
   assert.equal(refused({ camera: { type: 'simple', config: { pan: '1' } } }), 'metadata.camera.config.pan');
   assert.equal(refused({ masks: [{ mask: 'm', points: ['a'] }] }), 'metadata.masks.0.points.0');
-});
-
-test('keys that no schema names are told by their dotted paths', () => {
-  const given = {
-    seed: 7,
-    base_url: 'x',
-    nothing: null,
-    camera: { type: 'simple', host: 'x', config: { pan: 1, key: 'x' } },
-    masks: [{ mask: 'm', points: [1], key: 'x' }],
-  };
-  const dropped = ['base_url', 'camera.host', 'camera.config.key', 'masks.0.key'].map((path) => `metadata.${path}`);
-  assert.deepEqual(droppedKeys(read.schema, given, 'metadata'), dropped);
-  assert.deepEqual(droppedKeys(read.schema, { camera: 'simple', masks: 'm' }, 'metadata'), []);
 });

@@ -32,24 +32,6 @@ function pickNamedKeys(schema: TSchema, value: unknown): unknown {
   return kept;
 }
 
-/** Dotted paths of the keys that `schema` does not name, at every depth; null counts as absent. */
-export function droppedKeys(schema: TSchema, value: unknown, path: string): readonly string[] {
-  const shape = schema as SchemaKeywords;
-  if (shape.anyOf) {
-    const fitting = shape.anyOf.find((option) => (option as SchemaKeywords).type === typeOf(value));
-    return fitting ? droppedKeys(fitting, value, path) : [];
-  }
-  const { properties, items } = shape;
-  if (items && Array.isArray(value))
-    return [...new Set(value.flatMap((entry, index) => droppedKeys(items, entry, `${path}.${index}`)))];
-  if (!properties || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const known = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (inner === null || inner === undefined) return [];
-    return known ? droppedKeys(known, inner, `${path}.${key}`) : [`${path}.${key}`];
-  });
-}
-
 /** Reads a caller's `metadata`; `schema` is the table it reads by. */
 export interface MetadataParser<T extends TObject> {
   (metadata: Readonly<Record<string, unknown>>): Static<T>;

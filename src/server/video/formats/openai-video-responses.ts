@@ -4,7 +4,6 @@ import type { CallFacts } from '../../../contract/price-calls-and-videos.ts';
 import { isTerminal, OPENAI_STATUS, type OpenAiVideoStatus } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter-types.ts';
-import { asPercent } from '../../vendors/untrusted-json.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import { parseTerms } from '../task-charge-and-log-detail.ts';
@@ -62,10 +61,19 @@ const OPEN_WORDS: readonly unknown[] = ['queued', 'in_progress'] satisfies OpenA
 const statusOf = ({ status }: Pick<Task, 'status'>, word: Json | undefined): Json =>
   !isTerminal(status) && status !== 'NOT_START' && OPEN_WORDS.includes(word) ? (word ?? null) : OPENAI_STATUS[status];
 
+/** `45`, `45.5`, `"45"` and `"45%"` are 45. */
+function wholePercent(value: Json | undefined): number | undefined {
+  const text = typeof value === 'string' ? /^\s*(-?\d{1,9}(?:\.\d{1,9})?)\s*%?\s*$/.exec(value)?.[1] : undefined;
+  const figure = text === undefined ? value : Number(text);
+  return typeof figure === 'number' && Number.isFinite(figure)
+    ? Math.min(100, Math.max(0, Math.floor(figure)))
+    : undefined;
+}
+
 /** The upstream's figure as a whole percentage; ours where it has none, or where the video ended here. */
 function progressOf({ status, progress }: Pick<Task, 'status' | 'progress'>, data: Fields): number {
   const endedHere = isTerminal(status) && (status === 'SUCCESS' || OPEN_WORDS.includes(data.status));
-  return endedHere ? progress : (asPercent(data.progress) ?? progress);
+  return endedHere ? progress : (wholePercent(data.progress) ?? progress);
 }
 
 /** What clients decide by has a fixed form, whatever the upstream wrote: the state, its progress, and the reason of a failure. */

@@ -1,6 +1,5 @@
 import { priceCall } from '../../../contract/price-calls-and-videos.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
-import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory-types.ts';
 import type { FindPlanTerms } from '../../plans/plan-models-price-factor-and-channels.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/app-error.ts';
@@ -13,7 +12,6 @@ import type { Allowances, Ledger } from '../../quota/reservation-and-ledger-type
 import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
-import { droppedKeys } from '../../vendors/metadata-parser.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { UrlCheck } from '../../webhooks/url-check.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
@@ -27,6 +25,7 @@ import type { Task, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import type { ChannelTaskLimitStore } from './channel-task-limit-store.ts';
+import { droppedPaths, toDroppedHeader } from './dropped-fields.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import { declaresArgument, pickRequestArguments } from './pick-request-arguments-by-media-schema.ts';
 import { toPriceFacts } from './price-facts.ts';
@@ -196,7 +195,7 @@ export class SubmitService {
       toMediaUse(model, adapter),
     );
     const plan = await this.#dependencies.findPlanTerms(caller.userId);
-    const dropped = droppedPaths(generation, model, adapter);
+    const dropped = droppedPaths(generation, model.inputSchema, adapter);
     const priced = priceOf(model, adapter, request, plan?.factor);
     return { model, adapter, request, dropped, permitted: plan?.channels, ...priced };
   }
@@ -268,31 +267,6 @@ const FULL_RETRY_SECONDS = 10;
 /** Every account that serves the model has as many unfinished tasks as its channel permits. */
 const channelsFullError = (): AppError =>
   new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
-
-/** What of a body in our own formats its vendor is not sent: `metadata` the model does not know, and unknown members. */
-function droppedPaths(
-  { body, metadata, media, officialBody }: GenerationRequest,
-  { inputSchema }: ResolvedModel,
-  { metadata: schema, passthrough }: VendorAdapter,
-): readonly string[] {
-  if (officialBody !== undefined || media === undefined) return [];
-  const read = new Set([...STANDARD_FIELDS, 'callback_url', ...media.pictures.map(({ field }) => field)]);
-  const unknown = Object.entries(body).flatMap(([field, value]) =>
-    read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
-  );
-  return [...unknown, ...droppedKeys(schema, metadata, 'metadata')];
-}
-
-const MAX_DROPPED_LENGTH = 2_000;
-
-/** Names come from the caller: what a header cannot hold is percent-encoded. */
-function toDroppedHeader(paths: readonly string[]): Readonly<Record<string, string>> {
-  if (paths.length === 0) return {};
-  const names = paths.slice(0, 100).map((path) => path.toWellFormed().replace(/[^\w.$-]/g, encodeURIComponent));
-  let text = names[0] ?? '';
-  for (const name of names.slice(1)) if (text.length + name.length < MAX_DROPPED_LENGTH) text += `, ${name}`;
-  return { 'x-reelgate-dropped': text.slice(0, MAX_DROPPED_LENGTH) };
-}
 
 function toMediaUse({ id, target, inputSchema }: ResolvedModel, adapter: VendorAdapter): MediaUse {
   return {
