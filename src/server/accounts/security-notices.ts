@@ -27,7 +27,7 @@ const TEXTS = {
   'first-confirmation': {
     title: { en: 'Your e-mail address was confirmed for the first time', 'zh-CN': '您的邮箱地址已首次确认' },
     content: {
-      en: 'Whoever made the account before might not be you, so everything made until now has ended: sessions, devices, API keys, the management access token, webhooks, bindings and two-step verification. If you did not choose the password yourself, reset it now, then create what you need again.',
+      en: 'The account may have been created with your address by another person, so everything created until now has ended: sessions, devices, API keys, the management access token, webhooks, bindings and two-step verification. If you did not choose the password yourself, reset it now, then create what you need again.',
       'zh-CN':
         '此前创建账号的可能不是您本人，因此之前的一切均已失效：会话、设备、API 密钥、管理访问令牌、Webhook、绑定以及两步验证。如果密码不是您自己设置的，请立即重置密码，然后重新创建所需内容。',
     },

@@ -20,7 +20,7 @@ export default {
     reasons: {
       password_changed: 'Your password was changed in another browser. Sign in with the new one.',
       email_confirmed:
-        'Your e-mail was confirmed for the first time, which ended everything made before. Sign in again.',
+        'Your e-mail was confirmed for the first time, which ended everything created before. Sign in again.',
       password_reset: 'Your password was reset by a link. Sign in with the new one.',
       password_set_by_administrator: 'An administrator set a new password for you. Ask for it if you do not have it.',
       two_factor_on: 'Two-step verification was turned on. Signing in now asks for a code, too.',

@@ -19,7 +19,7 @@ open this link and confirm that this is your address:
 ${link}
 
 It works for 24 hours. From then on you can sign in with the address and reset your password by e-mail.
-The first confirmation of an account ends what was made in it before: sessions, API keys, webhooks and bindings.
+The first confirmation of an account ends what was created in it before: sessions, API keys, webhooks and bindings.
 If you did not give this address at ${site}, ignore this e-mail: nothing changes.
 `,
   }),
