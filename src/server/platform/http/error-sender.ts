@@ -48,7 +48,7 @@ export class ErrorSender {
       ...own,
       ...headers,
       'content-type': contentType,
-      ...(end !== undefined && { 'content-length': Buffer.byteLength(body) }),
+      'content-length': Buffer.byteLength(body),
       'x-content-type-options': 'nosniff',
       'x-request-id': id,
     });
