@@ -1,6 +1,6 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
-import { type Dialect, listOf, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
+import { type Dialect, hasFigures, isBlank, listOf, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
 
 /** Text of a block of a message. The arguments of a tool call are an object in a complete response, and text in a stream. */
 function textOfBlock(block: unknown): string {
@@ -8,6 +8,33 @@ function textOfBlock(block: unknown): string {
   const args = asObject(input);
   const argsText = args === undefined || Object.keys(args).length === 0 ? '' : JSON.stringify(args);
   return textOf(text) + textOf(thinking) + textOf(name) + argsText;
+}
+
+/** Events around the blocks of a message, and blocks that hold nothing yet. */
+function isPreamble({ type, message, content_block: block, delta, usage }: UntrustedObject): boolean {
+  switch (type) {
+    case 'ping':
+    case 'content_block_stop':
+    case 'message_stop':
+      return true;
+    case 'message_start':
+      return isBlank(asObject(message)?.content);
+    case 'content_block_start': {
+      const { type: kind, text, thinking } = asObject(block) ?? {};
+      return (kind === 'text' && isBlank(text)) || (kind === 'thinking' && isBlank(thinking));
+    }
+    case 'content_block_delta': {
+      const { type: kind, text, thinking } = asObject(delta) ?? {};
+      return (kind === 'text_delta' && isBlank(text)) || (kind === 'thinking_delta' && isBlank(thinking));
+    }
+    case 'message_delta': {
+      const { stop_reason: reason } = asObject(delta) ?? {};
+      const { output_tokens: output } = asObject(usage) ?? {};
+      return (isBlank(reason) || reason === 'end_turn') && !(typeof output === 'number' && output > 0);
+    }
+    default:
+      return false;
+  }
 }
 
 /** Anthropic's Messages (docs.claude.com/en/api/messages, and messages-streaming for the events). */
@@ -26,13 +53,14 @@ export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
   forwardedHeaders: ['anthropic-version', 'anthropic-beta'],
   idHeader: 'request-id',
   usageMarkers: ['"usage":{', '"usage": {'],
-  // `message_start` has the input and the kinds of cache writes, `message_delta` the output and not all of the rest.
-  mergesUsage: true,
   findUsage(value) {
     const body = asObject(value);
     return asObject(body?.usage) ?? asObject(asObject(body?.message)?.usage);
   },
   countFinishedChoices: ({ type }) => Number(type === 'message_stop'),
+  isPreamble,
+  isEmptyResponse: ({ content, usage, stop_reason: reason }) =>
+    isBlank(content) && !hasFigures(asObject(usage)) && (isBlank(reason) || reason === 'end_turn'),
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText({ type, delta, content_block: block }) {
     if (type === 'content_block_start') return textOfBlock(block);

@@ -6,13 +6,14 @@ import {
   type TokenFacts,
 } from '../../contract/token-prices-and-cost-calculation.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
+import type { Log } from '../platform/log.ts';
 import type { Admission } from '../platform/limits/api-key-limiter.ts';
 import type { Payer } from '../quota/reservation-and-ledger-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './count-text-tokens.ts';
 import { extractPrompt } from './extract-prompt-for-token-count.ts';
-import type { Usage } from './parse-usage.ts';
+import { boundUsage, type Usage, type UsageBounds } from './parse-usage.ts';
 import { isPerImagePrice, type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { quotaWithPlanFactor } from './quota-with-plan-factor.ts';
 import { type CallEnd, type CallOrigin, toCallDetail, toStoredTerms } from './request-log-call-detail.ts';
@@ -52,6 +53,7 @@ export interface CallChargeContext extends CallOrigin {
   readonly planFactor: number;
   /** Told what the call used, once it is over; undefined: the key has no limits. */
   readonly admission: Pick<Admission, 'end'> | undefined;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** The money of one call: reserved once, closed once. */
@@ -158,7 +160,7 @@ export class CallCharge {
     const { usage } = result;
     const hasNoTextOutput = isPerImagePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
     if (usage !== undefined && result.complete && (usage.completionTokens > 0 || hasNoTextOutput)) {
-      this.#settle(usage, end, result.imageCount);
+      this.#settle(this.#boundUsage(usage, result), end, result.imageCount);
       return;
     }
     // If counting fails as well, the amount is unknown, so the reservation is returned.
@@ -171,7 +173,20 @@ export class CallCharge {
   }
 
   async #countAndSettle(result: CallResult, end: CallEnd, generatedAtLeast: number): Promise<void> {
-    this.#settle(await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens)), end);
+    const usage = await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens));
+    this.#settle(this.#boundUsage(usage, result), end);
+  }
+
+  /** An upstream's figures are believed as far as the request can have cost them. */
+  #boundUsage(usage: Usage, result: CallResult): Usage {
+    const bounds = boundsOf(this.#request, usage, result, this.#maxOutputTokens);
+    const bounded = boundUsage(usage, bounds);
+    if (bounded !== usage)
+      this.#context.log.warn(
+        { ref: this.#ref, model: this.#context.model.target, reported: usage, bounds },
+        'an upstream reported more tokens than the call can have used',
+      );
+    return bounded;
   }
 
   #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
@@ -249,6 +264,37 @@ export async function countUsage(
     ? usage?.completionTokens || counted
     : Math.max(counted, usage?.completionTokens ?? 0);
   return { promptTokens, completionTokens, reasoningTokens: usage?.reasoningTokens ?? 0, parts: usage?.parts };
+}
+
+/** What upstreams put around a prompt: templates, and instructions of their own. */
+const OVERHEAD_TOKENS = 4_096;
+/** A large picture, or a page of a document. */
+const MOST_TOKENS_PER_MEDIUM = 16_384;
+/** Of one picture an upstream generates and bills by tokens. */
+const MOST_TOKENS_PER_IMAGE = 16_384;
+/** Members by which an upstream reads what the request does not contain, as much as there is. */
+const OUTSIDE_CONTENT =
+  /"(?:file_id|file_ids|file_url|fileUri|file_uri|video_url|audio_url|document|cached_?content|previous_response_id|conversation|item_reference|plugins|mcp_servers)"|search|code_(?:execution|interpreter)|codeExecution|url_?context|web_fetch|"mcp"/i;
+
+/** The most a call can have used: a token for each byte that was sent and each medium, and the limit of the response or the text that came. */
+function boundsOf(
+  { rawBody, body, estimatedPromptTokens, dialect, choiceCount }: ChatRequest,
+  { promptTokens, completionTokens }: Usage,
+  result: CallResult,
+  maxOutputTokens: number,
+): UsageBounds {
+  const least = Math.max(rawBody.length, estimatedPromptTokens) + OVERHEAD_TOKENS;
+  const generates = dialect.maxTokensKeys.length > 0 ? maxOutputTokens : MOST_TOKENS_PER_IMAGE * choiceCount;
+  return {
+    promptTokens:
+      promptTokens <= least
+        ? least
+        : OUTSIDE_CONTENT.test(rawBody.toString('latin1'))
+          ? Number.POSITIVE_INFINITY
+          : least + extractPrompt(body).imageCount * MOST_TOKENS_PER_MEDIUM,
+    completionTokens:
+      completionTokens <= generates ? generates : Math.max(generates, Buffer.byteLength(result.text(), 'utf8')),
+  };
 }
 
 async function withinTime(work: Promise<void>, ms: number): Promise<void> {

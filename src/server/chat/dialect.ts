@@ -40,8 +40,6 @@ export interface Dialect {
   readonly idHeader: string | undefined;
   /** How the member with the figures begins in the bytes of an event; null there does not count. */
   readonly usageMarkers: readonly string[];
-  /** Whether an event of a stream may have a part of the figures, which completes those of earlier events. */
-  readonly mergesUsage: boolean;
   /**
    * The figures of a body or an event, at their own places. Nowhere else: other members may repeat parts of the request (schemas
    * of tools), where a caller could forge a usage.
@@ -49,6 +47,12 @@ export interface Dialect {
   findUsage(value: unknown): UntrustedObject | undefined;
   /** How many choices an event completes; a stream with fewer than were requested and without `[DONE]` was cut off. */
   countFinishedChoices(event: UntrustedObject): number;
+  /** Whether an event surely says nothing: no content, call, figures or reason of an end. Undefined: each event of the dialect does. */
+  isPreamble?(event: UntrustedObject): boolean;
+  /** Whether a complete response says as little. */
+  isEmptyResponse?(answer: UntrustedObject): boolean;
+  /** In the bytes of an event by which a stream may tell of a failure without the word error. */
+  readonly failureMarker?: string;
   /** Bytes; an event that outgrows it ends the stream. */
   readonly maxEventBytes: number;
   /** The generated text of one event of a stream, tool calls and reasoning included. */
@@ -67,3 +71,13 @@ export const MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024;
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** An untrusted value as text; empty where it is none. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** Whether a member holds nothing that a caller could miss. */
+export const isBlank = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
+
+/** Whether an object has figures, and one of them is not zero. */
+export const hasFigures = (usage: UntrustedObject | undefined): boolean =>
+  usage !== undefined && Object.values(usage).some((figure) => typeof figure === 'number' && figure > 0);

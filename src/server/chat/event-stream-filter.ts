@@ -3,18 +3,31 @@ import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
 import { removeProperty } from './edit-json-bytes.ts';
-import { mergeFigures } from './find-and-merge-usage.ts';
-import { parseUsage, type Usage } from './parse-usage.ts';
-import { DONE_DATA, endOfLastEvent, extractData, isCompleteEvent, splitEvents, splitLines } from './sse-events.ts';
-import { tryParse } from './try-parse-json.ts';
+import { UsageTotals } from './find-and-merge-usage.ts';
+import type { Usage } from './parse-usage.ts';
+import {
+  DONE_DATA,
+  endOfLastEvent,
+  extractData,
+  isCompleteEvent,
+  normalizeLoneCr,
+  parseEvent,
+  splitEvents,
+  splitLines,
+} from './sse-events.ts';
 
 /** No upstream's stream is near it. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Raw events kept for counting; older ones are reduced to their text. */
 const RETAINED_BYTES = 2 * 1024;
+/** Events without content that are withheld until content follows; beyond this they are forwarded. */
+const MAX_WITHHELD_BYTES = 64 * 1024;
 const LF = 0x0a;
+const CR = 0x0d;
 /** Of the member, of `event: error` and of `"object":"error"`. */
 const ERROR_MARKER = 'error';
+const DATA_MARKER = 'data';
+const IMAGE_MARKER = 'data:image/';
 
 /**
  * Filters an upstream's event stream while it passes. Whole events are forwarded as they came, in the same buffer wherever
@@ -32,17 +45,16 @@ export class EventStream {
   #retained = Buffer.allocUnsafeSlow(RETAINED_BYTES);
   #retainedLength = 0;
   #text: string[] = [];
-  /** The newest figures as the upstream wrote them. */
-  #figures: UntrustedObject | undefined;
-  #usage: Usage | undefined;
-  /** Value of `totalBytes` when the usage was last searched for. */
-  #usageReadAt = -1;
+  readonly #figures = new UsageTotals();
+  /** Events before the first content; undefined once there was some. */
+  #withheld: Buffer[] | undefined;
+  #withheldBytes = 0;
   /** Choices that are complete; all of them once the stream has signalled its end. */
   #finishedChoices = 0;
   readonly #choiceCount: number;
-  readonly #maxEventBytes: number;
-  /** Whether any event has come. */
-  hasEvents = false;
+  #maxEventBytes: number;
+  /** Whether an event with data has come since this was last reset; comments do not count. */
+  hasNewData = false;
   /** An error the upstream reported inside its stream; nothing is forwarded after it. */
   error: UntrustedObject | undefined;
   /** An event or the whole stream exceeds its limit; nothing is forwarded after it. */
@@ -53,6 +65,12 @@ export class EventStream {
     this.#choiceCount = choiceCount;
     this.#maxEventBytes = maxEventBytes;
     this.#hidesUsage = hidesUsage;
+    this.#withheld = dialect.isPreamble === undefined ? undefined : [];
+  }
+
+  /** Whether content, a call, figures or the reason of a refusal has come. */
+  get hasContent(): boolean {
+    return this.#withheld === undefined;
   }
 
   /** @returns what of these bytes, and of those that were incomplete before, may be forwarded to the caller */
@@ -60,7 +78,7 @@ export class EventStream {
     this.totalBytes += bytes.length;
     if (this.totalBytes > MAX_STREAM_BYTES) this.exceedsLimit = true;
     // The pieces of a partial event are joined once, not again with each piece.
-    if (this.#partialEvent.length > 0 && !bytes.includes(LF)) {
+    if (this.#partialEvent.length > 0 && !bytes.includes(LF) && !bytes.includes(CR)) {
       this.#bufferPartial(bytes);
       return undefined;
     }
@@ -88,13 +106,10 @@ export class EventStream {
     return this.#finishedChoices >= this.#choiceCount;
   }
 
-  /** The newest figures, as some upstreams report them all along. */
+  /** The largest figures so far. */
   get usage(): Usage | undefined {
-    if (this.#usageReadAt !== this.totalBytes) {
-      this.#readUsage(this.#retained.toString('utf8', 0, this.#retainedLength));
-      this.#usageReadAt = this.totalBytes;
-    }
-    return this.#usage;
+    this.#compactRetained();
+    return this.#figures.usage;
   }
 
   /** The generated text so far, without errors. */
@@ -106,24 +121,52 @@ export class EventStream {
   #bufferPartial(bytes: Buffer): void {
     this.#partialEvent.push(bytes);
     this.#partialLength += bytes.length;
-    if (this.#partialLength > this.#maxEventBytes) this.exceedsLimit = true;
+    if (this.#partialLength <= this.#maxEventBytes) return;
+    // An image in an event of a dialect that has none by its documentation.
+    const isImage = this.#maxEventBytes < MAX_IMAGE_EVENT_BYTES && this.#partialEvent.some(hasImage);
+    if (isImage) this.#maxEventBytes = MAX_IMAGE_EVENT_BYTES;
+    else this.exceedsLimit = true;
   }
 
-  #forward(events: Buffer): Buffer | undefined {
-    this.hasEvents = true;
-    const sound = events.indexOf(ERROR_MARKER) === -1 ? events : this.#truncateAtError(events);
+  #forward(received: Buffer): Buffer | undefined {
+    const events = normalizeLoneCr(received);
+    if (events.includes(DATA_MARKER)) this.hasNewData = true;
+    const { failureMarker } = this.#dialect;
+    const mayFail = events.includes(ERROR_MARKER) || (failureMarker !== undefined && events.includes(failureMarker));
+    const sound = mayFail ? this.#truncateAtError(events) : events;
     if (sound === undefined) return undefined;
     this.#retain(sound);
-    if (!this.#hidesUsage || !sound.includes(USAGE_KEY)) return sound;
-    const shown = removeNullUsage(sound);
+    const ready = this.#withheld === undefined ? sound : this.#withhold(sound, this.#withheld);
+    if (ready === undefined || !this.#hidesUsage || !ready.includes(USAGE_KEY)) return ready;
+    const shown = removeNullUsage(ready);
     return this.#dialect.usageMarkers.some((mark) => shown.includes(mark)) ? this.#stripUsage(shown) : shown;
+  }
+
+  /** Events that begin a response without saying anything wait for the first that does: until then the call may fail over. */
+  #withhold(events: Buffer, withheld: Buffer[]): Buffer | undefined {
+    withheld.push(events);
+    this.#withheldBytes += events.length;
+    if (this.#withheldBytes <= MAX_WITHHELD_BYTES && !this.#hasFirstContent(events)) return undefined;
+    this.#withheld = undefined;
+    return withheld.length === 1 ? events : Buffer.concat(withheld);
+  }
+
+  #hasFirstContent(events: Buffer): boolean {
+    for (const event of splitEvents(events.toString('utf8'))) {
+      const data = extractData(event);
+      if (data === '' || data === DONE_DATA) continue;
+      const value = asObject(parseEvent(data));
+      // Data that is no JSON is the caller's to judge.
+      if (value === undefined || this.#dialect.isPreamble?.(value) !== true) return true;
+    }
+    return false;
   }
 
   /** An error may quote what the upstream was sent, so its event is never forwarded; the caller gets an error of ours. */
   #truncateAtError(events: Buffer): Buffer | undefined {
     const before: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
-      const error = findError(event);
+      const error = findError(event, this.#dialect.failureMarker);
       if (error !== undefined) {
         this.error = error;
         return before.length === 0 ? undefined : Buffer.from(before.join(''));
@@ -138,13 +181,12 @@ export class EventStream {
     const shown: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
       const value = this.#dialect.usageMarkers.some((mark) => event.includes(mark))
-        ? asObject(tryParse(extractData(event)))
+        ? asObject(parseEvent(extractData(event)))
         : undefined;
       if (value === undefined || asObject(value.usage) === undefined) {
         shown.push(event);
         continue;
       }
-      this.#usage = parseUsage(this.#dialect.findUsage(value)) ?? this.#usage;
       if (Array.isArray(value.choices) && value.choices.length > 0) shown.push(removeUsage(event));
     }
     return shown.length === 0 ? undefined : Buffer.from(shown.join(''));
@@ -161,34 +203,19 @@ export class EventStream {
     this.#retainedLength += events.length;
   }
 
-  /** Reads the figures of complete events. */
-  #readUsage(events: string): void {
-    const { mergesUsage, usageMarkers, findUsage } = this.#dialect;
-    if (!mergesUsage) {
-      this.#usage = findLastUsage(events, this.#dialect) ?? this.#usage;
-      return;
-    }
-    if (!usageMarkers.some((mark) => events.includes(mark))) return;
-    for (const event of splitEvents(events)) {
-      const found = usageMarkers.some((mark) => event.includes(mark))
-        ? findUsage(tryParse(extractData(event)))
-        : undefined;
-      if (found !== undefined) this.#figures = mergeFigures(this.#figures, found);
-    }
-    this.#usage = parseUsage(this.#figures) ?? this.#usage;
-  }
-
   #compactRetained(): void {
     if (this.#retainedLength === 0) return;
     const kept = this.#retained.toString('utf8', 0, this.#retainedLength);
-    this.#readUsage(kept);
+    const { usageMarkers, findUsage, extractEventText, countFinishedChoices } = this.#dialect;
+    const hasUsage = usageMarkers.some((mark) => kept.includes(mark));
     for (const event of splitEvents(kept)) {
       const data = extractData(event);
       if (data === DONE_DATA) this.#finishedChoices = Number.POSITIVE_INFINITY;
-      const value = asObject(tryParse(data));
+      const value = asObject(parseEvent(data));
       if (value === undefined) continue;
-      this.#text.push(this.#dialect.extractEventText(value));
-      this.#finishedChoices += this.#dialect.countFinishedChoices(value);
+      this.#text.push(extractEventText(value));
+      this.#finishedChoices += countFinishedChoices(value);
+      if (hasUsage) this.#figures.add(findUsage(value));
     }
     this.#retainedLength = 0;
   }
@@ -200,7 +227,7 @@ export class EventStream {
       Math.max(0, this.#retainedLength - DONE_EVENT_MAX_BYTES),
       this.#retainedLength,
     );
-    return /(^|\n)data: ?\[DONE\]\s*$/.test(tail);
+    return /(^|[\n\r])data: ?\[DONE\]\s*$/.test(tail);
   }
 }
 
@@ -220,18 +247,6 @@ export function createEventStream(
 
 /** `[DONE]` in a line with the blank one behind it, and the end of the line before. */
 const DONE_EVENT_MAX_BYTES = 20;
-
-/** The last usage reported in complete events; searches from the end, where it nearly always is. */
-function findLastUsage(events: string, { usageMarkers, findUsage }: Dialect): Usage | undefined {
-  for (let text = events; ; ) {
-    const at = Math.max(...usageMarkers.map((mark) => text.lastIndexOf(mark)));
-    if (at === -1) return undefined;
-    const start = endOfLastEvent(text.slice(0, at));
-    const usage = parseUsage(findUsage(tryParse(extractData(splitEvents(text.slice(start))[0] ?? ''))));
-    if (usage !== undefined) return usage;
-    text = text.slice(0, start);
-  }
-}
 
 /** The event without its usage, as if it had not been requested; every other byte of its data stays. */
 function removeUsage(event: string): string {
@@ -273,18 +288,25 @@ function skipBlanks(bytes: Buffer, from: number): number {
   return at;
 }
 
+const hasImage = (bytes: Buffer): boolean => bytes.includes(IMAGE_MARKER);
+
 const NAMED_ERROR = /^event: ?error\r?$/m;
 
 /**
  * The failure an event reports: `{error: …}` of chat, `{type: "error", …}` and `{response: {error: …}}` of responses,
  * `{object: "error", …}` of vLLM, or the data of an `event: error`.
  */
-function findError(event: string): UntrustedObject | undefined {
-  if (!event.includes(ERROR_MARKER)) return undefined;
-  const value = asObject(tryParse(extractData(event)));
-  const isNamed = NAMED_ERROR.test(event);
-  if (value === undefined) return isNamed ? { message: extractData(event) } : undefined;
+function findError(event: string, failureMarker: string | undefined): UntrustedObject | undefined {
+  if (!event.includes(ERROR_MARKER) && (failureMarker === undefined || !event.includes(failureMarker)))
+    return undefined;
+  const data = extractData(event);
+  const isNamed = event.includes('event:') && NAMED_ERROR.test(event);
+  const value = asObject(parseEvent(data));
+  if (value === undefined) return isNamed ? { message: data } : undefined;
   if (typeof value.error === 'string' && value.error !== '') return { message: value.error };
-  const reported = asObject(value.error) ?? asObject(asObject(value.response)?.error);
-  return reported ?? (isNamed || value.type === 'error' || value.object === 'error' ? value : undefined);
+  const response = asObject(value.response);
+  const reported = asObject(value.error) ?? asObject(response?.error);
+  if (reported !== undefined) return reported;
+  if (isNamed || value.type === 'error' || value.object === 'error') return value;
+  return value.type === 'response.failed' || response?.status === 'failed' ? { message: '' } : undefined;
 }

@@ -1,12 +1,42 @@
-import type { UntrustedObject } from '../../contract/is-object.ts';
-import { parseUsage, type Usage } from './parse-usage.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { largerUsage, parseUsage, type Usage } from './parse-usage.ts';
 import { tryParse } from './try-parse-json.ts';
 
-/** Figures of an earlier and of a later event of one stream; what the later one leaves out or null stands as it was. */
-export function mergeFigures(earlier: UntrustedObject | undefined, later: UntrustedObject): UntrustedObject {
-  const said = Object.entries(later).filter(([, value]) => value !== null);
-  return { ...earlier, ...Object.fromEntries(said) };
+/**
+ * The figures of one stream, which upstreams report once, repeatedly, or in parts. They are cumulative: what a later event leaves out, nulls or
+ * resets to zero stands as it was, and no total is ever smaller than before.
+ */
+export class UsageTotals {
+  #figures: UntrustedObject | undefined;
+  #usage: Usage | undefined;
+
+  add(figures: UntrustedObject | undefined): void {
+    if (figures === undefined) return;
+    this.#figures = this.#figures === undefined ? figures : mergeFigures(this.#figures, figures);
+    const usage = parseUsage(this.#figures);
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : largerUsage(this.#usage, usage);
+  }
+
+  /** Undefined until the figures suffice for a charge. */
+  get usage(): Usage | undefined {
+    return this.#usage;
+  }
 }
+
+/** What the later figures say on top of the earlier ones. */
+function mergeFigures(earlier: UntrustedObject, later: UntrustedObject): UntrustedObject {
+  const merged: Record<string, unknown> = { ...earlier };
+  for (const [key, value] of Object.entries(later)) {
+    const known = asObject(merged[key]);
+    const inner = asObject(value);
+    if (inner !== undefined) merged[key] = known === undefined ? inner : mergeFigures(known, inner);
+    else if (!saysNothing(value) || merged[key] === undefined || merged[key] === null) merged[key] = value;
+  }
+  return merged;
+}
+
+const saysNothing = (figure: unknown): boolean =>
+  figure === null || figure === undefined || figure === 0 || (Array.isArray(figure) && figure.length === 0);
 
 const USAGE_KEY = '"usage"';
 

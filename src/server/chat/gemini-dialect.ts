@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { invalidRequest } from '../platform/app-error.ts';
-import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, textOf } from './dialect.ts';
+import { type Dialect, hasFigures, isBlank, listOf, MAX_IMAGE_EVENT_BYTES, textOf } from './dialect.ts';
 
 const PATH = '/v1beta/models';
 
@@ -55,6 +55,20 @@ function inCamelCase(value: unknown, path: string): unknown {
   return isSame ? value : Object.fromEntries(members);
 }
 
+/** A chunk without parts, whose only reason to end is the usual one. */
+const isPreamble = ({ candidates, promptFeedback, usageMetadata }: UntrustedObject): boolean =>
+  isBlank(asObject(promptFeedback)?.blockReason) &&
+  !hasFigures(asObject(usageMetadata)) &&
+  listOf(candidates).every((candidate) => {
+    const { content, finishReason } = asObject(candidate) ?? {};
+    const parts = listOf(asObject(content)?.parts);
+    const isEmpty = parts.every((part) => Object.values(asObject(part) ?? {}).every(isBlank));
+    return isEmpty && (isUnfinished(finishReason) || finishReason === 'STOP');
+  });
+
+/** Of a chunk that others follow; the second is the default of Google's own encoding. */
+const isUnfinished = (reason: unknown): boolean => isBlank(reason) || reason === 'FINISH_REASON_UNSPECIFIED';
+
 /** Google's generateContent (ai.google.dev/api/generate-content). Model and streaming are in the path, not in the body. */
 export const GEMINI_DIALECT: Dialect = {
   vendor: 'gemini',
@@ -76,12 +90,13 @@ export const GEMINI_DIALECT: Dialect = {
   forwardedHeaders: [],
   idHeader: undefined,
   usageMarkers: ['"usageMetadata":{', '"usageMetadata": {'],
-  mergesUsage: false,
   findUsage: (value) => asObject(asObject(value)?.usageMetadata),
   countFinishedChoices: ({ candidates, promptFeedback }) =>
     textOf(asObject(promptFeedback)?.blockReason) === ''
-      ? listOf(candidates).filter((candidate) => textOf(asObject(candidate)?.finishReason) !== '').length
+      ? listOf(candidates).filter((candidate) => !isUnfinished(asObject(candidate)?.finishReason)).length
       : 1,
+  isPreamble,
+  isEmptyResponse: isPreamble,
   // Parts may hold pictures.
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   extractEventText: extractText,

@@ -4,6 +4,7 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/chann
 import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
+import { ContentDecoder, codingOf } from '../platform/outbound/content-decoder.ts';
 import type {
   ExchangeControl,
   ExchangeHandler,
@@ -14,24 +15,29 @@ import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
 import { type CredentialMask, credentialMaskOf } from '../upstreams/mask-credentials.ts';
 import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import type { ArrayBackedSetMember } from './array-backed-set.ts';
-import type { CallCharge } from './call-charge-reservation-and-settlement.ts';
+import type { CallCharge, CallResult } from './call-charge-reservation-and-settlement.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { Dialect } from './dialect.ts';
+import type { ResponseConversion } from './conversion/response-conversion.ts';
 import { createEventStream, type EventStream } from './event-stream-filter.ts';
 import {
+  emptyResponse,
   malformedResponse,
+  onlyComments,
   responseTooLong,
   toPartialResponseError,
   truncatedStream,
+  unknownStopReason,
 } from './invalid-response-errors.ts';
 import { modelCallSpan, usageAttributes } from './model-call-span.ts';
 import type { OutputSpeedsAndHiddenReasoning } from './output-speeds-and-hidden-reasoning.ts';
 import { parseNonStreamedResponse } from './parse-non-streamed-response.ts';
 import type { Usage } from './parse-usage.ts';
-import { prepareExchange, type UpstreamExchange } from './prepare-upstream-exchange.ts';
+import { prepareExchange, prepareFormConversion, type UpstreamExchange } from './prepare-upstream-exchange.ts';
 import type { CallEnd } from './request-log-call-detail.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
+import { looksLikeEvents, looksLikeJson } from './sse-events.ts';
 import { parseStreamError, parseUpstreamError, toConnectionFailure, type UpstreamFailure } from './upstream-errors.ts';
 import type { UpstreamTimeouts } from './upstream-request.ts';
 
@@ -46,6 +52,8 @@ export interface ModelCallDependencies {
   readonly keepAliveMs: number;
   readonly rates: OutputSpeedsAndHiddenReasoning;
   readonly journal: SettlementJournal;
+  /** Reasons to end that no table lists and that were logged, by channel. */
+  readonly loggedReasons: Set<string>;
   /** Called once, when the call is over. */
   onFinished(call: ModelCall): void;
 }
@@ -71,6 +79,9 @@ const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const MAX_CLIENT_STALL_MS = 60_000;
 /** How long to wait for an upstream's usage after the caller disconnected; only it includes hidden reasoning tokens. */
 const USAGE_WAIT_MS = 500;
+/** An upstream that sends comments and no data is given up after so many times the longest silence. */
+const COMMENT_PATIENCE = 4;
+const MAX_LOGGED_REASONS = 1_000;
 const KEEP_ALIVE_COMMENT = ': keep-alive\n\n';
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
@@ -95,6 +106,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   #chunks: Buffer[] = [];
   #size = 0;
   #stream: EventStream | undefined;
+  /** Of a response that is compressed although that was not asked for. */
+  #decoder: ContentDecoder | undefined;
   #clientGone = false;
   #sentAt = 0;
   /** Of the request that began the call; callbacks of a response run outside of its span. */
@@ -106,6 +119,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   #firstTokenMs: number | undefined;
   /** Times of `performance.now()`; the pause is 0 while the caller keeps up. */
   #lastWriteAt = 0;
+  /** When an event with data came last. */
+  #lastDataAt = 0;
   #pausedSince = 0;
 
   constructor(dependencies: ModelCallDependencies, context: PreparedCall) {
@@ -123,15 +138,45 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     this.#control = control;
     this.#status = status;
     this.#headers = headers;
+    this.#decoder = this.#createDecoder(codingOf(headers), control);
     if (status < 200 || status > 299) this.#phase = 'error';
-    else if (headers['content-type']?.toLowerCase().startsWith('text/event-stream')) {
-      this.#phase = 'streaming';
-      this.#lastWriteAt = performance.now();
-      this.#stream = createEventStream(this.#dialect, this.#context.request, this.#context.model.kind);
-    } else this.#phase = 'complete';
+    // Events for a caller who asked for one body are collected like a body.
+    else if (this.#context.request.stream && isEventStream(headers)) this.#beginStream();
+    else this.#phase = 'complete';
+  }
+
+  #createDecoder(coding: string | undefined, control: ExchangeControl): ContentDecoder | undefined {
+    if (coding === undefined) return undefined;
+    const handler = {
+      chunk: (bytes: Buffer) => this.#receive(bytes, control),
+      end: () => this.#finish(),
+      fail: () => {
+        if (this.#phase !== 'finished') this.#failMidStream(malformedResponse(), control);
+      },
+    };
+    return new ContentDecoder(coding, handler, () => {
+      if (this.#pausedSince === 0) control.resume();
+    });
+  }
+
+  #beginStream(): void {
+    this.#phase = 'streaming';
+    this.#lastWriteAt = performance.now();
+    this.#lastDataAt = this.#lastWriteAt;
+    this.#stream = createEventStream(this.#dialect, this.#context.request, this.#context.model.kind);
   }
 
   chunk(bytes: Buffer, control: ExchangeControl): void {
+    if (this.#decoder === undefined) this.#receive(bytes, control);
+    else if (!this.#decoder.write(bytes)) control.pause();
+  }
+
+  #receive(bytes: Buffer, control: ExchangeControl): void {
+    if (this.#phase === 'finished') return;
+    // The content type of an upstream says little about its form.
+    if (this.#phase === 'complete' && this.#size === 0 && this.#context.request.stream && looksLikeEvents(bytes))
+      this.#beginStream();
+    else if (this.#phase === 'streaming' && this.#stream?.totalBytes === 0 && looksLikeJson(bytes)) this.#phase = 'complete';
     if (this.#phase === 'streaming') {
       this.#forwardEvents(bytes, control);
       return;
@@ -143,6 +188,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
   }
 
   end(): void {
+    if (this.#decoder === undefined) this.#finish();
+    else this.#decoder.end();
+  }
+
+  #finish(): void {
     if (this.#phase === 'error') this.#failBeforeFirstByte(this.#readUpstreamError());
     else if (this.#phase === 'complete') this.#finishComplete();
     else if (this.#phase === 'streaming') this.#finishStream();
@@ -158,7 +208,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
       this.#failBeforeFirstByte(this.#readUpstreamError());
       return;
     }
-    if (this.#phase === 'streaming' && this.#stream?.hasEvents === true) {
+    if (this.#phase === 'streaming' && this.#hasBegun) {
       this.#failMidStream(toConnectionFailure(error));
       return;
     }
@@ -195,7 +245,9 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     const { clientResponse } = this.#context;
     if (this.#pausedSince > 0) {
       if (now - this.#pausedSince > MAX_CLIENT_STALL_MS) clientResponse.destroy();
-    } else if (this.#phase === 'streaming' && now - this.#lastWriteAt >= this.#dependencies.keepAliveMs)
+    } else if (this.#phase === 'streaming' && now - this.#lastDataAt > COMMENT_PATIENCE * this.#dependencies.timeouts.idleMs)
+      this.#failMidStream(onlyComments(), this.#control);
+    else if (this.#phase === 'streaming' && now - this.#lastWriteAt >= this.#dependencies.keepAliveMs)
       this.#write(KEEP_ALIVE_COMMENT);
   }
 
@@ -222,6 +274,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     this.#chunks = [];
     this.#size = 0;
     this.#stream = undefined;
+    this.#decoder?.destroy();
+    this.#decoder = undefined;
     const channel = this.#channel;
     const { outbound, tracing } = this.#dependencies;
     this.#countOn(channel);
@@ -249,10 +303,14 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     }
   }
 
-  #forwardEvents(bytes: Buffer, control: ExchangeControl): void {
+  #forwardEvents(bytes: Buffer, control?: ExchangeControl): void {
     const stream = this.#stream;
     if (stream === undefined) return;
     const events = stream.push(bytes);
+    if (stream.hasNewData) {
+      stream.hasNewData = false;
+      this.#lastDataAt = performance.now();
+    }
     if (events !== undefined) this.#deliver(events, control);
     if (stream.error !== undefined) this.#failMidStream(parseStreamError(this.#channel, stream.error), control);
     else if (stream.exceedsLimit) this.#failMidStream(responseTooLong(), control);
@@ -302,42 +360,108 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
       this.#failMidStream(parseStreamError(this.#channel, stream.error));
       return;
     }
-    if (!stream.complete) {
-      this.#failMidStream(truncatedStream());
+    if (!stream.complete || !stream.hasContent) {
+      this.#failMidStream(stream.complete ? emptyResponse() : truncatedStream());
+      return;
+    }
+    const conversion = this.#exchange?.conversion;
+    const tail = this.#mask.text(conversion?.finish() ?? '');
+    if (conversion?.failure !== undefined) {
+      if (tail !== '') this.#sendEnd(() => void this.#write(tail));
+      this.#failMidStream(this.#unknownReason(conversion));
       return;
     }
     this.#markFinished();
     this.#reportSuccess(stream.usage, stream.totalBytes);
     charge.settle(stream, this.#endAs('ok'));
-    const mask = this.#mask;
     this.#sendEnd(() => {
       if (!clientResponse.streaming) clientResponse.openStream();
-      const tail = mask.text(this.#exchange?.conversion?.finish() ?? '');
       if (tail !== '') clientResponse.write(tail);
       clientResponse.end();
     });
   }
 
   #finishComplete(): void {
-    const { clientResponse, charge } = this.#context;
     const body =
       this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    const result = parseNonStreamedResponse(body, this.#dialect);
-    if (result === 'malformed' || result === 'failure') {
-      this.#failBeforeFirstByte(result === 'malformed' ? malformedResponse() : this.#readUpstreamError());
+    if (looksLikeEvents(body)) {
+      this.#finishEvents(body);
       return;
     }
+    const result = parseNonStreamedResponse(body, this.#dialect);
+    if (typeof result === 'string') {
+      this.#failBeforeFirstByte(this.#toFailure(result));
+      return;
+    }
+    const { stream } = this.#context.request;
+    const conversion = this.#exchange?.conversion ?? (stream ? this.#createFormConversion() : undefined);
+    if (stream && conversion !== undefined) this.#finishConverted(result, conversion.convertToStream(body), conversion);
+    else this.#finishConverted(result, conversion?.convert(body) ?? body, conversion);
+  }
+
+  /** The upstream streams although one body was asked for, or its first bytes did not show that it does. */
+  #finishEvents(body: Buffer): void {
+    const { request, model } = this.#context;
+    if (request.stream) {
+      this.#beginStream();
+      this.#forwardEvents(body);
+      this.#finish();
+      return;
+    }
+    const conversion = this.#exchange?.conversion ?? this.#createFormConversion();
+    const stream = createEventStream(this.#dialect, request, model.kind);
+    const events = stream.push(body) ?? Buffer.alloc(0);
+    const last = stream.finish() ?? Buffer.alloc(0);
+    if (stream.error !== undefined) this.#failBeforeFirstByte(parseStreamError(this.#channel, stream.error));
+    else if (conversion === undefined) this.#failBeforeFirstByte(malformedResponse());
+    else if (!stream.complete) this.#failBeforeFirstByte(truncatedStream());
+    else if (!stream.hasContent) this.#failBeforeFirstByte(emptyResponse());
+    else this.#finishConverted(stream, conversion.convertToBody(Buffer.concat([events, last])), conversion);
+  }
+
+  #toFailure(result: 'malformed' | 'failure' | 'empty'): UpstreamFailure {
+    if (result === 'failure') return this.#readUpstreamError();
+    return result === 'malformed' ? malformedResponse() : emptyResponse();
+  }
+
+  #createFormConversion(): ResponseConversion | undefined {
+    const { request, clientResponse } = this.#context;
+    return prepareFormConversion(request, { id: clientResponse.id, nowMs: this.#dependencies.clock.now() });
+  }
+
+  /** A whole response that was charged is sent as the body or the stream that it was made into. */
+  #finishConverted(result: CallResult, shown: Buffer | string, conversion: ResponseConversion | undefined): void {
+    const { clientResponse, charge, request } = this.#context;
+    if (conversion?.failure !== undefined) {
+      this.#failBeforeFirstByte(this.#unknownReason(conversion));
+      return;
+    }
+    for (const path of conversion?.dropped ?? []) clientResponse.addDropped(path);
     this.#markFinished();
-    this.#reportSuccess(result.usage, body.length);
+    this.#reportSuccess(result.usage, this.#size);
     if (result.usage === undefined) {
       this.#dependencies.journal.open(this);
       this.#dependencies.journal.appendText(clientResponse.ref, result.text());
     }
     charge.settle(result, this.#endAs('ok'));
-    const converted = this.#exchange?.conversion?.convert(body);
-    const shown = converted === undefined ? body : Buffer.from(converted);
-    const masked = this.#mask.bytes(shown);
-    this.#sendEnd(() => clientResponse.sendBody(JSON_CONTENT_TYPE, masked));
+    const masked = this.#mask.bytes(typeof shown === 'string' ? Buffer.from(shown) : shown);
+    const isStream = request.stream && conversion !== undefined;
+    this.#sendEnd(() => {
+      if (!isStream) return clientResponse.sendBody(JSON_CONTENT_TYPE, masked);
+      clientResponse.openStream();
+      clientResponse.write(masked);
+      clientResponse.end();
+    });
+  }
+
+  #unknownReason({ failure = '' }: ResponseConversion): UpstreamFailure {
+    const { loggedReasons, log } = this.#dependencies;
+    const key = `${this.#channel.id} ${failure}`;
+    if (!loggedReasons.has(key) && loggedReasons.size < MAX_LOGGED_REASONS) {
+      loggedReasons.add(key);
+      log.warn({ channel: this.#channel.id, reason: failure }, 'an upstream ended a response for an unknown reason');
+    }
+    return unknownStopReason(failure);
   }
 
   /** Once what the call costs is in the journal, so that no caller has a complete response that would not be charged after a crash. */
@@ -483,3 +607,6 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     this.#dependencies.onFinished(this);
   }
 }
+
+const isEventStream = (headers: Readonly<Record<string, string>>): boolean =>
+  headers['content-type']?.toLowerCase().startsWith('text/event-stream') === true;

@@ -1,7 +1,15 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
-import { type Dialect, listOf, MAX_IMAGE_EVENT_BYTES, MAX_TEXT_EVENT_BYTES, textOf } from './dialect.ts';
+import {
+  type Dialect,
+  hasFigures,
+  isBlank,
+  listOf,
+  MAX_IMAGE_EVENT_BYTES,
+  MAX_TEXT_EVENT_BYTES,
+  textOf,
+} from './dialect.ts';
 import { GEMINI_DIALECT } from './gemini-dialect.ts';
 import { parseUsage } from './parse-usage.ts';
 
@@ -53,9 +61,31 @@ const OPENAI = {
   idHeader: undefined,
   // Not `"usage":null`, which some write into every event once usage was asked for.
   usageMarkers: ['"usage":{', '"usage": {'],
-  mergesUsage: false,
   findUsage,
 } as const;
+
+/** Reasons that say no more than that a stream has ended. */
+const isPlainEnd = (reason: unknown): boolean => isBlank(reason) || reason === 'stop';
+
+/** A chunk whose choices only name the role, or end, and that has no figures. */
+function isPreambleChunk(event: UntrustedObject): boolean {
+  if (hasFigures(findUsage(event))) return false;
+  return listOf(event.choices).every((choice) => {
+    const { delta, message, text, finish_reason: reason } = asObject(choice) ?? {};
+    const said = { ...asObject(delta), ...asObject(message), text, role: undefined };
+    return isPlainEnd(reason) && Object.values(said).every(isBlank);
+  });
+}
+
+const OPENING_EVENT = /^(?:response\.(?:created|queued|in_progress)|keepalive|ping)$/;
+
+/** Events before the first item, and the end of a response that has none. */
+function isPreambleEvent(event: UntrustedObject): boolean {
+  const type = textOf(event.type);
+  if (OPENING_EVENT.test(type)) return isBlank(asObject(event.response)?.output);
+  if (type !== 'response.completed') return false;
+  return isBlank(asObject(event.response)?.output) && !hasFigures(findUsage(event));
+}
 
 const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 
@@ -71,6 +101,8 @@ export const CHAT_DIALECT: Dialect = {
   resultKey: 'choices',
   countFinishedChoices: ({ choices }) =>
     listOf(choices).filter((choice) => textOf(asObject(choice)?.finish_reason) !== '').length,
+  isPreamble: isPreambleChunk,
+  isEmptyResponse: isPreambleChunk,
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText: (event) => extractChoicesText(event, 'delta'),
   extractResponseText: (answer) => extractChoicesText(answer, 'message'),
@@ -89,6 +121,10 @@ export const RESPONSES_DIALECT: Dialect = {
   promptKey: 'input',
   resultKey: 'output',
   countFinishedChoices: ({ type }) => Number(/^response\.(completed|incomplete|failed)$/.test(textOf(type))),
+  isPreamble: isPreambleEvent,
+  isEmptyResponse: (answer) =>
+    isBlank(answer.output) && !hasFigures(findUsage(answer)) && isBlank(answer.incomplete_details),
+  failureMarker: 'failed',
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   extractEventText: ({ type, delta }) => (textOf(type).endsWith('.delta') ? textOf(delta) : ''),
   extractResponseText: ({ output }) =>

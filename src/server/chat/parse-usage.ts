@@ -225,3 +225,52 @@ function toUsage(figures: Figures): Usage | undefined {
   const totals = { promptTokens: input, completionTokens, reasoningTokens };
   return hasParts ? { ...totals, parts } : totals;
 }
+
+const INPUT_PARTS = ['cached_input', 'cache_write_1h', 'cache_write', 'audio_input', 'image_input'] as const;
+
+/** Parts within their totals: those of the input in order of precedence, as `toUsage` takes them. */
+function withinTotals(usage: Usage): Usage {
+  const { promptTokens, completionTokens, parts } = usage;
+  if (parts === undefined) return usage;
+  let left = promptTokens;
+  const fitted: Partial<Record<TokenPart, number>> = {};
+  for (const part of INPUT_PARTS) {
+    const tokens = Math.min(parts[part] ?? 0, left);
+    left -= tokens;
+    fitted[part] = tokens;
+  }
+  fitted.audio_output = Math.min(parts.audio_output ?? 0, completionTokens);
+  return { ...usage, parts: fitted };
+}
+
+/** The larger of each figure that two events of one stream report. */
+export function largerUsage(a: Usage, b: Usage): Usage {
+  const totals = {
+    promptTokens: Math.max(a.promptTokens, b.promptTokens),
+    completionTokens: Math.max(a.completionTokens, b.completionTokens),
+    reasoningTokens: Math.max(a.reasoningTokens, b.reasoningTokens),
+  };
+  if (a.parts === undefined && b.parts === undefined) return totals;
+  const parts: Partial<Record<TokenPart, number>> = {};
+  for (const part of [...INPUT_PARTS, 'audio_output'] as const)
+    parts[part] = Math.max(a.parts?.[part] ?? 0, b.parts?.[part] ?? 0);
+  return withinTotals({ ...totals, parts });
+}
+
+/** What a call can have used at most. */
+export interface UsageBounds {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** Usage no larger than the call can have cost, whatever the upstream reports. */
+export function boundUsage(usage: Usage, bounds: UsageBounds): Usage {
+  if (usage.promptTokens <= bounds.promptTokens && usage.completionTokens <= bounds.completionTokens) return usage;
+  const completionTokens = Math.min(usage.completionTokens, bounds.completionTokens);
+  return withinTotals({
+    ...usage,
+    promptTokens: Math.min(usage.promptTokens, bounds.promptTokens),
+    completionTokens,
+    reasoningTokens: Math.min(usage.reasoningTokens, completionTokens),
+  });
+}

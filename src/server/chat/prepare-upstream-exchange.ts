@@ -1,10 +1,12 @@
 import type { ChatVendor } from '../../contract/channels.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound-types.ts';
 import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
 import { findCodec } from './conversion/dialect-codecs.ts';
+import type { ToolOrigin } from './conversion/neutral-form.ts';
 import { convertRequest } from './conversion/request-conversion.ts';
 import { ResponseConversion } from './conversion/response-conversion.ts';
 import type { Dialect } from './dialect.ts';
@@ -32,6 +34,25 @@ export interface ExchangeContext {
   readonly id: string;
   /** Unix milliseconds. */
   readonly nowMs: number;
+}
+
+/** Turns a response into the other form, stream or body, of the caller's own dialect; undefined where it is not converted. */
+export function prepareFormConversion(
+  { dialect, model, wantsUsage, body }: ChatRequest,
+  { id, nowMs }: Pick<ExchangeContext, 'id' | 'nowMs'>,
+): ResponseConversion | undefined {
+  const codec = findCodec(dialect);
+  if (codec === undefined) return undefined;
+  const created = Math.floor(nowMs / 1_000);
+  return new ResponseConversion(codec, codec, { id, model, created, wantsUsage, asked: body, origins: freeformTools(body) });
+}
+
+/** Tools that take one text, which only the Responses have. */
+function freeformTools({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrigin> {
+  const names = (Array.isArray(tools) ? tools : []).map(asObject).flatMap((tool) =>
+    tool?.type === 'custom' && typeof tool.name === 'string' ? [tool.name] : [],
+  );
+  return new Map(names.map((name) => [name, { isFreeform: true, namespace: undefined, name }]));
 }
 
 /** The dialect that conversions to each kind of upstream go to. */

@@ -25,7 +25,7 @@ import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
 import { prepareExchange, upstreamDialect } from './prepare-upstream-exchange.ts';
 import { toCallDetail } from './request-log-call-detail.ts';
 
-export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished'> {
+export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | 'loggedReasons'> {
   readonly batcher: ChargeBatcher;
   readonly imageRelay: ImageTaskRelay;
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
@@ -48,7 +48,11 @@ export class Relay {
 
   constructor(dependencies: RelayDependencies) {
     this.#dependencies = dependencies;
-    this.#callDependencies = { ...dependencies, onFinished: (call) => this.#activeCalls.remove(call) };
+    this.#callDependencies = {
+      ...dependencies,
+      loggedReasons: new Set(),
+      onFinished: (call) => this.#activeCalls.remove(call),
+    };
     this.#ticker = setInterval(
       () => {
         const now = performance.now();
@@ -97,6 +101,7 @@ export class Relay {
       model,
       client,
       begunAt,
+      log: this.#dependencies.log,
     });
     try {
       const images = vendors.find(model.vendor)?.images;

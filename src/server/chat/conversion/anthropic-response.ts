@@ -1,110 +1,170 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
-import { listOf, textOf } from '../dialect.ts';
-import { mergeFigures } from '../find-and-merge-usage.ts';
-import { parseUsage, type Usage } from '../parse-usage.ts';
+import { isBlank, listOf, textOf } from '../dialect.ts';
+import type { Usage } from '../parse-usage.ts';
+import { toMarkdown } from './generated-media.ts';
 import type { ResponseEvent, StopReason } from './neutral-form.ts';
+import { type DraftCall, ResponseBuilder, toArgumentsText } from './response-builder.ts';
 import { collectResponse } from './response-collector.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';
+import { readStopReason } from './stop-reasons.ts';
 import { readSignature, tagSignature } from './thinking-signatures.ts';
 
-const REASONS: Readonly<Record<string, StopReason>> = {
-  end_turn: 'end',
-  pause_turn: 'end',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'calls',
-  stop_sequence: 'stop_sequence',
-  refusal: 'refused',
-};
 const WORDS: Readonly<Record<StopReason, string>> = {
   end: 'end_turn',
   length: 'max_tokens',
   calls: 'tool_use',
   stop_sequence: 'stop_sequence',
   refused: 'refusal',
+  failed: 'end_turn',
 };
+const MEMBERS = RESPONSE_MEMBERS.messages;
 
-const toReason = (word: unknown): StopReason => REASONS[textOf(word)] ?? 'end';
+/** A block of the stream that has begun. */
+interface OpenBlock {
+  readonly type: 'text' | 'thinking' | 'call' | 'other';
+  readonly call?: DraftCall;
+  /** Of a thought; comes in the start of its block, in one piece or in several. */
+  signature: string;
+}
 
 /** Reads a message, complete or as a stream (docs.claude.com/en/docs/build-with-claude/streaming). */
 export class AnthropicReader implements ResponseReader {
-  #figures: UntrustedObject | undefined;
-  #stop: UntrustedObject = {};
-  /** Calls begun, and the number of the block each stands in. */
-  readonly #calls = new Map<unknown, number>();
-  #hasEnded = false;
+  readonly builder = new ResponseBuilder();
+  #word: unknown;
+  #sequence: unknown;
+  readonly #blocks = new Map<unknown, OpenBlock>();
+  #last: OpenBlock | undefined;
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
-    const blocks = listOf(body.content).map((block) => asObject(block) ?? {});
-    const events = blocks.flatMap((block, index) => this.#readBlock(block, index));
-    this.#figures = ANTHROPIC_MESSAGES_DIALECT.findUsage(body);
-    this.#stop = body;
-    return [{ type: 'start', id: textOf(body.id) }, ...events, this.#end()];
+    this.#readMessage(body);
+    return this.finish();
   }
 
   readEvent(event: UntrustedObject): ResponseEvent[] {
-    const figures = ANTHROPIC_MESSAGES_DIALECT.findUsage(event);
-    if (figures !== undefined) this.#figures = mergeFigures(this.#figures, figures);
-    switch (event.type) {
-      case 'message_start':
-        return [{ type: 'start', id: textOf(asObject(event.message)?.id) }];
-      case 'content_block_start':
-        return this.#readBlock(asObject(event.content_block) ?? {}, event.index);
-      case 'content_block_delta':
-        return this.#readDelta(asObject(event.delta) ?? {}, event.index);
-      case 'message_delta':
-        this.#stop = asObject(event.delta) ?? {};
-        return [];
-      case 'message_stop':
-        return [this.#end()];
-      default:
-        return [];
-    }
+    this.#read(event);
+    return this.builder.take();
   }
 
   finish(): ResponseEvent[] {
-    return this.#hasEnded ? [] : [this.#end()];
+    this.#end();
+    return this.builder.take();
+  }
+
+  #read(event: UntrustedObject): void {
+    const { builder } = this;
+    // Its figures are read with the message.
+    if (event.type !== 'message_start') builder.usage.add(ANTHROPIC_MESSAGES_DIALECT.findUsage(event));
+    nameDropped(event, MEMBERS.event, builder.dropped, 'response');
+    switch (event.type) {
+      case 'message_start':
+        this.#readMessage(asObject(event.message) ?? {});
+        break;
+      case 'content_block_start':
+        this.#begin(asObject(event.content_block) ?? {}, event.index);
+        break;
+      case 'content_block_delta':
+        this.#readDelta(asObject(event.delta) ?? {}, this.#blocks.get(event.index) ?? this.#last);
+        break;
+      case 'content_block_stop':
+        this.#stop(this.#blocks.get(event.index));
+        break;
+      case 'message_delta':
+        this.#readStop(asObject(event.delta) ?? {});
+        break;
+      case 'message_stop':
+        this.#end();
+        break;
+      case 'ping':
+      case undefined:
+        break;
+      default:
+        builder.dropped.drop('response.events');
+    }
+  }
+
+  #end(): void {
+    for (const block of this.#blocks.values()) this.#stop(block);
+    const reason = readStopReason(this.#word);
+    if (reason === 'failed') this.builder.fail(textOf(this.#word));
+    this.builder.end(reason ?? 'end', typeof this.#sequence === 'string' ? this.#sequence : undefined);
+  }
+
+  /** A complete message, or the one a stream begins with, which seldom has content. */
+  #readMessage(message: UntrustedObject): void {
+    const { builder } = this;
+    builder.start(message.id);
+    nameDropped(message, MEMBERS.body, builder.dropped, 'response');
+    builder.usage.add(ANTHROPIC_MESSAGES_DIALECT.findUsage(message));
+    if (typeof message.content === 'string') builder.text(message.content);
+    for (const block of listOf(message.content)) {
+      const begun = this.#begin(asObject(block) ?? {}, undefined);
+      this.#stop(begun);
+    }
+    this.#readStop(message);
+  }
+
+  #readStop({ stop_reason: reason, stop_sequence: sequence }: UntrustedObject): void {
+    if (!isBlank(reason)) this.#word = reason;
+    if (!isBlank(sequence)) this.#sequence = sequence;
   }
 
   /** A block of a complete message, or one that begins empty in a stream. */
-  #readBlock(block: UntrustedObject, place: unknown): ResponseEvent[] {
-    const { type, text, thinking, input } = block;
-    if (type === 'text') return text === '' ? [] : [{ type: 'text', text: textOf(text) }];
-    if (type === 'thinking') {
-      const events: ResponseEvent[] = thinking === '' ? [] : [{ type: 'thinking', text: textOf(thinking) }];
-      return [...events, ...this.#readSignature(block.signature, false)];
+  #begin(block: UntrustedObject, place: unknown): OpenBlock {
+    const { builder } = this;
+    const { type, text, thinking, signature, input } = block;
+    let begun: OpenBlock = { type: 'other', signature: '' };
+    if (type === 'tool_use') {
+      const call = builder.beginCall({ id: block.id, name: block.name });
+      call.initialArgs = isBlank(input) ? '' : toArgumentsText(input);
+      begun = { type: 'call', call, signature: '' };
+    } else if (type === 'thinking') {
+      builder.thinking(textOf(thinking));
+      begun = { type: 'thinking', signature: textOf(signature) };
+    } else if (type === 'redacted_thinking') builder.signature(readSignature(block.data, 'anthropic'), true);
+    else if (type === 'text' || (type === undefined && typeof text === 'string')) {
+      builder.text(textOf(text));
+      begun = { type: 'text', signature: '' };
     }
-    if (type === 'redacted_thinking') return this.#readSignature(block.data, true);
-    if (type !== 'tool_use') return [];
-    const index = this.#calls.size;
-    this.#calls.set(place, index);
-    const call: ResponseEvent = { type: 'call', index, id: textOf(block.id), name: textOf(block.name) };
-    const args = asObject(input) ?? {};
-    return Object.keys(args).length === 0 ? [call] : [call, { type: 'args', index, text: JSON.stringify(args) }];
+    if (begun.type === 'other' && type !== 'redacted_thinking')
+      builder.dropped.drop(`response.content.${/^\w{1,40}$/.test(textOf(type)) ? textOf(type) : 'unnamed'}`);
+    else nameDropped(block, MEMBERS.block, builder.dropped, 'response.content');
+    if (place !== undefined) this.#blocks.set(place, begun);
+    this.#last = begun;
+    return begun;
   }
 
-  #readDelta(
-    { type, text, thinking, partial_json: json, signature }: UntrustedObject,
-    place: unknown,
-  ): ResponseEvent[] {
-    if (type === 'text_delta') return [{ type: 'text', text: textOf(text) }];
-    if (type === 'thinking_delta') return [{ type: 'thinking', text: textOf(thinking) }];
-    if (type === 'signature_delta') return this.#readSignature(signature, false);
-    if (type !== 'input_json_delta' || json === '') return [];
-    return [{ type: 'args', index: this.#calls.get(place) ?? 0, text: textOf(json) }];
+  #readDelta(delta: UntrustedObject, block: OpenBlock | undefined): void {
+    const { builder } = this;
+    const { text, thinking, partial_json: json, signature } = delta;
+    nameDropped(delta, MEMBERS.delta, builder.dropped, 'response.delta');
+    builder.text(textOf(text));
+    builder.thinking(textOf(thinking));
+    if (textOf(signature) !== '') {
+      const known = block?.type === 'thinking' ? block : this.#beginThought();
+      // Some repeat in the delta what the start of the block had.
+      if (known.signature !== signature) known.signature += textOf(signature);
+    }
+    const args = toArgumentsText(json);
+    if (args === '') return;
+    // The input of a tool that the upstream runs itself is no call of the caller's.
+    const call = block === undefined ? builder.lastCall() : block.call;
+    if (call === undefined) builder.dropped.drop('response.content.input');
+    else builder.args(call, args);
   }
 
-  #readSignature(text: unknown, isRedacted: boolean): ResponseEvent[] {
-    const signature = readSignature(text, 'anthropic');
-    return signature === undefined ? [] : [{ type: 'signature', signature, isRedacted }];
+  #beginThought(): OpenBlock {
+    const begun: OpenBlock = { type: 'thinking', signature: '' };
+    this.#blocks.set(begun, begun);
+    return begun;
   }
 
-  #end(): ResponseEvent {
-    this.#hasEnded = true;
-    const { stop_reason: reason, stop_sequence: sequence } = this.#stop;
-    const stopSequence = typeof sequence === 'string' ? sequence : undefined;
-    return { type: 'end', reason: toReason(reason), stopSequence, usage: parseUsage(this.#figures) };
+  #stop(block: OpenBlock | undefined): void {
+    if (block?.call !== undefined) this.builder.endCall(block.call);
+    if (block === undefined || block.signature === '') return;
+    this.builder.signature(readSignature(block.signature, 'anthropic'), false);
+    block.signature = '';
   }
 }
 
@@ -131,6 +191,7 @@ export function writeAnthropicResponse(events: readonly ResponseEvent[], context
     ...toMessage(context),
     content: blocks.map((block) => {
       if (block.type === 'text') return { type: 'text', text: block.text, citations: null };
+      if (block.type === 'media') return { type: 'text', text: toMarkdown(block.media), citations: null };
       if (block.type === 'call') return { type: 'tool_use', id: block.id, name: block.name, input: block.input };
       const signature = block.signature === undefined ? '' : toOwn(block.signature);
       return block.isRedacted
@@ -154,8 +215,6 @@ export class AnthropicStreamWriter implements StreamWriter {
   readonly #context: ResponseContext;
   #index = -1;
   #open: 'text' | 'thinking' | 'call' | undefined;
-  /** Blocks of the calls, by the index of the call. */
-  readonly #calls: number[] = [];
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -168,7 +227,10 @@ export class AnthropicStreamWriter implements StreamWriter {
         return write('message_start', { message: { ...message, usage: toFigures(undefined) } });
       }
       case 'text':
-        return this.#begin('text', { type: 'text', text: '' }) + this.#delta({ type: 'text_delta', text: event.text });
+        return this.#say(event.text);
+      // Answers of this dialect hold no images.
+      case 'media':
+        return this.#say(toMarkdown(event.media));
       case 'thinking':
         return this.#beginThinking() + this.#delta({ type: 'thinking_delta', thinking: event.text });
       case 'signature':
@@ -185,11 +247,10 @@ export class AnthropicStreamWriter implements StreamWriter {
         const { id, name } = event;
         const text = this.#close() + this.#start({ type: 'tool_use', id, name, input: {} });
         this.#open = 'call';
-        this.#calls[event.index] = this.#index;
         return text;
       }
       case 'args':
-        return this.#delta({ type: 'input_json_delta', partial_json: event.text }, this.#calls[event.index]);
+        return this.#delta({ type: 'input_json_delta', partial_json: event.text });
       case 'end': {
         const delta = { stop_reason: WORDS[event.reason], stop_sequence: event.stopSequence ?? null };
         return (
@@ -215,8 +276,12 @@ export class AnthropicStreamWriter implements StreamWriter {
     return write('content_block_start', { index: this.#index, content_block: block });
   }
 
-  #delta(delta: object, index = this.#index): string {
-    return write('content_block_delta', { index, delta });
+  #say(text: string): string {
+    return this.#begin('text', { type: 'text', text: '' }) + this.#delta({ type: 'text_delta', text });
+  }
+
+  #delta(delta: object): string {
+    return write('content_block_delta', { index: this.#index, delta });
   }
 
   #stop(): string {

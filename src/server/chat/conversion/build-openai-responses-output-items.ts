@@ -1,7 +1,8 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { asObject } from '../../../contract/is-object.ts';
 import type { Usage } from '../parse-usage.ts';
-import type { Signature, StopReason } from './neutral-form.ts';
+import { toMarkdown } from './generated-media.ts';
+import type { GeneratedMedia, Signature, StopReason } from './neutral-form.ts';
 import { readFreeformArguments, toCallItem } from './openai-responses-tools.ts';
 import type { ResponseContext } from './response-reader-and-writer.ts';
 import { tagSignature } from './thinking-signatures.ts';
@@ -40,6 +41,18 @@ export const toReasoningItem = (
   summary: text === '' ? [] : [toSummaryPart(text)],
   encrypted_content: signature === undefined ? undefined : toEncryptedContent(signature),
 });
+
+/** An image as the tool that generates them gives it; other media, and URLs, stand in a message. */
+export const toMediaItem = (context: ResponseContext, index: number, media: GeneratedMedia): Item =>
+  media.data !== undefined && media.mediaType.startsWith('image/')
+    ? {
+        id: toItemId('ig', context, index),
+        type: 'image_generation_call',
+        status: 'completed',
+        result: media.data,
+        output_format: media.mediaType.slice('image/'.length),
+      }
+    : toMessageItem(context, index, toMarkdown(media));
 
 /** @param args undefined: they are still to come */
 export function toFunctionItem(

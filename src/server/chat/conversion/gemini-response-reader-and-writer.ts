@@ -1,73 +1,107 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
 import { GEMINI_DIALECT } from '../gemini-dialect.ts';
-import { parseUsage, type Usage } from '../parse-usage.ts';
-import { tryParse } from '../try-parse-json.ts';
-import type { ResponseEvent, Signature, StopReason } from './neutral-form.ts';
-import { collectResponse } from './response-collector.ts';
+import type { Usage } from '../parse-usage.ts';
+import type { GeneratedMedia, ResponseEvent, Signature, StopReason } from './neutral-form.ts';
+import { ResponseBuilder, toArgumentsText } from './response-builder.ts';
+import { collectResponse, toInput } from './response-collector.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-reader-and-writer.ts';
+import { readStopReason } from './stop-reasons.ts';
 import { readSignature, tagSignature } from './thinking-signatures.ts';
 
-const REASONS: Readonly<Record<string, StopReason>> = { STOP: 'end', MAX_TOKENS: 'length' };
 const WORDS: Readonly<Record<StopReason, string>> = {
   end: 'STOP',
   length: 'MAX_TOKENS',
   calls: 'STOP',
   stop_sequence: 'STOP',
   refused: 'SAFETY',
+  failed: 'OTHER',
 };
+const MEMBERS = RESPONSE_MEMBERS.gemini;
 
-/** Reads a response, complete or chunk by chunk; both have one form. A call of a function comes whole. */
+/**
+ * Reads a response, complete or chunk by chunk; both have one form. A call of a function comes whole. Google's encoding of JSON knows every
+ * member in a second spelling.
+ */
 export class GeminiReader implements ResponseReader {
-  #hasStarted = false;
-  #calls = 0;
-  #reason: StopReason | undefined;
-  #usage: Usage | undefined;
-  #hasEnded = false;
+  readonly builder = new ResponseBuilder();
+  #word = '';
+  #isBlocked = false;
+  #candidate: unknown;
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
     return [...this.readEvent(body), ...this.finish()];
   }
 
   readEvent(event: UntrustedObject): ResponseEvent[] {
-    this.#usage = parseUsage(GEMINI_DIALECT.findUsage(event)) ?? this.#usage;
-    const events: ResponseEvent[] = this.#hasStarted ? [] : [{ type: 'start', id: textOf(event.responseId) }];
-    this.#hasStarted = true;
-    const [candidate] = listOf(event.candidates).map(asObject);
-    const word = textOf(candidate?.finishReason);
-    // All other words are kinds of refusals.
-    if (word !== '') this.#reason = REASONS[word] ?? 'refused';
-    if (textOf(asObject(event.promptFeedback)?.blockReason) !== '') this.#reason = 'refused';
-    for (const part of listOf(asObject(candidate?.content)?.parts))
-      events.push(...this.#readPart(asObject(part) ?? {}));
-    return events;
+    const { builder } = this;
+    builder.start(event.responseId);
+    nameDropped(event, MEMBERS.body, builder.dropped, 'response');
+    builder.usage.add(GEMINI_DIALECT.findUsage(event));
+    const feedback = asObject(event.promptFeedback ?? event.prompt_feedback);
+    if (textOf(feedback?.blockReason ?? feedback?.block_reason) !== '') this.#isBlocked = true;
+    for (const [position, value] of listOf(event.candidates).entries()) {
+      const candidate = asObject(value) ?? {};
+      const number = typeof candidate.index === 'number' ? candidate.index : position;
+      this.#candidate ??= number;
+      if (number === this.#candidate) this.#readCandidate(candidate);
+      else builder.dropped.drop(`response.candidates.${Math.trunc(number)}`);
+    }
+    return builder.take();
   }
 
   finish(): ResponseEvent[] {
-    if (this.#hasEnded) return [];
-    this.#hasEnded = true;
-    const reason = this.#reason === 'end' && this.#calls > 0 ? 'calls' : (this.#reason ?? 'end');
-    return [{ type: 'end', reason, stopSequence: undefined, usage: this.#usage }];
+    const reason = this.#isBlocked ? 'refused' : readStopReason(this.#word);
+    if (reason === 'failed') this.builder.fail(this.#word);
+    this.builder.end(reason ?? 'end');
+    return this.builder.take();
   }
 
-  #readPart({ text, thought, thoughtSignature, functionCall }: UntrustedObject): ResponseEvent[] {
-    const signature = readSignature(thoughtSignature, 'gemini');
-    const signatures: ResponseEvent[] =
-      signature === undefined ? [] : [{ type: 'signature', signature, isRedacted: thought !== true }];
-    const said = textOf(text);
-    if (thought === true) return [...(said === '' ? [] : [{ type: 'thinking' as const, text: said }]), ...signatures];
-    const call = asObject(functionCall);
-    if (call === undefined) return said === '' ? signatures : [...signatures, { type: 'text', text: said }];
-    const index = this.#calls++;
-    const name = textOf(call.name);
-    const id = textOf(call.id) || `call_${crypto.randomUUID().replaceAll('-', '')}`;
-    return [
-      ...signatures,
-      { type: 'call', index, id, name },
-      { type: 'args', index, text: JSON.stringify(call.args ?? {}) },
-    ];
+  #readCandidate(candidate: UntrustedObject): void {
+    nameDropped(candidate, MEMBERS.candidate, this.builder.dropped, 'response.candidates');
+    const word = textOf(candidate.finishReason ?? candidate.finish_reason);
+    if (word !== '') this.#word = word;
+    const content = Array.isArray(candidate.content) ? asObject(candidate.content[0]) : asObject(candidate.content);
+    if (typeof candidate.content === 'string') this.builder.text(candidate.content);
+    const parts = asObject(content?.parts) === undefined ? listOf(content?.parts) : [content?.parts];
+    for (const part of parts) this.#readPart(asObject(part) ?? {});
+  }
+
+  #readPart(part: UntrustedObject): void {
+    const { builder } = this;
+    nameDropped(part, MEMBERS.part, builder.dropped, 'response.parts');
+    const signature = readSignature(part.thoughtSignature ?? part.thought_signature, 'gemini');
+    const text = textOf(part.text);
+    if (part.thought === true) {
+      builder.thinking(text);
+      builder.signature(signature, false);
+      return;
+    }
+    builder.signature(signature, true);
+    builder.text(text);
+    const call = asObject(part.functionCall ?? part.function_call);
+    if (call !== undefined) {
+      nameDropped(call, MEMBERS.functionCall, builder.dropped, 'response.functionCall');
+      const begun = builder.beginCall({ id: call.id, name: call.name });
+      builder.args(begun, toArgumentsText(call.args));
+      builder.endCall(begun);
+    }
+    this.#readMedia(asObject(part.inlineData ?? part.inline_data ?? part.fileData ?? part.file_data));
+  }
+
+  #readMedia(media: UntrustedObject | undefined): void {
+    if (media === undefined) return;
+    nameDropped(media, MEMBERS.media, this.builder.dropped, 'response.inlineData');
+    const mediaType = textOf(media.mimeType ?? media.mime_type) || 'image/png';
+    const [data, url] = [textOf(media.data), textOf(media.fileUri ?? media.file_uri)];
+    if (data === '' && url === '') return;
+    this.builder.media(data === '' ? { mediaType, url } : { mediaType, data });
   }
 }
+
+const toMediaPart = ({ mediaType, data, url }: GeneratedMedia): object =>
+  data === undefined ? { fileData: { mimeType: mediaType, fileUri: url } } : { inlineData: { mimeType: mediaType, data } };
 
 function toFigures(usage: Usage | undefined): object {
   const { promptTokens = 0, completionTokens = 0, reasoningTokens = 0, parts = {} } = usage ?? {};
@@ -113,6 +147,7 @@ export function writeGeminiResponse(events: readonly ResponseEvent[], context: R
   const { blocks, end } = collectResponse(events);
   const parts = blocks.map((block) => {
     if (block.type === 'text') return { text: block.text };
+    if (block.type === 'media') return toMediaPart(block.media);
     if (block.type === 'thinking') return toThought(block.text, block.signature);
     return { functionCall: { id: block.id, name: block.name, args: block.input } };
   });
@@ -145,6 +180,8 @@ export class GeminiStreamWriter implements StreamWriter {
         return this.#flush() + this.#part({ text: event.text, thought: true });
       case 'signature':
         return this.#flush() + this.#part(toThought('', event.signature));
+      case 'media':
+        return this.#flush() + this.#part(toMediaPart(event.media));
       case 'call': {
         const call = { id: event.id, name: event.name, args: '' };
         this.#open.push(call);
@@ -163,7 +200,7 @@ export class GeminiStreamWriter implements StreamWriter {
 
   #flush(): string {
     const parts = this.#open.map(({ id, name, args }) => ({
-      functionCall: { id, name, args: asObject(tryParse(args)) ?? {} },
+      functionCall: { id, name, args: toInput(args) },
     }));
     this.#open = [];
     return parts.length === 0 ? '' : write(toChunk(this.#context, parts));

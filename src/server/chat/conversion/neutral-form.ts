@@ -159,9 +159,20 @@ export interface Reasoning {
   readonly path: string;
 }
 
-export type StopReason = 'end' | 'length' | 'calls' | 'stop_sequence' | 'refused';
+/** `failed`: the upstream gave up, or gave a reason that is not known. */
+export type StopReason = 'end' | 'length' | 'calls' | 'stop_sequence' | 'refused' | 'failed';
 
-/** One event of a response; a complete response is a list of them. */
+/** Media a model generated: base64, or the URL they can be fetched from. */
+export interface GeneratedMedia {
+  readonly mediaType: string;
+  readonly data?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+/**
+ * One event of a response; a complete response is a list of them. One `start` comes first and one `end` last. Between a call and its last
+ * `args` nothing else comes, each call has an id of its own and a name, and calls are numbered from 0.
+ */
 export type ResponseEvent =
   | { readonly type: 'start'; readonly id: string }
   | { readonly type: 'text'; readonly text: string }
@@ -171,6 +182,7 @@ export type ResponseEvent =
   /** Begins a call of a function; `args` of the same index follow. */
   | { readonly type: 'call'; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'args'; readonly index: number; readonly text: string }
+  | { readonly type: 'media'; readonly media: GeneratedMedia }
   | {
       readonly type: 'end';
       readonly reason: StopReason;

@@ -1,117 +1,265 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { listOf, textOf } from '../dialect.ts';
 import { RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
-import { parseUsage, type Usage } from '../parse-usage.ts';
 import type { ResponseEvent, StopReason } from './neutral-form.ts';
 import { toFreeformArguments } from './openai-responses-tools.ts';
+import { type DraftCall, ResponseBuilder, toArgumentsText } from './response-builder.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
 import type { ResponseReader } from './response-reader-and-writer.ts';
+import { readStopReason } from './stop-reasons.ts';
 import { readSignature } from './thinking-signatures.ts';
 
-const REASONS: Readonly<Record<string, StopReason>> = { max_output_tokens: 'length', content_filter: 'refused' };
 const PARAGRAPH = '\n\n';
+const MEMBERS = RESPONSE_MEMBERS.responses;
+/** Events of the progress of an item, whose content comes in others. */
+const PROGRESS_EVENT =
+  /^(?:response\.(?:queued|in_progress|reasoning_summary_part\.done|image_generation_call\.\w+|output_text\.annotation\.added)|ping|keepalive)$/;
 
-/** Reads a response, complete or as a stream (platform.openai.com/docs/api-reference/responses-streaming). */
+/** An item of the output, as far as it was delivered. */
+interface OpenItem {
+  /** Text of its message or its thought. */
+  text: string;
+  call: DraftCall | undefined;
+  isFreeform: boolean;
+  /** Input of a freeform call. */
+  input: string;
+  isOver: boolean;
+}
+
+/**
+ * Reads a response, complete or as a stream (platform.openai.com/docs/api-reference/responses-streaming). The same content comes in deltas, in the
+ * event that ends its part, in the one that ends its item and in the last of all; any of them may be missing.
+ */
 export class ResponsesReader implements ResponseReader {
-  #reason: StopReason = 'end';
-  #usage: Usage | undefined;
-  #hasEnded = false;
-  /** Calls by the index of their item. */
-  readonly #calls = new Map<unknown, number>();
+  readonly builder = new ResponseBuilder();
+  #word = '';
+  #isIncomplete = false;
+  /** Items by their index and by their id. */
+  readonly #items = new Map<unknown, OpenItem>();
   /** Whether a thought has begun that no signature has ended. */
   #hasThought = false;
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
-    this.#readEnd(body);
-    const items = listOf(body.output).map((item) => asObject(item) ?? {});
-    const said = items.flatMap((item, index) => this.#readItem(item, index));
-    return [{ type: 'start', id: textOf(body.id) }, ...said, ...this.finish()];
+    this.#readResponse(body);
+    return this.finish();
   }
 
   readEvent(event: UntrustedObject): ResponseEvent[] {
-    const { type, delta, output_index: place } = event;
-    const item = asObject(event.item) ?? {};
-    switch (type) {
-      case 'response.created':
-        return [{ type: 'start', id: textOf(asObject(event.response)?.id) }];
-      case 'response.output_text.delta':
-      case 'response.refusal.delta':
-        return [{ type: 'text', text: textOf(delta) }];
-      case 'response.reasoning_summary_part.added':
-        return this.#hasThought ? this.#think(PARAGRAPH) : [];
-      case 'response.reasoning_summary_text.delta':
-      case 'response.reasoning_text.delta':
-        return this.#think(textOf(delta));
-      case 'response.output_item.added':
-        return item.type === 'function_call' || item.type === 'custom_tool_call' ? [this.#beginCall(item, place)] : [];
-      case 'response.function_call_arguments.delta':
-        return [{ type: 'args', index: this.#calls.get(place) ?? 0, text: textOf(delta) }];
-      case 'response.output_item.done':
-        if (item.type === 'reasoning') return this.#endThought(item);
-        return item.type === 'custom_tool_call' ? this.#readInput(item, place) : [];
-      case 'response.completed':
-      case 'response.incomplete':
-        this.#readEnd(asObject(event.response) ?? {});
-        return this.finish();
-      default:
-        return [];
-    }
+    this.#read(event);
+    return this.builder.take();
   }
 
   finish(): ResponseEvent[] {
-    if (this.#hasEnded) return [];
-    this.#hasEnded = true;
-    const reason = this.#reason === 'end' && this.#calls.size > 0 ? 'calls' : this.#reason;
-    return [{ type: 'end', reason, stopSequence: undefined, usage: this.#usage }];
+    this.#end();
+    return this.builder.take();
   }
 
-  #readEnd(response: UntrustedObject): void {
-    this.#usage = parseUsage(RESPONSES_DIALECT.findUsage(response));
-    this.#reason = REASONS[textOf(asObject(response.incomplete_details)?.reason)] ?? 'end';
-  }
-
-  #readItem(item: UntrustedObject, place: number): ResponseEvent[] {
-    switch (item.type) {
-      case 'message':
-        return listOf(item.content).flatMap((part) => {
-          const { text, refusal } = asObject(part) ?? {};
-          const said = textOf(text) + textOf(refusal);
-          return said === '' ? [] : [{ type: 'text' as const, text: said }];
-        });
-      case 'reasoning': {
-        const texts = [...listOf(item.summary), ...listOf(item.content)].map((part) => textOf(asObject(part)?.text));
-        return [...this.#think(texts.join(PARAGRAPH)), ...this.#endThought(item)];
+  #read(event: UntrustedObject): void {
+    const { builder } = this;
+    nameDropped(event, MEMBERS.event, builder.dropped, 'response');
+    const type = textOf(event.type);
+    switch (type) {
+      case 'response.created':
+        builder.start(asObject(event.response)?.id);
+        return;
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        this.#say(this.#itemOf(event), textOf(event.delta));
+        return;
+      case 'response.output_text.done':
+      case 'response.refusal.done':
+        this.#finishText(this.#itemOf(event), textOf(event.text) || textOf(event.refusal));
+        return;
+      case 'response.content_part.added':
+      case 'response.content_part.done':
+        this.#readPart(event);
+        return;
+      case 'response.reasoning_summary_part.added':
+        if (this.#hasThought) this.#think(this.#itemOf(event), PARAGRAPH);
+        return;
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning_summary.delta':
+        this.#think(this.#itemOf(event), textOf(event.delta) || textOf(asObject(event.delta)?.text));
+        return;
+      case 'response.reasoning_summary_text.done':
+      case 'response.reasoning_text.done': {
+        const item = this.#itemOf(event);
+        if (item.text === '') this.#think(item, textOf(event.text));
+        return;
       }
-      case 'function_call': {
-        const call = this.#beginCall(item, place);
-        return [call, { type: 'args', index: call.index, text: textOf(item.arguments) }];
+      case 'response.output_item.added':
+        this.#beginItem(asObject(event.item) ?? {}, event.output_index);
+        return;
+      case 'response.function_call_arguments.delta':
+        this.#readArgs(event, toArgumentsText(event.delta));
+        return;
+      case 'response.function_call_arguments.done': {
+        const call = this.#callOf(event);
+        const args = toArgumentsText(event.arguments);
+        if (call.args === '') builder.args(call, args);
+        builder.endCall(call);
+        return;
       }
-      case 'custom_tool_call':
-        return [this.#beginCall(item, place), ...this.#readInput(item, place)];
+      case 'response.custom_tool_call_input.delta':
+        this.#itemOf(event).input += textOf(event.delta);
+        return;
+      case 'response.custom_tool_call_input.done':
+        this.#itemOf(event).input = textOf(event.input) || this.#itemOf(event).input;
+        return;
+      case 'response.output_item.done':
+        this.#finishItem(asObject(event.item) ?? {}, event.output_index);
+        return;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.done':
+        this.#readResponse(asObject(event.response) ?? {});
+        this.#isIncomplete ||= type === 'response.incomplete';
+        this.#end();
+        return;
       default:
-        return [];
+        if (!PROGRESS_EVENT.test(type)) builder.dropped.drop('response.events');
     }
   }
 
-  #think(text: string): ResponseEvent[] {
-    if (text === '') return [];
-    this.#hasThought = true;
-    return [{ type: 'thinking', text }];
+  #end(): void {
+    for (const item of this.#items.values()) this.#finishInput(item, '');
+    const reason = this.#readReason();
+    if (reason === 'failed') this.builder.fail(this.#word);
+    this.builder.end(reason);
   }
 
-  #endThought(item: UntrustedObject): ResponseEvent[] {
-    const signature = readSignature(item.encrypted_content, 'openai');
-    const isRedacted = !this.#hasThought;
+  #readReason(): StopReason {
+    const reason = readStopReason(this.#word);
+    if (reason !== undefined) return reason;
+    return this.#isIncomplete ? 'length' : 'end';
+  }
+
+  /** A complete response, or the one at the end of a stream. */
+  #readResponse(response: UntrustedObject): void {
+    const { builder } = this;
+    builder.start(response.id);
+    nameDropped(response, MEMBERS.body, builder.dropped, 'response');
+    builder.usage.add(RESPONSES_DIALECT.findUsage(response));
+    const { status, incomplete_details: details } = response;
+    this.#isIncomplete ||= status === 'incomplete';
+    this.#word = textOf(asObject(details)?.reason);
+    if (status === 'failed' || status === 'cancelled') this.#word = status;
+    const items = listOf(response.output).map((item) => asObject(item) ?? {});
+    // Deltas that name no item are the first of the text.
+    const loose = this.#items.get(undefined);
+    for (const [index, item] of items.entries()) {
+      if (loose !== undefined && item.type === 'message' && !this.#items.has(index)) this.#items.set(index, loose);
+      this.#finishItem(item, index);
+    }
+    if (items.length === 0 && this.#items.size === 0) builder.text(textOf(response.output_text));
+  }
+
+  #itemOf({ item_id: id, output_index: index }: UntrustedObject): OpenItem {
+    const known = this.#items.get(index ?? id) ?? this.#items.get(textOf(id) || index);
+    if (known !== undefined) return known;
+    const item: OpenItem = { text: '', call: undefined, isFreeform: false, input: '', isOver: false };
+    this.#remember(item, id, index);
+    return item;
+  }
+
+  #remember(item: OpenItem, id: unknown, index: unknown): void {
+    if (textOf(id) !== '') this.#items.set(id, item);
+    if (index !== undefined || textOf(id) === '') this.#items.set(index, item);
+  }
+
+  #callOf(event: UntrustedObject): DraftCall {
+    const item = this.#itemOf(event);
+    item.call ??= this.builder.callOf({
+      id: event.call_id,
+      name: event.name,
+      args: toArgumentsText(event.delta ?? event.arguments),
+    });
+    return item.call;
+  }
+
+  #readArgs(event: UntrustedObject, args: string): void {
+    this.builder.args(this.#callOf(event), args);
+  }
+
+  #readPart(event: UntrustedObject): void {
+    const part = asObject(event.part) ?? {};
+    nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');
+    const said = textOf(part.text) || textOf(part.refusal);
+    if (part.type === 'output_text' || part.type === 'refusal') this.#finishText(this.#itemOf(event), said);
+  }
+
+  #beginItem(item: UntrustedObject, index: unknown): OpenItem {
+    const known = (index === undefined ? undefined : this.#items.get(index)) ?? this.#items.get(textOf(item.id) || NaN);
+    const open = known ?? { text: '', call: undefined, isFreeform: false, input: '', isOver: false };
+    if (known === undefined) this.#remember(open, item.id, index);
+    const { type } = item;
+    if ((type === 'function_call' || type === 'custom_tool_call') && open.call === undefined) {
+      open.call = this.builder.beginCall({ id: textOf(item.call_id) || item.id, name: item.name });
+      open.call.initialArgs = type === 'function_call' ? toArgumentsText(item.arguments) : '';
+      open.isFreeform = type === 'custom_tool_call';
+    }
+    return open;
+  }
+
+  /** What of an item has not come before. */
+  #finishItem(item: UntrustedObject, index: unknown): void {
+    const { builder } = this;
+    const open = this.#beginItem(item, index);
+    if (open.isOver) return;
+    open.isOver = true;
+    const { type } = item;
+    if (type === 'message' || type === 'reasoning' || type === 'function_call' || type === 'custom_tool_call')
+      nameDropped(item, MEMBERS.item, builder.dropped, 'response.output');
+    if (type === 'message') this.#finishMessage(item, open);
+    else if (type === 'reasoning') this.#finishThought(item, open);
+    else if (type === 'function_call' && open.call !== undefined) {
+      if (open.call.args === '') builder.args(open.call, toArgumentsText(item.arguments));
+      builder.endCall(open.call);
+    } else if (type === 'custom_tool_call') this.#finishInput(open, textOf(item.input));
+    else if (type === 'image_generation_call' && textOf(item.result) !== '')
+      builder.media({ mediaType: `image/${textOf(item.output_format) || 'png'}`, data: textOf(item.result) });
+    else builder.dropped.drop(`response.output.${/^\w{1,40}$/.test(textOf(type)) ? textOf(type) : 'unnamed'}`);
+  }
+
+  #finishMessage({ content }: UntrustedObject, open: OpenItem): void {
+    if (typeof content === 'string') return this.#finishText(open, content);
+    let whole = '';
+    for (const value of listOf(content)) {
+      const part = asObject(value) ?? {};
+      nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');
+      whole += textOf(part.text) + textOf(part.refusal);
+    }
+    this.#finishText(open, whole);
+  }
+
+  #finishThought(item: UntrustedObject, open: OpenItem): void {
+    const texts = [...listOf(item.summary), ...listOf(item.content)].map((part) => textOf(asObject(part)?.text));
+    if (open.text === '') this.#think(open, texts.filter((text) => text !== '').join(PARAGRAPH));
+    this.builder.signature(readSignature(item.encrypted_content, 'openai'), !this.#hasThought);
     this.#hasThought = false;
-    return signature === undefined ? [] : [{ type: 'signature', signature, isRedacted }];
   }
 
-  #beginCall(item: UntrustedObject, place: unknown): Extract<ResponseEvent, { type: 'call' }> {
-    const index = this.#calls.size;
-    this.#calls.set(place, index);
-    return { type: 'call', index, id: textOf(item.call_id), name: textOf(item.name) };
+  #finishInput(open: OpenItem, input: string): void {
+    if (!open.isFreeform || open.call === undefined || open.call.isComplete) return;
+    this.builder.args(open.call, toFreeformArguments(input || open.input));
+    this.builder.endCall(open.call);
   }
 
-  #readInput(item: UntrustedObject, place: unknown): ResponseEvent[] {
-    return [{ type: 'args', index: this.#calls.get(place) ?? 0, text: toFreeformArguments(textOf(item.input)) }];
+  #say(item: OpenItem, text: string): void {
+    item.text += text;
+    this.builder.text(text);
+  }
+
+  /** The rest of a text whose beginning was delivered. */
+  #finishText(item: OpenItem, whole: string): void {
+    if (whole.length > item.text.length && whole.startsWith(item.text)) this.#say(item, whole.slice(item.text.length));
+  }
+
+  #think(item: OpenItem, text: string): void {
+    if (text === '') return;
+    this.#hasThought = true;
+    item.text += text;
+    this.builder.thinking(text);
   }
 }

@@ -3,6 +3,7 @@ import {
   toBase,
   toEnd,
   toFunctionItem,
+  toMediaItem,
   toMessageItem,
   toReasoningItem,
   toSummaryPart,
@@ -18,6 +19,7 @@ export function writeResponsesResponse(events: readonly ResponseEvent[], context
   const output = blocks.map((block, index) => {
     if (block.type === 'text') return toMessageItem(context, index, block.text);
     if (block.type === 'call') return toFunctionItem(context, index, block, block.args);
+    if (block.type === 'media') return toMediaItem(context, index, block.media);
     return toReasoningItem(context, index, block.text, block.signature);
   });
   return { ...toBase(context), ...toEnd(end.reason, output, end.usage) };
@@ -65,6 +67,11 @@ export class ResponsesStreamWriter implements StreamWriter {
         return this.#begin('thinking') + this.#say('response.reasoning_summary_text.delta', event.text);
       case 'signature':
         return this.#sign(event.signature, event.isRedacted);
+      case 'media': {
+        const index = this.#items.length;
+        const item = toMediaItem(this.#context, index, event.media);
+        return this.#close() + this.#add(item) + this.#done(this.#items.length - 1, item);
+      }
       case 'call':
         return this.#close() + this.#call(event.index, { id: event.id, name: event.name });
       case 'args': {

@@ -1,9 +1,10 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { tryParse } from '../try-parse-json.ts';
-import type { ResponseEvent, Signature } from './neutral-form.ts';
+import type { GeneratedMedia, ResponseEvent, Signature } from './neutral-form.ts';
 
 export type Block =
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'media'; readonly media: GeneratedMedia }
   | {
       readonly type: 'thinking';
       readonly text: string;
@@ -21,7 +22,8 @@ export type Block =
 type End = Extract<ResponseEvent, { type: 'end' }>;
 
 interface Draft {
-  type: 'text' | 'thinking' | 'call';
+  type: 'text' | 'thinking' | 'call' | 'media';
+  media: GeneratedMedia | undefined;
   text: string;
   id: string;
   name: string;
@@ -31,6 +33,7 @@ interface Draft {
 
 const draft = (type: Draft['type'], more: Partial<Draft> = {}): Draft => ({
   type,
+  media: undefined,
   text: '',
   id: '',
   name: '',
@@ -56,6 +59,8 @@ export function collectResponse(events: readonly ResponseEvent[]): {
       if (!event.isRedacted && last?.type === 'thinking' && last.signature === undefined)
         last.signature = event.signature;
       else drafts.push(draft('thinking', { signature: event.signature, isRedacted: event.isRedacted }));
+    } else if (event.type === 'media') {
+      drafts.push(draft('media', { media: event.media }));
     } else if (event.type === 'call') {
       const call = draft('call', { id: event.id, name: event.name });
       drafts.push(call);
@@ -68,8 +73,13 @@ export function collectResponse(events: readonly ResponseEvent[]): {
   return { blocks: drafts.map(toBlock), end };
 }
 
-function toBlock({ type, text, id, name, signature, isRedacted }: Draft): Block {
-  if (type === 'text') return { type, text };
+function toBlock({ type, text, id, name, signature, isRedacted, media }: Draft): Block {
+  if (media !== undefined) return { type: 'media', media };
+  if (type === 'text' || type === 'media') return { type: 'text', text };
   if (type === 'thinking') return { type, text, signature, isRedacted };
-  return { type, id, name, args: text === '' ? '{}' : text, input: asObject(tryParse(text)) ?? {} };
+  return { type, id, name, args: text === '' ? '{}' : text, input: toInput(text) };
 }
+
+/** Arguments as an object. What is none, as of an answer that was cut off, is kept in a member of the name Anthropic gives to such text. */
+export const toInput = (args: string): object =>
+  args.trim() === '' ? {} : (asObject(tryParse(args)) ?? { INVALID_JSON: args });

@@ -1,5 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import type { ResponseEvent, ToolOrigin } from './neutral-form.ts';
+import type { ResponseBuilder } from './response-builder.ts';
 
 /** What a response in the caller's dialect has that does not come from the upstream. */
 export interface ResponseContext {
@@ -17,11 +18,15 @@ export interface ResponseContext {
   readonly origins: ReadonlyMap<string, ToolOrigin>;
 }
 
-/** Reads one response, complete or event by event. Malformed parts are skipped: nothing of an upstream is trusted. */
+/**
+ * Reads one response, complete or event by event, into neutral events. Total: whatever an upstream sends is used, replaced by what we
+ * write ourselves, or named as dropped; `RESPONSE_MEMBERS` lists each member.
+ */
 export interface ResponseReader {
+  readonly builder: ResponseBuilder;
   readComplete(body: UntrustedObject): ResponseEvent[];
   readEvent(event: UntrustedObject): ResponseEvent[];
-  /** What is left when the stream has ended well; its figures may come behind the reason of its end. */
+  /** The stream has ended well; its figures may come behind the reason of its end. */
   finish(): ResponseEvent[];
 }
 

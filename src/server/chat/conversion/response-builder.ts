@@ -1,0 +1,280 @@
+import { asObject } from '../../../contract/is-object.ts';
+import { UsageTotals } from '../find-and-merge-usage.ts';
+import { tryParse } from '../try-parse-json.ts';
+import { DroppedFields } from './dropped-fields.ts';
+import type { GeneratedMedia, ResponseEvent, Signature, StopReason } from './neutral-form.ts';
+
+/** A call as far as it has come. */
+export interface DraftCall {
+  /** As the upstream wrote it; empty: not yet, or never. */
+  id: string;
+  name: string;
+  /** Arguments so far, and how many characters of them have been passed on. */
+  args: string;
+  passed: number;
+  /** Arguments that came with the name, for where no others follow. */
+  initialArgs: string;
+  /** The upstream said that no arguments follow. */
+  isComplete: boolean;
+  /** Whether the upstream numbers it. */
+  hasIndex: boolean;
+  /** Of the events; -1: not announced. */
+  index: number;
+}
+
+/** What a piece of a streamed call says about which call it belongs to. */
+export interface CallIdentity {
+  readonly index?: unknown;
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly args?: string;
+}
+
+type Waiting = DraftCall | ResponseEvent;
+
+const isCall = (item: Waiting): item is DraftCall => 'passed' in item;
+const EMPTY_OBJECT = /^\s*\{\s*\}\s*$/;
+const NAME_OF_REASON = /^[\w .:-]{1,100}$/;
+
+/**
+ * Builds the neutral events of one response from whatever order and identity its upstream gives: every dialect's reader fills it. What
+ * comes while a call's arguments are incomplete waits for them, so blocks never interleave.
+ */
+export class ResponseBuilder {
+  /** Members of the response that no other dialect can say. */
+  readonly dropped = new DroppedFields();
+  readonly usage = new UsageTotals();
+  /** A reason to end that is not known, or that tells of a failure. */
+  failure: string | undefined;
+  #out: ResponseEvent[] = [];
+  #hasStarted = false;
+  #hasEnded = false;
+  readonly #calls: DraftCall[] = [];
+  readonly #byIndex = new Map<string, DraftCall>();
+  readonly #ids = new Set<string>();
+  #announced = 0;
+  /** The call whose arguments are being passed on. */
+  #live: DraftCall | undefined;
+  #waiting: Waiting[] = [];
+
+  /** The events since the last call. */
+  take(): ResponseEvent[] {
+    const events = this.#out;
+    this.#out = [];
+    return events;
+  }
+
+  get callCount(): number {
+    return this.#calls.length;
+  }
+
+  start(id: unknown): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#out.push({ type: 'start', id: typeof id === 'string' ? id : '' });
+  }
+
+  text(text: string): void {
+    if (text !== '') this.#push({ type: 'text', text });
+  }
+
+  thinking(text: string): void {
+    if (text !== '') this.#push({ type: 'thinking', text });
+  }
+
+  signature(signature: Signature | undefined, isRedacted: boolean): void {
+    if (signature !== undefined) this.#push({ type: 'signature', signature, isRedacted });
+  }
+
+  media(media: GeneratedMedia): void {
+    this.#push({ type: 'media', media });
+  }
+
+  /** A call of its own, whatever came before. */
+  beginCall({ id, name, index }: CallIdentity): DraftCall {
+    const call: DraftCall = {
+      id: textOf(id),
+      name: textOf(name),
+      args: '',
+      passed: 0,
+      initialArgs: '',
+      isComplete: false,
+      hasIndex: placeOf(index) !== undefined,
+      index: -1,
+    };
+    this.#calls.push(call);
+    const place = placeOf(index);
+    if (place !== undefined) this.#byIndex.set(place, call);
+    if (this.#isFree()) this.#announce(call);
+    else this.#waiting.push(call);
+    return call;
+  }
+
+  /** The call a piece belongs to: by its index, its id, or as the last one; a new id or name under an old index is a new call. */
+  callOf(identity: CallIdentity): DraftCall {
+    const known = this.#find(identity);
+    if (known === undefined) return this.beginCall(identity);
+    const place = placeOf(identity.index);
+    if (place !== undefined) {
+      this.#byIndex.set(place, known);
+      known.hasIndex = true;
+    }
+    if (known.id === '') known.id = textOf(identity.id);
+    if (known.name === '' && textOf(identity.name) !== '') {
+      known.name = textOf(identity.name);
+      if (known === this.#live) this.#announce(known);
+    }
+    return known;
+  }
+
+  lastCall(): DraftCall | undefined {
+    return this.#calls.at(-1);
+  }
+
+  args(call: DraftCall, text: string): void {
+    if (text === '') return;
+    if (call.isComplete || (call.index !== -1 && call !== this.#live)) {
+      // Some upstreams repeat the whole arguments when a call is over.
+      if (text !== call.args) this.dropped.drop('response.arguments');
+      return;
+    }
+    // An empty object stands where arguments follow.
+    if (call.passed === 0 && EMPTY_OBJECT.test(call.args)) call.args = '';
+    call.args += text;
+    if (call !== this.#live) return;
+    this.#passArgs(call, false);
+    if (this.#waiting.length > 0 && text.trimEnd().endsWith('}')) this.#drain();
+  }
+
+  /** No arguments of this call follow. */
+  endCall(call: DraftCall): void {
+    call.isComplete = true;
+    if (call === this.#live) this.#drain();
+  }
+
+  /** Ends the response. @param reason as the upstream's word means it; a plain end after calls is one with calls */
+  end(reason: StopReason, stopSequence?: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.start('');
+    for (const call of this.#calls) call.isComplete = true;
+    this.#drain();
+    const isForCalls = reason === 'end' && this.#announced > 0;
+    this.#out.push({
+      type: 'end',
+      reason: isForCalls ? 'calls' : reason,
+      stopSequence,
+      usage: this.usage.usage,
+    });
+  }
+
+  /** Names the reason of an end that is no answer. */
+  fail(word: string): void {
+    this.failure = NAME_OF_REASON.test(word) ? word : 'unnamed';
+  }
+
+  #find({ index, id, name, args = '' }: CallIdentity): DraftCall | undefined {
+    const [place, givenId, givenName] = [placeOf(index), textOf(id), textOf(name)];
+    const last = this.#calls.at(-1);
+    const known =
+      (place === undefined ? undefined : this.#byIndex.get(place)) ??
+      (givenId === '' || (place !== undefined && givenName !== '')
+        ? undefined
+        : this.#calls.find((call) => call.id === givenId));
+    if (known === undefined) {
+      const mayBeLast = givenId === '' && !(place !== undefined && last?.hasIndex === true);
+      return mayBeLast && isPiece(last, givenName, args) ? last : undefined;
+    }
+    if (givenId !== '' && known.id !== '' && givenId !== known.id)
+      // Some upstreams make up an id for every piece.
+      return givenName === '' && !isWhole(known) ? known : undefined;
+    return givenId !== '' && givenId === known.id && (givenName === '' || givenName === known.name)
+      ? known
+      : isPiece(known, givenName, args)
+        ? known
+        : undefined;
+  }
+
+  /** Whether the next block may begin. */
+  #isFree(): boolean {
+    if (this.#waiting.length > 0) this.#drain();
+    const live = this.#live;
+    if (this.#waiting.length > 0) return false;
+    if (live === undefined) return true;
+    if (live.index === -1 || !isOver(live)) return false;
+    this.#settle(live);
+    return true;
+  }
+
+  #push(event: ResponseEvent): void {
+    if (this.#isFree()) this.#out.push(event);
+    else this.#waiting.push(event);
+  }
+
+  #announce(call: DraftCall): void {
+    this.#live = call;
+    if (call.name === '') return;
+    call.index = this.#announced++;
+    const id = call.id === '' || this.#ids.has(call.id) ? newCallId() : call.id;
+    this.#ids.add(id);
+    this.#out.push({ type: 'call', index: call.index, id, name: call.name });
+    this.#passArgs(call, false);
+  }
+
+  /** An empty object is withheld until the call is over, as arguments may follow it. */
+  #passArgs(call: DraftCall, isOverNow: boolean): void {
+    if (call.index === -1 || call.passed === call.args.length) return;
+    if (!isOverNow && call.passed === 0 && (call.args.trim() === '' || EMPTY_OBJECT.test(call.args))) return;
+    this.#out.push({ type: 'args', index: call.index, text: call.args.slice(call.passed) });
+    call.passed = call.args.length;
+  }
+
+  #settle(call: DraftCall): void {
+    this.#live = undefined;
+    call.isComplete = true;
+    if (call.args.trim() === '') call.args = call.initialArgs;
+    if (call.name === '') this.dropped.drop('response.tool_calls');
+    this.#passArgs(call, true);
+  }
+
+  /** Lets through what waited for the call that was open, up to the next one whose arguments are incomplete. */
+  #drain(): void {
+    for (;;) {
+      const live = this.#live;
+      if (live !== undefined) {
+        if (!isOver(live) || (live.index === -1 && !live.isComplete)) return;
+        this.#settle(live);
+      }
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      if (isCall(next)) this.#announce(next);
+      else this.#out.push(next);
+    }
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const placeOf = (index: unknown): string | undefined =>
+  typeof index === 'number' || (typeof index === 'string' && index !== '') ? String(index) : undefined;
+
+const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;
+
+/** Whether the arguments are the whole JSON of an object. */
+const isWhole = ({ args }: DraftCall): boolean =>
+  args.trimEnd().endsWith('}') && asObject(tryParse(args)) !== undefined && !EMPTY_OBJECT.test(args);
+
+const isOver = (call: DraftCall): boolean => call.isComplete || EMPTY_OBJECT.test(call.args) || isWhole(call);
+
+/** Whether a piece with this name and these arguments, and no id, continues a call. */
+function isPiece(call: DraftCall | undefined, name: string, args: string): boolean {
+  if (call === undefined) return false;
+  if (name === '' || call.name === '') return true;
+  return name === call.name && !(isWhole(call) && args.trimStart().startsWith('{'));
+}
+
+/** The arguments of a call in any form, as JSON text. */
+export function toArgumentsText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}

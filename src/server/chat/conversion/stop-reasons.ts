@@ -1,0 +1,59 @@
+import type { StopReason } from './neutral-form.ts';
+
+/**
+ * What the reasons of all dialects mean. Compared in lower case without signs between the letters, since gateways hand on one dialect's words in another.
+ */
+const REASONS: Readonly<Record<string, StopReason>> = {
+  stop: 'end',
+  end: 'end',
+  endturn: 'end',
+  eos: 'end',
+  eostoken: 'end',
+  completed: 'end',
+  complete: 'end',
+  finished: 'end',
+  done: 'end',
+  normal: 'end',
+  pauseturn: 'end',
+  stopsequence: 'stop_sequence',
+  length: 'length',
+  maxtokens: 'length',
+  maxoutputtokens: 'length',
+  maxlength: 'length',
+  modelcontextwindowexceeded: 'length',
+  toolcalls: 'calls',
+  toolcall: 'calls',
+  tooluse: 'calls',
+  functioncall: 'calls',
+  contentfilter: 'refused',
+  refusal: 'refused',
+  safety: 'refused',
+  recitation: 'refused',
+  blocklist: 'refused',
+  prohibitedcontent: 'refused',
+  spii: 'refused',
+  // Of Google: the model broke off, or could not say what it meant.
+  other: 'failed',
+  language: 'failed',
+  finishreasonunspecified: 'failed',
+  malformedfunctioncall: 'failed',
+  unexpectedtoolcall: 'failed',
+  toomanytoolcalls: 'failed',
+  noimage: 'failed',
+};
+
+/** Names that are in no table, by what they are made of; the first that matches. */
+const FAMILIES: readonly (readonly [RegExp, StopReason])[] = [
+  [/error|fail|rate|quota|resource|abort|cancel|malformed|timeout|unavailable|interrupt|overload/, 'failed'],
+  [/length|limit|maxtoken|maxoutput|token|truncat|context|window/, 'length'],
+  [/filter|safe|refus|block|prohibit|polic|moderat|censor|sensitiv|recitation|guard|armor|harm|violat|inappropriate/, 'refused'],
+];
+
+/** Undefined for a word that is not there. */
+export function readStopReason(word: unknown): StopReason | undefined {
+  if (typeof word !== 'string') return undefined;
+  const key = word.toLowerCase().replace(/[^a-z0-9]/g, '');
+  if (key === '' || key === 'null' || key === 'none') return undefined;
+  if (Object.hasOwn(REASONS, key)) return REASONS[key];
+  return FAMILIES.find(([pattern]) => pattern.test(key))?.[1] ?? 'failed';
+}

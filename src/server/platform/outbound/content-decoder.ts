@@ -1,0 +1,60 @@
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress, constants } from 'node:zlib';
+import { OutboundError } from './outbound-types.ts';
+
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: () => createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }),
+  'x-gzip': () => createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }),
+  deflate: () => createInflate(),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress(),
+};
+
+/** The coding of a response; undefined where there is none. */
+export function codingOf(headers: Readonly<Record<string, string>>): string | undefined {
+  const coding = headers['content-encoding']?.trim().toLowerCase();
+  return coding === undefined || coding === '' || coding === 'identity' ? undefined : coding;
+}
+
+/** Receives what was decoded; exactly one of `end` and `fail` comes last. */
+export interface DecodedHandler {
+  chunk(bytes: Buffer): void;
+  end(): void;
+  fail(error: OutboundError): void;
+}
+
+/**
+ * Decodes a response as it arrives, for upstreams that compress although `identity` was asked for. The handler bounds what it
+ * takes; after `destroy` it is called no more.
+ */
+export class ContentDecoder {
+  readonly #stream: Transform | undefined;
+  readonly #handler: DecodedHandler;
+
+  constructor(coding: string, handler: DecodedHandler, onDrain: () => void) {
+    this.#handler = handler;
+    this.#stream = Object.hasOwn(DECODERS, coding) ? DECODERS[coding]?.() : undefined;
+    this.#stream?.on('data', (bytes: Buffer) => handler.chunk(bytes));
+    this.#stream?.on('drain', onDrain);
+    this.#stream?.once('end', () => handler.end());
+    this.#stream?.once('error', (cause) =>
+      handler.fail(new OutboundError('body', 'the answer could not be decoded', { cause })),
+    );
+  }
+
+  /** False when more is waiting to be decoded than should be. */
+  write(bytes: Buffer): boolean {
+    return this.#stream?.write(bytes) ?? true;
+  }
+
+  end(): void {
+    if (this.#stream === undefined)
+      this.#handler.fail(new OutboundError('body', 'the answer has a content coding that was not asked for'));
+    else this.#stream.end();
+  }
+
+  destroy(): void {
+    this.#stream?.removeAllListeners('data').removeAllListeners('end').on('error', () => {});
+    this.#stream?.destroy();
+  }
+}
