@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress, constants } from 'node:zlib';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { OutboundError } from './outbound-types.ts';
 
 const DECODERS: Readonly<Record<string, () => Transform>> = {
@@ -54,7 +54,10 @@ export class ContentDecoder {
   }
 
   destroy(): void {
-    this.#stream?.removeAllListeners('data').removeAllListeners('end').on('error', () => {});
+    this.#stream
+      ?.removeAllListeners('data')
+      .removeAllListeners('end')
+      .on('error', () => {});
     this.#stream?.destroy();
   }
 }
