@@ -18,8 +18,8 @@ import type { ArrayBackedSetMember } from './array-backed-set.ts';
 import type { CallCharge, CallResult } from './call-charge-reservation-and-settlement.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
-import type { Dialect } from './dialect.ts';
 import type { ResponseConversion } from './conversion/response-conversion.ts';
+import type { Dialect } from './dialect.ts';
 import { createEventStream, type EventStream } from './event-stream-filter.ts';
 import {
   emptyResponse,
@@ -176,7 +176,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     // The content type of an upstream says little about its form.
     if (this.#phase === 'complete' && this.#size === 0 && this.#context.request.stream && looksLikeEvents(bytes))
       this.#beginStream();
-    else if (this.#phase === 'streaming' && this.#stream?.totalBytes === 0 && looksLikeJson(bytes)) this.#phase = 'complete';
+    else if (this.#phase === 'streaming' && this.#stream?.totalBytes === 0 && looksLikeJson(bytes))
+      this.#phase = 'complete';
     if (this.#phase === 'streaming') {
       this.#forwardEvents(bytes, control);
       return;
@@ -245,7 +246,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
     const { clientResponse } = this.#context;
     if (this.#pausedSince > 0) {
       if (now - this.#pausedSince > MAX_CLIENT_STALL_MS) clientResponse.destroy();
-    } else if (this.#phase === 'streaming' && now - this.#lastDataAt > COMMENT_PATIENCE * this.#dependencies.timeouts.idleMs)
+    } else if (
+      this.#phase === 'streaming' &&
+      now - this.#lastDataAt > COMMENT_PATIENCE * this.#dependencies.timeouts.idleMs
+    )
       this.#failMidStream(onlyComments(), this.#control);
     else if (this.#phase === 'streaming' && now - this.#lastWriteAt >= this.#dependencies.keepAliveMs)
       this.#write(KEEP_ALIVE_COMMENT);

@@ -32,7 +32,10 @@ export function parseNonStreamedResponse(
 }
 
 /** Google's streams of another form than events: a list of chunks, one of which may be an error. */
-function parseChunks(chunks: readonly (UntrustedObject | undefined)[], dialect: Dialect): ReturnType<typeof parseNonStreamedResponse> {
+function parseChunks(
+  chunks: readonly (UntrustedObject | undefined)[],
+  dialect: Dialect,
+): ReturnType<typeof parseNonStreamedResponse> {
   const told = chunks.filter((chunk) => chunk !== undefined);
   if (told.length < chunks.length || told.some((chunk) => isErrorBody(chunk, dialect))) return 'failure';
   if (told.every((chunk) => dialect.isPreamble?.(chunk) === true)) return 'empty';

@@ -44,14 +44,21 @@ export function prepareFormConversion(
   const codec = findCodec(dialect);
   if (codec === undefined) return undefined;
   const created = Math.floor(nowMs / 1_000);
-  return new ResponseConversion(codec, codec, { id, model, created, wantsUsage, asked: body, origins: freeformTools(body) });
+  return new ResponseConversion(codec, codec, {
+    id,
+    model,
+    created,
+    wantsUsage,
+    asked: body,
+    origins: freeformTools(body),
+  });
 }
 
 /** Tools that take one text, which only the Responses have. */
 function freeformTools({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrigin> {
-  const names = (Array.isArray(tools) ? tools : []).map(asObject).flatMap((tool) =>
-    tool?.type === 'custom' && typeof tool.name === 'string' ? [tool.name] : [],
-  );
+  const names = (Array.isArray(tools) ? tools : [])
+    .map(asObject)
+    .flatMap((tool) => (tool?.type === 'custom' && typeof tool.name === 'string' ? [tool.name] : []));
   return new Map(names.map((name) => [name, { isFreeform: true, namespace: undefined, name }]));
 }
 

@@ -31,11 +31,15 @@ interface OpenBlock {
 
 /** Reads a message, complete or as a stream (docs.claude.com/en/docs/build-with-claude/streaming). */
 export class AnthropicReader implements ResponseReader {
-  readonly builder = new ResponseBuilder();
+  readonly builder: ResponseBuilder;
   #word: unknown;
   #sequence: unknown;
   readonly #blocks = new Map<unknown, OpenBlock>();
   #last: OpenBlock | undefined;
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
     this.#readMessage(body);

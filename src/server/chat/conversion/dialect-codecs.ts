@@ -27,7 +27,9 @@ export interface Codec {
   readRequest(body: UntrustedObject, notes: DroppedFields): Conversation;
   /** @throws AppError `invalid_request` for what the dialect cannot say */
   writeRequest(conversation: Conversation, target: UpstreamRequestParameters, notes: DroppedFields): object;
-  createReader(): ResponseReader;
+  /** @param interleaves the target's: whether its streams may continue a call after another block has begun */
+  createReader(interleaves?: boolean): ResponseReader;
+  readonly interleaves: boolean;
   writeResponse(events: readonly ResponseEvent[], context: ResponseContext): object;
   createWriter(context: ResponseContext): StreamWriter;
 }
@@ -36,9 +38,10 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
   [
     CHAT_DIALECT,
     {
+      interleaves: true,
       readRequest: readOpenAiChatRequest,
       writeRequest: writeOpenAiChatRequest,
-      createReader: () => new OpenAiChatReader(),
+      createReader: (interleaves) => new OpenAiChatReader(interleaves),
       writeResponse: writeOpenAiChatResponse,
       createWriter: (context) => new OpenAiChatStreamWriter(context),
     },
@@ -46,9 +49,10 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
   [
     RESPONSES_DIALECT,
     {
+      interleaves: true,
       readRequest: readResponsesRequest,
       writeRequest: writeResponsesRequest,
-      createReader: () => new ResponsesReader(),
+      createReader: (interleaves) => new ResponsesReader(interleaves),
       writeResponse: writeResponsesResponse,
       createWriter: (context) => new ResponsesStreamWriter(context),
     },
@@ -56,9 +60,10 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
   [
     ANTHROPIC_MESSAGES_DIALECT,
     {
+      interleaves: false,
       readRequest: readAnthropicRequest,
       writeRequest: writeAnthropicRequest,
-      createReader: () => new AnthropicReader(),
+      createReader: (interleaves) => new AnthropicReader(interleaves),
       writeResponse: writeAnthropicResponse,
       createWriter: (context) => new AnthropicStreamWriter(context),
     },
@@ -66,9 +71,10 @@ const CODECS: ReadonlyMap<Dialect, Codec> = new Map<Dialect, Codec>([
   [
     GEMINI_DIALECT,
     {
+      interleaves: false,
       readRequest: readGeminiRequest,
       writeRequest: writeGeminiRequest,
-      createReader: () => new GeminiReader(),
+      createReader: (interleaves) => new GeminiReader(interleaves),
       writeResponse: writeGeminiResponse,
       createWriter: (context) => new GeminiStreamWriter(context),
     },

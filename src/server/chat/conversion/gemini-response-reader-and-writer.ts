@@ -25,10 +25,14 @@ const MEMBERS = RESPONSE_MEMBERS.gemini;
  * member in a second spelling.
  */
 export class GeminiReader implements ResponseReader {
-  readonly builder = new ResponseBuilder();
+  readonly builder: ResponseBuilder;
   #word = '';
   #isBlocked = false;
   #candidate: unknown;
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
     return [...this.readEvent(body), ...this.finish()];
@@ -101,7 +105,9 @@ export class GeminiReader implements ResponseReader {
 }
 
 const toMediaPart = ({ mediaType, data, url }: GeneratedMedia): object =>
-  data === undefined ? { fileData: { mimeType: mediaType, fileUri: url } } : { inlineData: { mimeType: mediaType, data } };
+  data === undefined
+    ? { fileData: { mimeType: mediaType, fileUri: url } }
+    : { inlineData: { mimeType: mediaType, data } };
 
 function toFigures(usage: Usage | undefined): object {
   const { promptTokens = 0, completionTokens = 0, reasoningTokens = 0, parts = {} } = usage ?? {};

@@ -8,7 +8,10 @@ export function mediaOf(url: string, mediaType: string): GeneratedMedia {
   if (head === undefined) return { mediaType, url };
   const content = url.slice(head.length);
   const isBase64 = /;\s*base64$/i.test(parameters);
-  return { mediaType: type || mediaType, data: isBase64 ? content : Buffer.from(decodeLoosely(content)).toString('base64') };
+  return {
+    mediaType: type || mediaType,
+    data: isBase64 ? content : Buffer.from(decodeLoosely(content)).toString('base64'),
+  };
 }
 
 function decodeLoosely(text: string): string {
@@ -19,7 +22,8 @@ function decodeLoosely(text: string): string {
   }
 }
 
-export const toUrl = ({ mediaType, data, url }: GeneratedMedia): string => url ?? `data:${mediaType};base64,${data ?? ''}`;
+export const toUrl = ({ mediaType, data, url }: GeneratedMedia): string =>
+  url ?? `data:${mediaType};base64,${data ?? ''}`;
 
 /** Media where a dialect has no place for them but its text. */
 export const toMarkdown = (media: GeneratedMedia): string =>

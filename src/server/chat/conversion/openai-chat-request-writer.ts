@@ -1,3 +1,4 @@
+import { asObject } from '../../../contract/is-object.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type {
   CallPart,
@@ -12,6 +13,7 @@ import type {
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import { stopsFor, toDataUrl } from './read-request-fields.ts';
+import { unpackOpaque } from './thinking-signatures.ts';
 import { toOpenAiReasoningEffort } from './to-openai-reasoning-effort.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
@@ -117,17 +119,37 @@ function writeAssistant(parts: Message['parts'], notes: DroppedFields): object |
   const calls = parts.filter((part): part is CallPart => part.type === 'call');
   const thoughts = parts.filter((part) => part.type === 'thinking');
   const own = thoughts.filter(isOwnThought);
-  for (const thought of thoughts) if (!isOwnThought(thought)) notes.drop(thought.path);
+  const opaque = thoughts.map(({ signature }) => unpackOpaque(signature));
+  for (const [index, thought] of thoughts.entries())
+    if (!isOwnThought(thought) && opaque[index] === undefined) notes.drop(thought.path);
+  const details = opaque.flatMap((each) => (each?.kind === 'reasoning_details' ? each.value : []));
   if (said.length === 0 && calls.length === 0) return undefined;
   return {
     role: 'assistant',
     content: said.length === 0 ? null : writeContent(said),
     reasoning_content: own.length === 0 ? undefined : own.map(({ text }) => text).join(''),
+    reasoning_details: details.length === 0 ? undefined : details,
     tool_calls:
       calls.length === 0
         ? undefined
-        : calls.map(({ id, name, args }) => ({ id, type: 'function', function: { name, arguments: args } })),
+        : calls.map(({ id, name, args }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: args },
+            extra_content: extraContentOf(id, calls, opaque),
+          })),
   };
+}
+
+/** What a call must carry again to be believed: found by its id, which a caller's dialect may have changed, or that of the only call. */
+function extraContentOf(
+  id: string,
+  calls: readonly CallPart[],
+  opaque: readonly (ReturnType<typeof unpackOpaque> | undefined)[],
+): unknown {
+  const extras = opaque.flatMap((each) => (each?.kind === 'extra_content' ? [asObject(each.value)] : []));
+  const known = extras.find((extra) => extra?.id === id);
+  return (known ?? (calls.length === 1 ? extras[0] : undefined))?.extra_content;
 }
 
 /** What an upstream of this dialect has sent as plain reasoning text, which some want back within a turn. */

@@ -26,7 +26,7 @@ const MEMBERS = RESPONSE_MEMBERS.chat;
 
 /** Reads a completion, complete or as a stream (platform.openai.com/docs/api-reference/chat-streaming). */
 export class OpenAiChatReader implements ResponseReader {
-  readonly builder = new ResponseBuilder();
+  readonly builder: ResponseBuilder;
   #word = '';
   /** A thought has begun that nothing has ended. */
   #isThinking = false;
@@ -36,6 +36,10 @@ export class OpenAiChatReader implements ResponseReader {
   #said = '';
   #thought = '';
   #details = new Map<unknown, Record<string, unknown>>();
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
     this.#read(body, true);

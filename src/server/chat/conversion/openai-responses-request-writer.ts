@@ -13,6 +13,7 @@ import type {
 } from './neutral-form.ts';
 import { notExpressibleError } from './not-expressible-error.ts';
 import { stopsFor, toDataUrl } from './read-request-fields.ts';
+import { unpackOpaque } from './thinking-signatures.ts';
 import { toOpenAiReasoningEffort } from './to-openai-reasoning-effort.ts';
 import type { UpstreamRequestParameters } from './upstream-model-and-limit-type.ts';
 
@@ -127,7 +128,7 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFie
 
 /** Only what this API has encrypted is taken back. */
 function writeThought({ signature, text, path }: ThinkingPart, notes: DroppedFields): object[] {
-  if (signature?.vendor !== 'openai' || signature.value === '') {
+  if (signature?.vendor !== 'openai' || signature.value === '' || unpackOpaque(signature) !== undefined) {
     notes.drop(path);
     return [];
   }

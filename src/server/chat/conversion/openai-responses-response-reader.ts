@@ -31,13 +31,17 @@ interface OpenItem {
  * event that ends its part, in the one that ends its item and in the last of all; any of them may be missing.
  */
 export class ResponsesReader implements ResponseReader {
-  readonly builder = new ResponseBuilder();
+  readonly builder: ResponseBuilder;
   #word = '';
   #isIncomplete = false;
   /** Items by their index and by their id. */
   readonly #items = new Map<unknown, OpenItem>();
   /** Whether a thought has begun that no signature has ended. */
   #hasThought = false;
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
     this.#readResponse(body);
@@ -223,8 +227,7 @@ export class ResponsesReader implements ResponseReader {
   }
 
   #finishMessage({ content }: UntrustedObject, open: OpenItem): void {
-    if (typeof content === 'string') return this.#finishText(open, content);
-    let whole = '';
+    let whole = textOf(content);
     for (const value of listOf(content)) {
       const part = asObject(value) ?? {};
       nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');

@@ -37,8 +37,8 @@ const EMPTY_OBJECT = /^\s*\{\s*\}\s*$/;
 const NAME_OF_REASON = /^[\w .:-]{1,100}$/;
 
 /**
- * Builds the neutral events of one response from whatever order and identity its upstream gives: every dialect's reader fills it. What
- * comes while a call's arguments are incomplete waits for them, so blocks never interleave.
+ * Builds the neutral events of one response from whatever order and identity its upstream gives: every dialect's reader fills it. Unless its
+ * target lets blocks interleave, what comes while a call's arguments are incomplete waits for them.
  */
 export class ResponseBuilder {
   /** Members of the response that no other dialect can say. */
@@ -56,6 +56,11 @@ export class ResponseBuilder {
   /** The call whose arguments are being passed on. */
   #live: DraftCall | undefined;
   #waiting: Waiting[] = [];
+  readonly #interleaves: boolean;
+
+  constructor(interleaves = false) {
+    this.#interleaves = interleaves;
+  }
 
   /** The events since the last call. */
   take(): ResponseEvent[] {
@@ -122,7 +127,7 @@ export class ResponseBuilder {
     if (known.id === '') known.id = textOf(identity.id);
     if (known.name === '' && textOf(identity.name) !== '') {
       known.name = textOf(identity.name);
-      if (known === this.#live) this.#announce(known);
+      if (known === this.#live || this.#interleaves) this.#announce(known);
     }
     return known;
   }
@@ -133,7 +138,8 @@ export class ResponseBuilder {
 
   args(call: DraftCall, text: string): void {
     if (text === '') return;
-    if (call.isComplete || (call.index !== -1 && call !== this.#live)) {
+    const isPassedOn = call === this.#live || this.#interleaves;
+    if (call.isComplete || (call.index !== -1 && !isPassedOn)) {
       // Some upstreams repeat the whole arguments when a call is over.
       if (text !== call.args) this.dropped.drop('response.arguments');
       return;
@@ -141,13 +147,14 @@ export class ResponseBuilder {
     // An empty object stands where arguments follow.
     if (call.passed === 0 && EMPTY_OBJECT.test(call.args)) call.args = '';
     call.args += text;
-    if (call !== this.#live) return;
+    if (!isPassedOn) return;
     this.#passArgs(call, false);
     if (this.#waiting.length > 0 && text.trimEnd().endsWith('}')) this.#drain();
   }
 
   /** No arguments of this call follow. */
   endCall(call: DraftCall): void {
+    if (this.#interleaves && !call.isComplete) this.#settle(call);
     call.isComplete = true;
     if (call === this.#live) this.#drain();
   }
@@ -157,7 +164,9 @@ export class ResponseBuilder {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.start('');
-    for (const call of this.#calls) call.isComplete = true;
+    for (const call of this.#calls)
+      if (this.#interleaves) this.endCall(call);
+      else call.isComplete = true;
     this.#drain();
     const isForCalls = reason === 'end' && this.#announced > 0;
     this.#out.push({
@@ -197,6 +206,7 @@ export class ResponseBuilder {
 
   /** Whether the next block may begin. */
   #isFree(): boolean {
+    if (this.#interleaves) return true;
     if (this.#waiting.length > 0) this.#drain();
     const live = this.#live;
     if (this.#waiting.length > 0) return false;

@@ -13,7 +13,7 @@ export class ResponseConversion {
   #writer: StreamWriter | undefined;
 
   constructor(source: Codec, target: Codec, context: ResponseContext) {
-    this.#reader = source.createReader();
+    this.#reader = source.createReader(target.interleaves);
     this.#target = target;
     this.#context = context;
   }
@@ -66,7 +66,9 @@ export class ResponseConversion {
   /** Google's streams of another form than events are lists of chunks. */
   #readBody(body: Buffer): ResponseEvent[] {
     const value = tryParse(body.toString('utf8'));
-    const chunks: readonly UntrustedObject[] = (Array.isArray(value) ? value : [value]).map((each) => asObject(each) ?? {});
+    const chunks: readonly UntrustedObject[] = (Array.isArray(value) ? value : [value]).map(
+      (each) => asObject(each) ?? {},
+    );
     const [only] = chunks;
     if (chunks.length === 1 && only !== undefined) return this.#reader.readComplete(only);
     return [...chunks.flatMap((chunk) => this.#reader.readEvent(chunk)), ...this.#reader.finish()];

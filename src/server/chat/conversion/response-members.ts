@@ -68,7 +68,10 @@ export const RESPONSE_MEMBERS = {
     ),
     event: table('type message index content_block delta usage', 'context_management request_id', 'error'),
     block: table('type text thinking signature data id name input', 'caller'),
-    delta: table('type text thinking signature partial_json stop_reason stop_sequence', 'container stop_details estimated_tokens'),
+    delta: table(
+      'type text thinking signature partial_json stop_reason stop_sequence',
+      'container stop_details estimated_tokens',
+    ),
   },
   gemini: {
     body: table(
@@ -76,7 +79,10 @@ export const RESPONSE_MEMBERS = {
       'modelVersion createTime modelStatus sdkHttpResponse model_version response_id prompt_feedback',
       FAILURES,
     ),
-    candidate: table('index content finishReason finish_reason', 'finishMessage safetyRatings tokenCount avgLogprobs safety_ratings'),
+    candidate: table(
+      'index content finishReason finish_reason',
+      'finishMessage safetyRatings tokenCount avgLogprobs safety_ratings',
+    ),
     part: table(
       'text thought thoughtSignature functionCall inlineData fileData thought_signature function_call inline_data file_data',
       'videoMetadata mediaResolution partMetadata',
@@ -92,6 +98,5 @@ const PLAIN_NAME = /^[\w$.-]{1,64}$/;
 /** Names the members of an object that its table does not list and that hold something. */
 export function nameDropped(object: UntrustedObject, members: MemberTable, dropped: DroppedFields, path: string): void {
   for (const key in object)
-    if (!members.has(key) && !isBlank(object[key]))
-      dropped.drop(`${path}.${PLAIN_NAME.test(key) ? key : 'unnamed'}`);
+    if (!members.has(key) && !isBlank(object[key])) dropped.drop(`${path}.${PLAIN_NAME.test(key) ? key : 'unnamed'}`);
 }

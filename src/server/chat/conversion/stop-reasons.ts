@@ -46,7 +46,10 @@ const REASONS: Readonly<Record<string, StopReason>> = {
 const FAMILIES: readonly (readonly [RegExp, StopReason])[] = [
   [/error|fail|rate|quota|resource|abort|cancel|malformed|timeout|unavailable|interrupt|overload/, 'failed'],
   [/length|limit|maxtoken|maxoutput|token|truncat|context|window/, 'length'],
-  [/filter|safe|refus|block|prohibit|polic|moderat|censor|sensitiv|recitation|guard|armor|harm|violat|inappropriate/, 'refused'],
+  [
+    /filter|safe|refus|block|prohibit|polic|moderat|censor|sensitiv|recitation|guard|armor|harm|violat|inappropriate/,
+    'refused',
+  ],
 ];
 
 /** Undefined for a word that is not there. */
