@@ -97,6 +97,7 @@ export class OpenAiChatReader implements ResponseReader {
         content: this.#said === '' ? message.content : text.startsWith(this.#said) ? text.slice(this.#said.length) : '',
         reasoning: this.#thought === '' ? thought : '',
         reasoning_content: undefined,
+        reasoning_text: undefined,
         thinking: undefined,
         thought: undefined,
         reasoning_details: this.#thought === '' ? message.reasoning_details : undefined,
@@ -118,7 +119,12 @@ export class OpenAiChatReader implements ResponseReader {
     for (const image of listOf(message.images)) this.#readImage(asObject(image) ?? {});
     if (asObject(message.audio) !== undefined) this.#readAudio(asObject(message.audio) ?? {});
     const calls = asObject(message.tool_calls) === undefined ? listOf(message.tool_calls) : [message.tool_calls];
-    for (const call of calls) this.#readCall(asObject(call) ?? {}, isWhole);
+    for (const [position, value] of calls.entries()) {
+      const call = asObject(value) ?? {};
+      // Of calls in one list, those without any identity are one each.
+      const isOwn = position > 0 && isBlank(call.index) && isBlank(call.id) && !isBlank(asObject(call.function)?.name);
+      this.#readCall(call, isWhole || isOwn);
+    }
     const old = asObject(message.function_call);
     if (old !== undefined) this.#readCall({ function: old }, isWhole);
   }
@@ -234,8 +240,8 @@ function textOfContent(content: unknown): string {
 
 /** Reasoning under all the names it has in this dialect; an upstream that uses two says the same in both. */
 function thoughtOf(message: UntrustedObject): string {
-  const { reasoning_content: content, reasoning, thinking, thought } = message;
-  for (const value of [content, reasoning, thinking, thought]) {
+  const { reasoning_content: content, reasoning, reasoning_text: reasoningText, thinking, thought } = message;
+  for (const value of [content, reasoning, reasoningText, thinking, thought]) {
     const { content: inner, text } = asObject(value) ?? {};
     const said = textOfContent(value) || textOfContent(inner) || textOfContent(text);
     if (said !== '') return said;

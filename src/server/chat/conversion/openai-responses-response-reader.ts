@@ -26,6 +26,9 @@ interface OpenItem {
   isOver: boolean;
 }
 
+const createItem = (): OpenItem => ({ text: '', call: undefined, isFreeform: false, input: '', isOver: false });
+const NO_ITEM = createItem();
+
 /**
  * Reads a response, complete or as a stream (platform.openai.com/docs/api-reference/responses-streaming). The same content comes in deltas, in the
  * event that ends its part, in the one that ends its item and in the last of all; any of them may be missing.
@@ -152,9 +155,12 @@ export class ResponsesReader implements ResponseReader {
     const items = listOf(response.output).map((item) => asObject(item) ?? {});
     // Deltas that name no item are the first of the text.
     const loose = this.#items.get(undefined);
+    const taken = new Set<OpenItem>();
     for (const [index, item] of items.entries()) {
+      // Another item of the same id is one of its own.
+      if (taken.has(this.#items.get(textOf(item.id)) ?? NO_ITEM)) this.#items.delete(item.id);
       if (loose !== undefined && item.type === 'message' && !this.#items.has(index)) this.#items.set(index, loose);
-      this.#finishItem(item, index);
+      taken.add(this.#finishItem(item, index));
     }
     if (items.length === 0 && this.#items.size === 0) builder.text(textOf(response.output_text));
   }
@@ -162,7 +168,7 @@ export class ResponsesReader implements ResponseReader {
   #itemOf({ item_id: id, output_index: index }: UntrustedObject): OpenItem {
     const known = this.#items.get(index ?? id) ?? this.#items.get(textOf(id) || index);
     if (known !== undefined) return known;
-    const item: OpenItem = { text: '', call: undefined, isFreeform: false, input: '', isOver: false };
+    const item = createItem();
     this.#remember(item, id, index);
     return item;
   }
@@ -195,7 +201,7 @@ export class ResponsesReader implements ResponseReader {
 
   #beginItem(item: UntrustedObject, index: unknown): OpenItem {
     const known = (index === undefined ? undefined : this.#items.get(index)) ?? this.#items.get(textOf(item.id) || NaN);
-    const open = known ?? { text: '', call: undefined, isFreeform: false, input: '', isOver: false };
+    const open = known ?? createItem();
     if (known === undefined) this.#remember(open, item.id, index);
     const { type } = item;
     if ((type === 'function_call' || type === 'custom_tool_call') && open.call === undefined) {
@@ -207,10 +213,10 @@ export class ResponsesReader implements ResponseReader {
   }
 
   /** What of an item has not come before. */
-  #finishItem(item: UntrustedObject, index: unknown): void {
+  #finishItem(item: UntrustedObject, index: unknown): OpenItem {
     const { builder } = this;
     const open = this.#beginItem(item, index);
-    if (open.isOver) return;
+    if (open.isOver) return open;
     open.isOver = true;
     const { type } = item;
     if (type === 'message' || type === 'reasoning' || type === 'function_call' || type === 'custom_tool_call')
@@ -224,6 +230,7 @@ export class ResponsesReader implements ResponseReader {
     else if (type === 'image_generation_call' && textOf(item.result) !== '')
       builder.media({ mediaType: `image/${textOf(item.output_format) || 'png'}`, data: textOf(item.result) });
     else builder.dropped.drop(`response.output.${/^\w{1,40}$/.test(textOf(type)) ? textOf(type) : 'unnamed'}`);
+    return open;
   }
 
   #finishMessage({ content }: UntrustedObject, open: OpenItem): void {

@@ -144,6 +144,10 @@ export class ResponseBuilder {
       if (text !== call.args) this.dropped.drop('response.arguments');
       return;
     }
+    if (text.trimStart().startsWith('{') && isWhole(call)) {
+      if (text !== call.args) this.dropped.drop('response.arguments');
+      return;
+    }
     // An empty object stands where arguments follow.
     if (call.passed === 0 && EMPTY_OBJECT.test(call.args)) call.args = '';
     call.args += text;
@@ -184,24 +188,18 @@ export class ResponseBuilder {
 
   #find({ index, id, name, args = '' }: CallIdentity): DraftCall | undefined {
     const [place, givenId, givenName] = [placeOf(index), textOf(id), textOf(name)];
+    const ofIndex = place === undefined ? undefined : this.#byIndex.get(place);
+    const ofId = givenId === '' ? undefined : this.#calls.find((call) => call.id === givenId);
     const last = this.#calls.at(-1);
-    const known =
-      (place === undefined ? undefined : this.#byIndex.get(place)) ??
-      (givenId === '' || (place !== undefined && givenName !== '')
-        ? undefined
-        : this.#calls.find((call) => call.id === givenId));
-    if (known === undefined) {
-      const mayBeLast = givenId === '' && !(place !== undefined && last?.hasIndex === true);
-      return mayBeLast && isPiece(last, givenName, args) ? last : undefined;
-    }
-    if (givenId !== '' && known.id !== '' && givenId !== known.id)
+    if (ofId !== undefined) return isPiece(ofId, givenName, args) || args === ofId.args ? ofId : undefined;
+    if (ofIndex !== undefined && givenId !== '' && ofIndex.id !== '')
       // Some upstreams make up an id for every piece.
-      return givenName === '' && !isWhole(known) ? known : undefined;
-    return givenId !== '' && givenId === known.id && (givenName === '' || givenName === known.name)
-      ? known
-      : isPiece(known, givenName, args)
-        ? known
-        : undefined;
+      return givenName === '' && !isWhole(ofIndex) ? ofIndex : undefined;
+    if (ofIndex !== undefined) return isPiece(ofIndex, givenName, args) ? ofIndex : undefined;
+    if (givenId !== '') return undefined;
+    // Only a head has a name, so a piece without one continues what was last, whatever its number.
+    const mayBeLast = givenName === '' || place === undefined || last?.hasIndex === false;
+    return mayBeLast && isPiece(last, givenName, args) ? last : undefined;
   }
 
   /** Whether the next block may begin. */

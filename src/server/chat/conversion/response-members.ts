@@ -35,7 +35,7 @@ export const RESPONSE_MEMBERS = {
       'error',
     ),
     message: table(
-      'content refusal reasoning_content reasoning thinking thought reasoning_details tool_calls function_call images audio',
+      'content refusal reasoning_content reasoning reasoning_text thinking thought reasoning_details tool_calls function_call images audio',
       'role name id',
     ),
     part: table('type text thinking reasoning refusal image_url content', 'index closed'),

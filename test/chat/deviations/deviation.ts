@@ -1,0 +1,118 @@
+/** A response as some upstream really sends it, and what every caller must get of it. */
+export interface Deviation {
+  readonly name: string;
+  /** Where it was reported, or the documentation it is from. */
+  readonly source: string;
+  /** A complete response. */
+  readonly body?: unknown;
+  /** Events of a stream: objects, or text that is written as it is. */
+  readonly events?: readonly unknown[];
+  readonly expected: Expected;
+}
+
+export interface Expected {
+  readonly text?: string;
+  readonly thought?: string;
+  /** Names and arguments as JSON. */
+  readonly calls?: readonly (readonly [string, string])[];
+  readonly images?: number;
+  /** Default: `calls` where there are calls, else `end`. */
+  readonly end?: 'end' | 'length' | 'calls' | 'refused';
+  /** The call fails and costs nothing, or its end is told by an error after the content. */
+  readonly fails?: 'empty' | 'failure' | 'malformed' | 'error' | 'cut' | 'reason';
+  /** Input and output as charged; `counted`: the upstream gives none that can be believed. */
+  readonly charged?: readonly [number, number] | 'counted';
+  /** Parts of the paths that are named as dropped. */
+  readonly dropped?: readonly string[];
+}
+
+export const done = 'data: [DONE]\n\n';
+export const chunk = (delta: object, finish: string | null = null, more: object = {}): object => ({
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason: finish }],
+  ...more,
+});
+export const usageChunk = (prompt: number, completion: number, more: object = {}): object => ({
+  id: 'c',
+  choices: [],
+  usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, ...more },
+});
+export const call = (...calls: readonly object[]): object => chunk({ tool_calls: calls });
+export const completion = (message: object, finish: string | null = 'stop', more: object = {}): object => ({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  ...more,
+});
+export const begin = (index: number, block: object): object => ({
+  type: 'content_block_start',
+  index,
+  content_block: block,
+});
+export const delta = (index: number, value: object): object => ({ type: 'content_block_delta', index, delta: value });
+export const stop = (index: number): object => ({ type: 'content_block_stop', index });
+export const messageStart = (usage: object = { input_tokens: 10, output_tokens: 1 }): object => ({
+  type: 'message_start',
+  message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage },
+});
+export const messageEnd = (reason: string | null = 'end_turn', usage: object = { output_tokens: 5 }): object[] => [
+  { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage },
+  { type: 'message_stop' },
+];
+export const textBlock = (index: number, text: string): object[] => [
+  begin(index, { type: 'text', text: '' }),
+  delta(index, { type: 'text_delta', text }),
+  stop(index),
+];
+export const json = (partial: string): object => ({ type: 'input_json_delta', partial_json: partial });
+export const message = (content: unknown, reason: string | null = 'end_turn', more: object = {}): object => ({
+  id: 'm',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content,
+  stop_reason: reason,
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 5 },
+  ...more,
+});
+export const response = (output: readonly object[], more: object = {}): object => ({
+  id: 'r',
+  object: 'response',
+  status: 'completed',
+  model: 'm',
+  output,
+  usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+  ...more,
+});
+export const created: object = { type: 'response.created', response: { id: 'r', status: 'in_progress', output: [] } };
+export const completed = (output: readonly object[] = [], more: object = {}): object => ({
+  type: 'response.completed',
+  response: response(output, more),
+});
+export const said = (text: string, id = 'msg_0'): object => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [] }],
+});
+export const called = (name: string, args: unknown, id = 'fc_0'): object => ({
+  id,
+  type: 'function_call',
+  status: 'completed',
+  call_id: `call_${id}`,
+  name,
+  arguments: args,
+});
+export const candidate = (parts: unknown, finish?: string, more: object = {}): object => ({
+  candidates: [{ content: { role: 'model', parts }, finishReason: finish, index: 0 }],
+  usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+  ...more,
+});
