@@ -96,3 +96,36 @@ test('whatever an upstream sends, nothing breaks and no figure is one that canno
     { numRuns: 2_000 },
   );
 });
+
+test('lines that end in a lone CR are written with LF, and a CR LF that arrives in halves is one line end', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ minLength: 1, maxLength: 9 }), { minLength: 1, maxLength: 9 }),
+      cuts,
+      (words, sizes) => {
+        const spoken = words.map((each) => event(word(each))).join('');
+        const plain = `${spoken}${event(USAGE)}data: [DONE]\n\n`;
+        assert.equal(passed(new EventStream(CHAT_DIALECT, false), plain.replaceAll('\n', '\r'), sizes), plain);
+        const windows = plain.replaceAll('\n', '\r\n');
+        assert.equal(passed(new EventStream(CHAT_DIALECT, false), windows, sizes), windows);
+      },
+    ),
+  );
+});
+
+test('comments and blank lines are no data, and events that say nothing wait for one that does', () => {
+  const stream = new EventStream(CHAT_DIALECT, false);
+  assert.equal(stream.push(Buffer.from(': x\n\n\n\n'.repeat(1_000))), undefined);
+  assert.deepEqual([stream.hasNewData, stream.hasContent], [false, false]);
+  const role = event({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] });
+  assert.equal(stream.push(Buffer.from(role)), undefined);
+  assert.deepEqual([stream.hasNewData, stream.hasContent], [true, false]);
+  const said = event(word('a'));
+  assert.ok(
+    stream
+      .push(Buffer.from(said))
+      ?.toString()
+      .endsWith(role + said),
+  );
+  assert.equal(stream.hasContent, true);
+});

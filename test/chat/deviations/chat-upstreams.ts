@@ -279,37 +279,39 @@ const toolIdentity: readonly Deviation[] = [
   },
 ];
 
-const wholeCalls: readonly Deviation[] = [
+const wholeCalls: readonly Deviation[] = (
   [
-    'both with index 0',
     [
-      { index: 0, id: 'a', ...fn('ls', '{"p":1}') },
-      { index: 0, id: 'b', ...fn('cat', '{"q":2}') },
+      'both with index 0',
+      [
+        { index: 0, id: 'a', ...fn('ls', '{"p":1}') },
+        { index: 0, id: 'b', ...fn('cat', '{"q":2}') },
+      ],
     ],
-  ],
-  ['without ids', [fn('ls', '{"p":1}'), fn('cat', '{"q":2}')]],
-  [
-    'with one id',
+    ['without ids', [fn('ls', '{"p":1}'), fn('cat', '{"q":2}')]],
     [
-      { id: 'call_0', ...fn('ls', '{"p":1}') },
-      { id: 'call_0', ...fn('cat', '{"q":2}') },
+      'with one id',
+      [
+        { id: 'call_0', ...fn('ls', '{"p":1}') },
+        { id: 'call_0', ...fn('cat', '{"q":2}') },
+      ],
     ],
-  ],
-  [
-    'with arguments as objects',
     [
-      { id: 'a', ...fn('ls', { p: 1 }) },
-      { id: 'b', ...fn('cat', { q: 2 }) },
+      'with arguments as objects',
+      [
+        { id: 'a', ...fn('ls', { p: 1 }) },
+        { id: 'b', ...fn('cat', { q: 2 }) },
+      ],
     ],
-  ],
-  [
-    'with parameters for arguments',
     [
-      { id: 'a', function: { name: 'ls', parameters: { p: 1 } } },
-      { id: 'b', ...fn('cat', '{"q":2}') },
+      'with parameters for arguments',
+      [
+        { id: 'a', function: { name: 'ls', parameters: { p: 1 } } },
+        { id: 'b', ...fn('cat', '{"q":2}') },
+      ],
     ],
-  ],
-].map(([what, calls]) => ({
+  ] as const
+).map(([what, calls]) => ({
   name: `two calls ${what}`,
   source: 'NousResearch/hermes-agent #62940, ggml-org/llama.cpp #20198, ollama/ollama #12413',
   body: completion({ content: null, tool_calls: calls }, 'tool_calls'),

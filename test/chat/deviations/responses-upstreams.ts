@@ -296,7 +296,7 @@ const ends: readonly Deviation[] = [
 ].map(
   ([name, last, expected]) =>
     ({
-      name: `a stream ${name}`,
+      name: `a stream ${name as string}`,
       source: 'diegosouzapw/OmniRoute #13956',
       events: [created, text('Hel'), last],
       expected,
