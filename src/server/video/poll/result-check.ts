@@ -4,8 +4,8 @@ import type { Log } from '../../platform/log.ts';
 import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
 import { BadVideoError, beginsLikePage, VideoCheck } from '../../platform/media/video-check.ts';
 import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
-import { failedTask } from '../../vendors/error-mapping.ts';
 import type { VendorFiles } from '../deliver/vendor-files.ts';
 import type { Task } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';
@@ -24,6 +24,14 @@ type Finding = 'playable' | 'unknown' | 'page' | 'unplayable';
 /** Polls in a row that have to find the same before the task fails: a host may answer with a page for a moment. */
 const LIMITS: Readonly<Partial<Record<Finding, number>>> = { page: 10, unplayable: 3 };
 const TIMEOUT_MS = 10_000;
+const UNPLAYABLE: VendorError = {
+  reason: 'other',
+  cause: 'no_result',
+  retryable: false,
+  httpStatus: 200,
+  code: 'unplayable_video',
+  message: 'the vendor reported success, but its file is not a playable video',
+};
 /** A file whose index comes last has to be read up to there; of a longer one the copy finds out. */
 const MAX_BYTES = 32 * 1024 ** 2;
 const MAX_TASKS_REMEMBERED = 10_000;
@@ -52,8 +60,7 @@ export class ResultCheck {
     }
     this.#oddPolls.delete(task.id);
     if (limit === undefined) return outcome;
-    const message = 'the vendor reported success, but its file is not a playable video';
-    return failedTask(outcome.raw, { reason: 'other', cause: 'no_result', code: 'unplayable_video', message });
+    return { state: 'FAILURE', error: UNPLAYABLE, raw: outcome.raw };
   }
 
   async #inspect(task: Task, { artifact, handle, raw }: QueryOutcome, signal: AbortSignal): Promise<Finding> {
