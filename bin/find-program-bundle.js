@@ -6,6 +6,7 @@ import { join } from 'node:path';
  *
  * @typedef {object} BundleManifest
  * @property {number} builtAt Unix ms before the first source was read
+ * @property {string[]} [chunks] names of the files that belong to it
  * @property {Record<string, number>} sources Unix seconds of their last change, by path from the root; those of packages left out
  */
 

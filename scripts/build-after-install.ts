@@ -1,27 +1,34 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { findProgramBundle } from '../bin/find-program-bundle.js';
+import { buildConsole, canBuildConsole, isConsoleFresh } from './console-build.ts';
+import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 
 /**
- * Builds the console and bundles the server once the packages are installed (npm runs this after `npm ci`). An installation without
- * development packages has nothing to build with: it is left alone. The server says then how the console is built, and runs its sources.
+ * Builds the console and bundles the server where they are older than their sources. npm runs this after `npm ci` (`prepare`), and before
+ * other commands too: `npx` in this folder, packing. Those build nothing, as a service may be running from here. An installation
+ * without development packages has nothing to build with: the server says then how the console is built, and runs its sources.
  */
 const root = join(import.meta.dirname, '..');
-const vite = join(root, 'node_modules/vite/bin/vite.js');
-const BUILDS = [[vite, 'build', 'src/console', '--logLevel', 'warn'], [join(root, 'scripts/build-server.ts')]];
-if (existsSync(vite)) {
-  const status = BUILDS.reduce((failed, build) => failed || run(build), 0);
-  process.exitCode = status;
-  const [, npmNode = ''] = / node\/v(\S+)/.exec(process.env.npm_config_user_agent ?? '') ?? [];
-  if (status !== 0 && isBelow(npmNode, 20, 19))
-    console.error(
-      `npm runs on Node ${npmNode}, under which it leaves out optional packages: use npm on Node 20.19 or newer.`,
-    );
+
+if (canBuildConsole(root) && (process.env.npm_lifecycle_event !== 'prepare' || isInstallOfCheckout(process.env))) {
+  try {
+    if (!isConsoleFresh(root)) await buildConsole(root);
+    if (findProgramBundle(root, 'dist/server/main.js') === undefined) await writeBundle({ root, ...SERVER_BUNDLE });
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+    const [, npmNode = ''] = / node\/v(\S+)/.exec(process.env.npm_config_user_agent ?? '') ?? [];
+    if (isBelow(npmNode, 20, 19))
+      console.error(
+        `npm runs on Node ${npmNode}, under which it leaves out optional packages: use npm on Node 20.19 or newer.`,
+      );
+  }
 }
 
-/** @returns the exit code */
-function run(args: readonly string[]): number {
-  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+function isInstallOfCheckout({ npm_command, npm_config_local_prefix }: NodeJS.ProcessEnv): boolean {
+  const isInstall = npm_command === 'ci' || npm_command === 'install';
+  return isInstall && npm_config_local_prefix === root && existsSync(join(root, '.git'));
 }
 
 function isBelow(version: string, major: number, minor: number): boolean {

@@ -23,6 +23,8 @@ const STATE_FILE = join(FOLDER, 'quickstart.json');
 const DATABASE_URL = `sqlite:./${FOLDER}/quickstart.db`;
 const MODEL = 'kling-v3';
 const CREDITS = 1_000;
+const CONSOLE = join(import.meta.dirname, '..', 'dist/console');
+const BUILD = join(import.meta.dirname, 'build-console.ts');
 const SERVER = join(import.meta.dirname, '..', 'bin', 'server.js');
 
 interface State {
@@ -41,6 +43,7 @@ async function main(): Promise<void> {
   const state = readState();
   const port = await findFreePort(Number(process.env.PORT ?? 3000));
   const baseUrl = `http://127.0.0.1:${port}`;
+  await buildMissingConsole();
   print(`Starting Reelgate at ${baseUrl} with simulated vendors …`);
   const server = startServer(port, state);
   try {
@@ -55,6 +58,16 @@ async function main(): Promise<void> {
     await stopServer(server);
   }
 }
+
+/** A checkout whose build was interrupted or removed; an installed package has its console. */
+async function buildMissingConsole(): Promise<void> {
+  if (hasConsole() || !existsSync(BUILD)) return;
+  print('Building the console, which takes a minute …');
+  const build = spawn(process.execPath, [BUILD], { stdio: ['ignore', 'ignore', 'inherit'] });
+  await new Promise((resolve) => build.once('exit', resolve));
+}
+
+const hasConsole = (): boolean => existsSync(join(CONSOLE, 'index.html')) && existsSync(join(CONSOLE, 'assets'));
 
 function readState(): State {
   if (existsSync(STATE_FILE)) return JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State;
@@ -153,7 +166,7 @@ async function createApiKey(baseUrl: string, { username, password }: State): Pro
   if (data?.id === undefined)
     throw new Error(
       `the password of ${username} was changed and there is no key of an earlier start. Put the password into ${STATE_FILE}, ` +
-        `or set a new one: DATABASE_URL=${DATABASE_URL} npx reelgate admin reset-password ${username}`,
+        `or set a new one: DATABASE_URL=${DATABASE_URL} npx --no-install reelgate admin reset-password ${username}`,
     );
   const cookie = (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
   const administrator = new Reelgate({ baseUrl, credentials: { userId: data.id } });
@@ -185,7 +198,8 @@ async function makeVideo(baseUrl: string, apiKey: string): Promise<void> {
 
 function printNextSteps(baseUrl: string, { username, password }: State, apiKey: string): void {
   print();
-  print(`Console     ${baseUrl}`);
+  if (hasConsole()) print(`Console     ${baseUrl}`);
+  else print('Console     was not built: run "npm ci && npm run build:console", then start again');
   print(`Sign in     ${username} / ${password}   (or the password you have set since)`);
   print(`Reference   ${baseUrl}/docs`);
   print('Mailbox     in the console: link any phone number under Profile (its code appears here), then open Mailbox');
@@ -195,7 +209,7 @@ function printNextSteps(baseUrl: string, { username, password }: State, apiKey: 
   print(`       -H "Content-Type: application/json" -d '{"model":"${MODEL}","prompt":"a cat"}'`);
   print('With the command line:');
   print(`  export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${apiKey}`);
-  print(`  npx reelgate video create "a cat" --model ${MODEL} --out cat.mp4`);
+  print(`  npx --no-install reelgate video create "a cat" --model ${MODEL} --out cat.mp4`);
   print();
 }
 

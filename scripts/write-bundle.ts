@@ -1,14 +1,15 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
 import type { BundleManifest } from '../bin/find-program-bundle.js';
+import { replaceFolder } from './replace-folder.ts';
 
 export interface BundleOptions {
   /** The folder of the package. */
   readonly root: string;
   /** Paths of programs from there. */
   readonly programs: readonly string[];
-  /** Where `<name of the program>.js` is written, two folders below the root; is emptied. */
+  /** Where `<name of the program>.js` is written, two folders below the root; is replaced. */
   readonly folder: string;
 }
 
@@ -17,6 +18,22 @@ export const SERVER_BUNDLE = { programs: ['src/server/main.ts'], folder: 'dist/s
 
 /** Bundles programs with all they import, each into one file of JavaScript beside what they share (bin/find-program-bundle.js). */
 export async function writeBundle({ root, programs, folder }: BundleOptions): Promise<void> {
+  await replaceFolder(join(root, folder), async (temporary) => {
+    await bundleInto(temporary, root, programs);
+    keepChunks(join(root, folder), temporary);
+  });
+}
+
+/** Those of the bundle before: a process that runs it may import some of them later. */
+function keepChunks(old: string, folder: string): void {
+  const manifest = join(old, 'manifest.json');
+  if (!existsSync(manifest)) return;
+  const { chunks = [] } = JSON.parse(readFileSync(manifest, 'utf8')) as BundleManifest;
+  for (const name of chunks)
+    if (existsSync(join(old, name)) && !existsSync(join(folder, name))) cpSync(join(old, name), join(folder, name));
+}
+
+async function bundleInto(folder: string, root: string, programs: readonly string[]): Promise<void> {
   const builtAt = Date.now();
   const bundle = await rolldown({
     input: programs.map((path) => join(root, path)),
@@ -26,8 +43,7 @@ export async function writeBundle({ root, programs, folder }: BundleOptions): Pr
     logLevel: 'silent',
   });
   const { output } = await bundle.write({
-    dir: join(root, folder),
-    cleanDir: true,
+    dir: folder,
     format: 'esm',
     entryFileNames: '[name].js',
     // All in one folder: code finds the files of the package from two folders below its root.
@@ -49,6 +65,7 @@ export async function writeBundle({ root, programs, folder }: BundleOptions): Pr
     .filter((path) => /^(src|test)\b/.test(path))
     .map((path) => [path, Math.floor(statSync(join(root, path)).mtimeMs / 1000)]);
   // Written last: without it the sources are run.
-  const manifest: BundleManifest = { builtAt, sources: Object.fromEntries(sources) };
-  writeFileSync(join(root, folder, 'manifest.json'), JSON.stringify(manifest));
+  const names = chunks.map(({ fileName }) => fileName);
+  const manifest: BundleManifest = { builtAt, sources: Object.fromEntries(sources), chunks: names };
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
 }

@@ -153,7 +153,7 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
   addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
   addStylesheetAndLogoRoutes(routes, config);
   addSiteRoutes(routes, site);
-  await addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, VERSION));
+  addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, VERSION));
 }
 
 /** What was used, what it cost and why. */

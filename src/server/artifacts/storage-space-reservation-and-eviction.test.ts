@@ -98,7 +98,7 @@ describe('space of stored videos', () => {
     await first.growTo(19 * MB);
     await first.growTo(20 * MB);
     device.freeBytes -= MB;
-    await (await reserve(20, 1_000)).release();
+    (await reserve(20, 1_000)).release();
     assert.deepEqual(removed, []);
     first.release();
   });

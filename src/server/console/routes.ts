@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-html-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
 import { escapeHtml } from '../platform/html-template.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import {
-  ASSETS_FOLDER,
-  NONCE_PLACEHOLDER,
-  NOT_BUILT_PAGE,
-  readIndexHtml,
-  STATUS_PLACEHOLDER,
-} from './build-paths-and-index-html.ts';
+import { CONSOLE_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, STATUS_PLACEHOLDER } from './build-paths-and-index-html.ts';
+import { ConsoleAssets } from './console-assets.ts';
 
 /**
  * The console: one page for all its URLs, and the build's files with content hashes in their names, in a folder that contains nothing
@@ -19,24 +13,18 @@ import {
  *
  * @param readStatus the public status, which the page has inside
  */
-export async function addConsoleRoutes(
-  fastify: FastifyInstance,
-  routes: RouteRegistry,
-  readStatus: () => object,
-): Promise<void> {
-  const index = readIndexHtml();
-  if (index !== undefined)
-    await fastify.register(fastifyStatic, {
-      root: ASSETS_FOLDER,
-      prefix: '/assets/',
-      index: false,
-      dotfiles: 'ignore',
-      preCompressed: true,
-      immutable: true,
-      maxAge: '365d',
+export function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRegistry, readStatus: () => object): void {
+  const built = ConsoleAssets.load(CONSOLE_FOLDER);
+  if (built !== undefined)
+    fastify.get<{ Params: { '*': string } }>('/assets/*', async ({ params, headers }, reply) => {
+      const file = await built.find(params['*'], String(headers['accept-encoding'] ?? ''));
+      if (file === undefined) return reply.callNotFound();
+      reply.headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'Accept-Encoding' });
+      if (file.coding !== undefined) reply.header('content-encoding', file.coding);
+      return reply.type(file.type).send(file.body);
     });
   const send = async (reply: FastifyReply): Promise<FastifyReply> =>
-    sendPage(reply, fillIn(index ?? NOT_BUILT_PAGE, readStatus()));
+    sendPage(reply, fillIn(built?.indexHtml ?? NOT_BUILT_PAGE, readStatus()));
   routes.add(consolePage, ({ reply }) => send(reply));
   for (const section of CONSOLE_SECTIONS)
     for (const url of [`/${section}`, `/${section}/*`])
