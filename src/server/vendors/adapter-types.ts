@@ -86,6 +86,8 @@ export type ContentSource =
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly trusted: boolean;
+      /** The file's public URL in JSON that a trusted host may answer in place of the file. */
+      addressIn?(json: unknown): string | undefined;
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly mimeType: string };
 

@@ -267,6 +267,31 @@ test('a relay’s codes have their meaning, whatever the HTTP status', async () 
     }
 });
 
+test('a video that is completed at once is delivered, though its task cannot be asked for', async () => {
+  const url = 'https://cdn.example.test/film.mp4';
+  const json = { id: 'video_1', status: 'completed', progress: 100, video_url: url };
+  const accepted = await sora.submit(videoRequest({ model: 'sora-2' }), fixedResponseContext({ json }));
+  assert.ok(accepted.kind === 'accepted');
+  for (const status of [404, 405]) {
+    const gone = fixedResponseContext({ status, json: { error: { message: 'no such route', code: 'not_found' } } });
+    const outcome = await sora.query(accepted.handle, gone);
+    assert.deepEqual([outcome.state, outcome.artifact], ['SUCCESS', { kind: 'url', url }]);
+  }
+  await assert.rejects(sora.query(accepted.handle, fixedResponseContext({ status: 502, text: '<html>' })), PollFailed);
+  const there = await sora.query(accepted.handle, fixedResponseContext({ json: { ...json, seconds: '4' } }));
+  assert.deepEqual(there.raw, { ...json, seconds: '4' });
+});
+
+test('an answer to /content that names the file in place of being it', async () => {
+  const source = await sora.content({ id: 'video_1' }, null, undefined, fixedResponseContext({}));
+  assert.ok(source.kind === 'fetch');
+  const url = 'https://cdn.example.test/film.mp4';
+  for (const json of [{ url }, { data: { video_url: url } }, { video: { url } }])
+    assert.equal(source.addressIn?.(json), url);
+  for (const json of [undefined, {}, { error: { message: 'not ready' } }, { url: 'file:///etc/passwd' }])
+    assert.equal(source.addressIn?.(json), undefined);
+});
+
 test('on Azure: the same protocol under its path, key header and version', async () => {
   const seen: { method: string; url: string; headers: Readonly<Record<string, string>> | undefined }[] = [];
   const response = fixedResponseContext({ json: { id: 'video_1', object: 'video', status: 'completed' } });

@@ -215,14 +215,6 @@ function toRawVideo(response: BufferedResponse, video: UntrustedObject | undefin
   return isWhole ? toRawResponse(response) : ({ ...video, id } as Json);
 }
 
-function parseSubmit(response: BufferedResponse, context: AdapterContext): SubmitOutcome {
-  const video = unwrapTask(response.json);
-  if (isRefusedSubmit(response, video)) return refusedSubmit(parseError(response, context.now()), response);
-  const id = taskIdIn(video) ?? asId(asObject(response.json)?.data);
-  if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
-  return { kind: 'accepted', handle: { id }, upstreamId: id, raw: toRawVideo(response, video, id) };
-}
-
 /** Where relays put the address of the file; the unified tasks of some have it in place of a reason. */
 const ADDRESS_PLACES = ['video_url', 'url', 'video', 'metadata', 'result', 'result_url', 'output', 'fail_reason'];
 
@@ -233,6 +225,23 @@ function toArtifact(video: unknown): Artifact {
   const url = asUrl(addressOf(video, ADDRESS_PLACES));
   return url === undefined || CONTENT_PATH.test(new URL(url).pathname) ? { kind: 'protected' } : { kind: 'url', url };
 }
+
+function parseSubmit(response: BufferedResponse, context: AdapterContext): SubmitOutcome {
+  const video = unwrapTask(response.json);
+  if (isRefusedSubmit(response, video)) return refusedSubmit(parseError(response, context.now()), response);
+  const id = taskIdIn(video) ?? asId(asObject(response.json)?.data);
+  if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
+  const artifact = stateOf(video) === 'SUCCESS' ? toArtifact(video) : undefined;
+  // Whoever makes the video while the caller waits may keep no task that could be asked for.
+  const handle = artifact?.kind === 'url' ? { id, film: artifact.url } : { id };
+  return { kind: 'accepted', handle, upstreamId: id, raw: toRawVideo(response, video, id) };
+}
+
+const finishedAtOnce = (id: string, url: string): QueryOutcome => ({
+  state: 'SUCCESS',
+  artifact: { kind: 'url', url },
+  raw: { id, object: 'video', status: 'completed', progress: 100, video_url: url },
+});
 
 function parseFailure(video: UntrustedObject, response: BufferedResponse, raw: Json): QueryOutcome {
   const { code, message = `The upstream calls the task ${String(video.status)}.` } = readReason(
@@ -287,6 +296,8 @@ export const sora: VendorAdapter = {
     // A bare 404, or one with the words of HTTP alone, may be a gateway's.
     const told = readReason(video?.error, video);
     const isTold = asObject(video?.error) !== undefined || /[a-z]/i.test(told.code);
+    const film = asUrl(asObject(handle)?.film);
+    if (film !== undefined && (response.status === 404 || response.status === 405)) return finishedAtOnce(id, film);
     if (response.status === 404 && isTold)
       return failedTask(toRawResponse(response), { ...told, reason: 'missing', httpStatus: 404 });
     if (response.status >= 400) throw rejectedPoll(parseError(response, context.now()));
@@ -298,13 +309,18 @@ export const sora: VendorAdapter = {
     return defined({ state, progress: asPercent(video.progress), raw });
   },
 
-  async content(handle, _raw, variant, context) {
+  async content(handle, raw, variant, context) {
+    const isVideo = variant === undefined || variant === 'video';
+    const artifact = toArtifact(raw);
+    if (isVideo && artifact.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
     const query = variant === undefined ? '' : `?variant=${encodeURIComponent(variant)}`;
     return {
       kind: 'fetch',
       url: toUrl(context, pathOf(handle, `/content${query}`)),
       headers: authHeaders(context),
       trusted: true,
+      // Some relays answer with the file's address.
+      ...(isVideo && { addressIn: (json) => asUrl(addressOf(json, ADDRESS_PLACES)) }),
     };
   },
 

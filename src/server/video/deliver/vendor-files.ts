@@ -13,6 +13,7 @@ import {
   type UntrustedRequest,
 } from '../../platform/outbound/outbound-types.ts';
 import { readLocation } from '../../platform/outbound/url-policy.ts';
+import { JsonRejectedError, parseJson } from '../../platform/parse-untrusted-json.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource } from '../../vendors/adapter-types.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
@@ -104,7 +105,8 @@ export class VendorFiles {
         ...defined({ maxBytes: request.maxBytes, readAheadBytes: request.readAheadBytes }),
         ...DOWNLOAD_TIMEOUTS,
       } as const;
-      if (source.trusted && upstream !== undefined) return await this.#followTrusted(fileRequest, upstream);
+      if (source.trusted && upstream !== undefined)
+        return await this.#followTrusted(fileRequest, upstream, source.addressIn);
       return await outbound.requestUntrusted({ ...fileRequest, ...extraHosts(upstream, source.url) });
     } catch (error) {
       if (error instanceof UnsupportedRequestError) throw new AppError('content_not_found', { message: error.message });
@@ -132,10 +134,11 @@ export class VendorFiles {
     );
   }
 
-  /** A vendor's own host may redirect to a storage host, which gets neither the credentials nor the trust. */
+  /** A vendor's own host may lead to a storage host, which gets neither the credentials nor the trust. */
   async #followTrusted(
     request: OutboundRequest & { readonly method: 'GET' },
     upstream: VideoUpstream,
+    addressIn: TrustedSource['addressIn'],
   ): Promise<OutboundResponse> {
     const { outbound } = this.#dependencies;
     const response = await outbound.request({
@@ -143,8 +146,9 @@ export class VendorFiles {
       private: upstream.account.private,
       proxy: upstream.account.proxy,
     });
-    const { location } = response.headers;
-    if (response.status < 300 || response.status >= 400 || location === undefined) return response;
+    const isRedirect = response.status >= 300 && response.status < 400;
+    const location = isRedirect ? response.headers.location : await addressNamedIn(response, addressIn);
+    if (location === undefined) return response;
     response.body.destroy();
     const url = new URL(readLocation(location), request.url).href;
     const range = request.headers?.range;
@@ -154,6 +158,39 @@ export class VendorFiles {
       headers: defined({ 'accept-encoding': 'identity', range }),
       ...extraHosts(upstream, url),
     });
+  }
+}
+
+type TrustedSource = Extract<ContentSource, { kind: 'fetch' }>;
+
+const JSON_TYPE = /^\s*application\/(?:\w+\+)?json/i;
+const MAX_JSON_BYTES = 64 * 1024;
+
+/** The URL in an answer that names the file in place of being it. @throws PollFailed where it names none */
+async function addressNamedIn(
+  response: OutboundResponse,
+  addressIn: TrustedSource['addressIn'],
+): Promise<string | undefined> {
+  const isJson = JSON_TYPE.test(response.headers['content-type'] ?? '');
+  if (addressIn === undefined || !isJson || (response.status !== 200 && response.status !== 206)) return undefined;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_JSON_BYTES) break;
+    chunks.push(chunk);
+  }
+  const address = bytes > MAX_JSON_BYTES ? undefined : addressIn(readJson(Buffer.concat(chunks)));
+  if (address === undefined) throw new PollFailed('the upstream answered with JSON that names no video');
+  return address;
+}
+
+function readJson(bytes: Buffer): unknown {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (error instanceof JsonRejectedError) return undefined;
+    throw error;
   }
 }
 
