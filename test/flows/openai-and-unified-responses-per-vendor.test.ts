@@ -77,7 +77,9 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
 
 /** How OpenAI's own clients are told. */
 const OPENAI_SDK = { 'x-stainless-lang': 'js' };
-const videoSchema = Compile(JSON.parse(readFileSync(new URL('../video/openai-video-schema.json', import.meta.url), 'utf8')));
+const videoSchema = Compile(
+  JSON.parse(readFileSync(new URL('../video/openai-video-schema.json', import.meta.url), 'utf8')),
+);
 const assertCompleteVideo = (video: Fields): void =>
   assert.deepEqual([...videoSchema.Errors(video)], [], JSON.stringify(video));
 
@@ -246,7 +248,12 @@ describe('the videos of each vendor in both formats', () => {
             );
             assert.match(String(made.seconds), /^\d+$/);
             for (const outcome of ['done', 'failed', 'running'] as const) {
-              const { body } = await service.caller.request('GET', `/v1/videos/${video(outcome).id}`, undefined, OPENAI_SDK);
+              const { body } = await service.caller.request(
+                'GET',
+                `/v1/videos/${video(outcome).id}`,
+                undefined,
+                OPENAI_SDK,
+              );
               assertCompleteVideo(body);
               assert.equal(body.id, video(outcome).id);
               assert.equal(body.model, vendor.model);
