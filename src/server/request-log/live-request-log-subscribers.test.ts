@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { openLog } from '../platform/log.ts';
+import { LiveRequestLogSubscribers } from './live-request-log-subscribers.ts';
+import type { RequestStore } from './request-store.ts';
+
+const listener = (userId: number) => ({ userId, filter: {}, send: () => {}, keepAlive: () => {}, end: () => {} });
+const isRefused = { code: 'too_many_streams' };
+
+it('T46: an account has 32 views at once, those that are being opened counted', async () => {
+  const store = { newestSeq: async () => 0, listWrittenAfter: async () => [] } as unknown as RequestStore;
+  const views = new LiveRequestLogSubscribers(store, openLog('silent'));
+  const open = (userId: number) => {
+    views.assertCapacity(userId);
+    return views.open(listener(userId));
+  };
+  const opening = Array.from({ length: 32 }, () => open(1));
+  assert.throws(() => open(1), isRefused);
+  await open(2);
+  const [close] = await Promise.all(opening);
+  assert.throws(() => open(1), isRefused);
+  close?.();
+  await open(1);
+  views.close();
+});
+
+it('T46: a view that could not be opened takes no place', async () => {
+  const store = { newestSeq: () => Promise.reject(new Error('down')) } as unknown as RequestStore;
+  const views = new LiveRequestLogSubscribers(store, openLog('silent'));
+  for (let index = 0; index < 40; index++) {
+    views.assertCapacity(1);
+    await assert.rejects(views.open(listener(1)), /down/);
+  }
+  assert.equal(views.size, 0);
+});
