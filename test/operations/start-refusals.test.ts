@@ -78,7 +78,7 @@ describe('a path that cannot be used', () => {
     );
 
   it('as the database: one line that names the setting, and nothing is touched or waited for', async () => {
-    const listed = () => new Set(readdirSync(home, { recursive: true }));
+    const listed = () => new Set(readdirSync(home, { recursive: true, encoding: 'utf8' }));
     const names = listed();
     for (const [path, problem] of [
       [letter, /is not a SQLite database/],

@@ -121,13 +121,7 @@ export function makeArtifacts({
     },
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
-  const expiryNotices = new ExpiryNotices({
-    database,
-    store: new ExpiryNoticeStore(database),
-    events,
-    notifier,
-    clock,
-  });
+  const expiryNotices = new ExpiryNotices({ database, store: new ExpiryNoticeStore(database), events, notifier, clock });
   let copier: ArtifactCopier | undefined;
   let describe: VideoSources['describe'];
   const removeEnded = async () => {
