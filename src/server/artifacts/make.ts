@@ -104,20 +104,15 @@ export function makeArtifacts({
   const audit = new StorageUsageSumCheck(usage, log);
   const incoming = new IncomingFileDirectory(opened.incomingDirectory);
   const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming });
+  const limits = { maxBytes: config.artifactsMaxGb * GB, minFreeBytes: config.artifactsMinFreeGb * GB };
   const space = new StorageSpace({
-    usage,
-    removals,
-    files,
-    remover,
-    maxBytes: config.artifactsMaxGb * GB,
-    minFreeBytes: config.artifactsMinFreeGb * GB,
-    clock,
+    ...{ usage, removals, files, remover, clock, ...limits },
     onShortage: (shortage, since) => {
       log.warn({ shortage }, 'the space for stored videos is out');
       const notice = buildAdminStorageFullNotice(shortage, since, clock.now());
       return database
         .transaction((trx) => notifier.notifyAdministrators(trx, notice))
-        .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be told that the space is out'));
+        .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
     },
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });

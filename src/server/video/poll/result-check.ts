@@ -69,7 +69,7 @@ export class ResultCheck {
       status: 'SUCCESS',
       artifact: JSON.stringify(artifact),
       data: JSON.stringify(truncateBase64(raw)),
-      ...(handle !== undefined && { handle: JSON.stringify(handle) }),
+      handle: handle === undefined ? task.handle : JSON.stringify(handle),
     };
     const request = { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), readAheadBytes: 0 };
     try {
