@@ -150,14 +150,20 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
   function checkChannels(outcome: Outcome<readonly ImportedChannel[]>): Outcome<readonly ImportedChannel[]> {
     if (outcome.kind === 'skipped') return outcome;
     try {
-      const privates = outcome.value.filter((channel) => {
+      const checked = outcome.value.map((channel) => {
         const { isPrivate } = reachable(channel, vendors.profile(channel.vendor).defaultBaseUrl);
         connectionOf(channel, isPrivate);
-        return isPrivate;
+        return { isPrivate, channel: isPrivate ? { ...channel, isEnabled: false } : channel };
       });
-      return privates.length === 0
-        ? outcome
-        : mapped(outcome.value, [...outcome.remarks, 'its address is a private one, which was allowed for it']);
+      const opened = checked.find(({ isPrivate }) => isPrivate)?.channel;
+      if (opened === undefined) return outcome;
+      return mapped(
+        checked.map(({ channel }) => channel),
+        [
+          ...outcome.remarks,
+          `its address ${new URL(opened.baseUrl).host} is a private one: it comes disabled; enable it if it may be called from here`,
+        ],
+      );
     } catch (error) {
       if (isAppError(error)) return skipped(formatMessage(error.code, 'en', error.options.params));
       throw error;
@@ -165,7 +171,7 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
   }
 }
 
-/** A private address is allowed, since it is the operator's own configuration. @throws AppError for what is no address */
+/** Private addresses come over marked as such. @throws AppError for what is no address */
 function reachable({ baseUrl }: ImportedChannel, own: string): { baseUrl: string; isPrivate: boolean } {
   const text = baseUrl === '' ? own : baseUrl;
   try {

@@ -17,6 +17,7 @@ interface ImportOptions {
   readonly apply?: boolean;
   readonly verify?: boolean;
   readonly undo?: boolean;
+  readonly keepRoles?: boolean;
   readonly report?: string;
   readonly watch: number;
 }
@@ -37,6 +38,7 @@ export function addImportCommand(program: Command, run: RunCommand): void {
     .option('--apply', 'import, or continue an import that was interrupted')
     .option('--verify', 'compare everything that was imported with the source')
     .option('--undo', 'remove what was imported and has not been used since')
+    .option('--keep-roles', 'keep the ranks of administrators and root; without it every account is an ordinary user')
     .option('--report <file>', 'write the report, as a page (.html) or for programs (.json)')
     .option(
       '--watch <seconds>',
@@ -47,8 +49,8 @@ export function addImportCommand(program: Command, run: RunCommand): void {
     .description('On the server itself: bring accounts, keys, channels, prices and codes of another gateway here')
     .action((name: 'new-api' | 'one-api', options: ImportOptions, command: Command) =>
       run(command, async ({ output }) => {
-        const { from, watch } = options;
-        const request = { program: name, from, watchMs: watch * 1000 };
+        const { from, watch, keepRoles } = options;
+        const request = { program: name, from, watchMs: watch * 1000, keepRoles };
         const hooks = {
           onProgress: (progress: ImportProgress) =>
             output.status(formatProgress(progress), `${progress.phase} ${progress.table}`),

@@ -3,7 +3,13 @@ import { candidatesOf, nameUsers } from './assign-account-names.ts';
 import { valuesOf } from './filter-mapped-row-values.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor-types.ts';
 import type { ImportTarget } from './service-functions-for-import-types.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './skip-rows-and-add-name-remarks.ts';
+import {
+  KNOWN_CODE,
+  KNOWN_KEY,
+  withNameRemarks,
+  withoutKept,
+  withRankRemarks,
+} from './skip-rows-and-add-name-remarks.ts';
 import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
 import { withIdRemarks } from './write-and-verify-ended-tasks.ts';
 
@@ -28,7 +34,7 @@ export function dryRunVisitor(
       for (const name of taken.usernames) given.usernames.add(name);
       for (const email of taken.emails) given.emails.add(email);
       const named = new Map(nameUsers(users, given).map((user) => [user.sourceId, user]));
-      return fresh.map((row) => withNameRemarks(row, named));
+      return fresh.map((row) => withRankRemarks(withNameRemarks(row, named), ({ role }) => role));
     },
     async keys(rows) {
       const known = await store.knownHashes(valuesOf(rows).map(({ hash }) => hash));

@@ -36,6 +36,8 @@ export interface ReadContext {
   readonly schema: SourceSchema;
   readonly target: ImportTarget;
   readonly now: number;
+  /** Whether administrators of the source are administrators here. */
+  readonly keepRoles: boolean;
   /** @param total rows of the table */
   onProgress(table: string, rows: number, total: number): void;
 }

@@ -52,6 +52,8 @@ export interface ImportRequest {
   readonly from: string;
   /** How long the source is watched for changes before it is imported, milliseconds. */
   readonly watchMs: number;
+  /** Whether administrators of the source are administrators here; otherwise every account is an ordinary user. */
+  readonly keepRoles?: boolean | undefined;
 }
 
 interface OpenedSource {
@@ -72,7 +74,7 @@ export class Importer {
   dryRun(request: ImportRequest): Promise<ImportReport> {
     const { store, target } = this.#dependencies;
     return this.#withSource(request, async (opened) => {
-      const found = await this.#read(opened, dryRunVisitor(store, target, opened.identity), 'reading');
+      const found = await this.#read(request, opened, dryRunVisitor(store, target, opened.identity), 'reading');
       return this.#report(request, opened, 'dry-run', found);
     });
   }
@@ -130,7 +132,7 @@ export class Importer {
       new TaskPaymentImportStore(),
     ];
     const parts = { store, catalog, groups, tasks, target, importId, identity };
-    await this.#read(opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
+    await this.#read(request, opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
     // Read anew: what this connection sees is the state of its beginning.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
     if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
@@ -149,7 +151,7 @@ export class Importer {
       tasks: new TaskPaymentImportStore(),
       importId: known.id,
     });
-    const found = await this.#read(opened, verifier, 'checking');
+    const found = await this.#read(request, opened, verifier, 'checking');
     const { balance, granted, debts } = found.sums;
     const total = await verifyStore.grantTotal(known.id);
     const discrepancies: Discrepancy[] = [...verifier.discrepancies];
@@ -166,6 +168,7 @@ export class Importer {
   }
 
   async #read(
+    { keepRoles = false }: ImportRequest,
     { source, schema }: OpenedSource,
     visitor: Parameters<typeof readAndMapSource>[1],
     phase: ImportProgress['phase'],
@@ -183,6 +186,7 @@ export class Importer {
       schema,
       target,
       now: clock.now(),
+      keepRoles,
       onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
     };
     const found = await readAndMapSource(context, visitor);

@@ -10,7 +10,7 @@ import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from 
 import { type GroupedChannel, mapGroupsToPlans } from './mapping/groups-to-plans.ts';
 import { skipped } from './mapping/outcome.ts';
 import { mapRedemptionCode } from './mapping/redemption-codes.ts';
-import { type ImportedUser, mapUser } from './mapping/users.ts';
+import { type ImportedUser, isPrivileged, mapUser } from './mapping/users.ts';
 import { modelsToImport } from './models-to-import.ts';
 import { pagesOf } from './read-rows-in-batches.ts';
 import { readTasks } from './read-tasks.ts';
@@ -91,12 +91,16 @@ async function readUsers(
   found: ImportSummary,
 ): Promise<ReadonlySet<number>> {
   const imported = new Set<number>();
+  let privileged = 0;
   const { sums } = found;
   for await (const page of pagesOf(context, 'users')) {
     const balances = new Map(
       page.map((row) => [smallIntegerOf(row, 'id'), integerOf(row, 'quota') + integerOf(row, 'aff_quota')]),
     );
-    const mappedRows = page.map((row) => ({ sourceId: smallIntegerOf(row, 'id'), outcome: mapUser(row) }));
+    const mappedRows = page.map((row) => ({
+      sourceId: smallIntegerOf(row, 'id'),
+      outcome: mapUser(row, context.keepRoles),
+    }));
     const rows = withSecondSteps(
       withoutFirstPassword(mappedRows, page, found),
       await secondStepsOf(context.source, page),
@@ -112,8 +116,13 @@ async function readUsers(
       sums.balance += outcome.value.balance;
       sums.granted += BigInt(outcome.value.grant);
       if (outcome.value.balance < 0n) sums.debts -= outcome.value.balance;
+      if (isPrivileged(outcome.value)) privileged++;
     }
   }
+  if (privileged > 0)
+    found.warnings.push(
+      `Accounts that are administrators or root there: ${privileged}; each is listed with its rank there and here.`,
+    );
   return imported;
 }
 
@@ -125,7 +134,7 @@ function withoutFirstPassword(
 ): MappedRow<ImportedUser>[] {
   return rows.map((row, index) => {
     const { outcome } = row;
-    if (outcome.kind === 'skipped' || outcome.value.role !== 'root' || outcome.value.passwordHash === undefined)
+    if (outcome.kind === 'skipped' || outcome.value.sourceRole !== 'root' || outcome.value.passwordHash === undefined)
       return row;
     if (!compareSync(FIRST_PASSWORD, outcome.value.passwordHash)) return row;
     const name = textOf(page[index] as SourceRow, 'username');

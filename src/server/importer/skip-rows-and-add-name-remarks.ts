@@ -1,6 +1,9 @@
+import type { Role } from '../../contract/roles.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import type { MappedRow } from './import-visitor-types.ts';
+import { toPlainText } from './mapping/column-values.ts';
 import { skipped } from './mapping/outcome.ts';
+import { type ImportedUser, isPrivileged } from './mapping/users.ts';
 
 export const KNOWN_KEY = skipped('there is a key with the same value here already');
 export const KNOWN_CODE = skipped('there is a code with the same value here already');
@@ -20,6 +23,20 @@ export async function withoutKept<T>(
       ? { ...row, outcome: skipped('it is here since an earlier import, and has been used since') }
       : row,
   );
+}
+
+/** Names an account with a rank in the source, with that rank and the one it has here. */
+export function withRankRemarks(
+  row: MappedRow<ImportedUser>,
+  roleOf: (user: ImportedUser) => Role | undefined,
+): MappedRow<ImportedUser> {
+  const { outcome } = row;
+  if (outcome.kind === 'skipped' || !isPrivileged(outcome.value)) return row;
+  const { sourceName, sourceRole } = outcome.value;
+  const role = roleOf(outcome.value);
+  if (role === undefined) return row;
+  const remark = `${toPlainText(sourceName, 60)} is ${sourceRole} there and ${role} here${role === 'user' ? '; only --keep-roles keeps ranks' : ''}`;
+  return { ...row, outcome: { ...outcome, remarks: [remark, ...outcome.remarks] } };
 }
 
 /** Adds to a row what its account is called here, where that differs. */

@@ -1,3 +1,4 @@
+import type { Role } from '../../contract/roles.ts';
 import type { Database } from '../platform/db/database-interface-and-options.ts';
 import type { Tables } from '../tables.ts';
 
@@ -8,11 +9,12 @@ export class VerifyStore {
     this.#database = database;
   }
 
-  /** Ids of accounts that are there, removed ones too: their owners may have left since. */
-  async accounts(ids: readonly number[]): Promise<ReadonlySet<number>> {
-    if (ids.length === 0) return new Set();
-    const rows = await this.#database.kysely.selectFrom('accounts').select('id').where('id', 'in', ids).execute();
-    return new Set(rows.map(({ id }) => id));
+  /** Roles of the accounts that are there, removed ones too: their owners may have left since. */
+  async accounts(ids: readonly number[]): Promise<ReadonlyMap<number, Role>> {
+    if (ids.length === 0) return new Map();
+    const { kysely } = this.#database;
+    const rows = await kysely.selectFrom('accounts').select(['id', 'role']).where('id', 'in', ids).execute();
+    return new Map(rows.map(({ id, role }) => [id, role]));
   }
 
   /** Imported balances by their cause. */

@@ -1,9 +1,10 @@
 import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './account-key-and-code-import-store.ts';
 import { valuesOf } from './filter-mapped-row-values.ts';
 import type { ImportVisitor, MappedRow } from './import-visitor-types.ts';
+import type { ImportedUser } from './mapping/users.ts';
 import type { ModelImportAndChannelRemovalStore, StoredModel } from './model-import-and-channel-removal-store.ts';
 import type { PlansFromGroupsImportStore, StoredGroupPlan } from './plans-from-groups-import-store.ts';
-import { withNameRemarks } from './skip-rows-and-add-name-remarks.ts';
+import { withNameRemarks, withRankRemarks } from './skip-rows-and-add-name-remarks.ts';
 import type { ImportKind } from './tables.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-payments-and-lookups-import-store.ts';
 import { isSameModel } from './undo.ts';
@@ -111,7 +112,8 @@ export class Verifier implements ImportVisitor {
         { username: name, loginEmail: detail === NO_LOGIN_EMAIL ? null : '' },
       ]),
     );
-    return decided.rows.map((row) => withNameRemarks(row, named));
+    const roleOf = ({ sourceId }: ImportedUser) => accounts.get(decided.targets.get(sourceId)?.target ?? -1);
+    return decided.rows.map((row) => withRankRemarks(withNameRemarks(row, named), roleOf));
   };
 
   readonly keys: ImportVisitor['keys'] = async (rows) => {

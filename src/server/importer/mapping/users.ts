@@ -12,6 +12,9 @@ export interface ImportedUser {
   readonly username: string;
   readonly displayName: string;
   readonly email: string | null;
+  /** Its rank there; undefined for a number that stands for none. */
+  readonly sourceRole: Role | undefined;
+  /** Its rank here. */
   readonly role: Role;
   readonly isEnabled: boolean;
   /** bcrypt; undefined where there is no password to log in by. */
@@ -35,12 +38,16 @@ const MAX_BCRYPT_COST = 14;
 /** Most a wallet is granted; sums with it stay exact. */
 const MAX_GRANT = 9_000_000_000_000_000n;
 
+/** Roles as the source numbers them; 0 is a guest. Any other number is no rank, whatever its size. */
+const ROLES: Readonly<Record<number, Role>> = { 0: 'user', 1: 'user', 10: 'admin', 100: 'root' };
+
 /**
- * One row of `users`. Roles are 1, 10 and 100; states 1 enabled, 2 disabled, and 3 deleted in one-api (its model/user.go).
+ * One row of `users`. States are 1 enabled, 2 disabled, and 3 deleted in one-api (its model/user.go). Ranks come over only with
+ * `keepRoles`: whoever can write to the source would otherwise rule here.
  *
  * `aff_quota` is a second pot: invitation credit that was not moved into `quota` yet.
  */
-export function mapUser(row: SourceRow): Outcome<ImportedUser> {
+export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser> {
   const status = smallIntegerOf(row, 'status', 1);
   if (isDeleted(row) || status === 3) return skipped('the account was deleted there');
   const sourceId = smallIntegerOf(row, 'id');
@@ -56,7 +63,10 @@ export function mapUser(row: SourceRow): Outcome<ImportedUser> {
   const granted = balance < 0n ? 0n : balance > MAX_GRANT ? MAX_GRANT : balance;
   if (balance > MAX_GRANT) return skipped(`its balance of ${balance} is more than a wallet holds`);
   if (balance < 0n) remarks.push(`the account was overdrawn by ${-balance}, which is listed as a debt`);
-  const role = smallIntegerOf(row, 'role', 1);
+  const number = smallIntegerOf(row, 'role', 1);
+  const sourceRole = ROLES[number];
+  if (sourceRole === undefined)
+    remarks.push(`its role ${number} is no rank of the source; it is an ordinary user here`);
   for (const [column, provider] of IDENTITIES)
     if (textOf(row, column) !== '')
       remarks.push(`signing in with ${provider} has no counterpart; a password is needed`);
@@ -68,7 +78,8 @@ export function mapUser(row: SourceRow): Outcome<ImportedUser> {
       username,
       displayName: toPlainText(textOf(row, 'display_name'), 60) || toPlainText(sourceName, 60) || username,
       email: EMAIL.test(email) ? email : null,
-      role: role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user',
+      sourceRole,
+      role: keepRoles ? (sourceRole ?? 'user') : 'user',
       isEnabled: status === 1,
       passwordHash,
       balance,
@@ -95,3 +106,6 @@ function usablePassword(hash: string, remarks: string[]): string | undefined {
   remarks.push('there is no password; an administrator sets one');
   return undefined;
 }
+
+export const isPrivileged = ({ sourceRole }: Pick<ImportedUser, 'sourceRole'>): boolean =>
+  sourceRole === 'admin' || sourceRole === 'root';
