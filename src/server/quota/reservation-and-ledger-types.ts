@@ -1,8 +1,6 @@
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { Trx } from '../tables.ts';
 
-export type { Trx };
-
 /** Money set aside before work begins. All amounts are whole quota, never negative. */
 export interface Reservation {
   /** Task id or request id: one reservation each, for ever. */

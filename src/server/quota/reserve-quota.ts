@@ -1,7 +1,8 @@
+import type { Trx } from '../tables.ts';
 import { groupAlike, groupBy, sumOf } from './group-by-and-sum.ts';
 import { notEnoughError } from './not-enough-error.ts';
 import type { ReservationRow } from './reservation-and-ledger-store.ts';
-import type { Reservation, Trx } from './reservation-and-ledger-types.ts';
+import type { Reservation } from './reservation-and-ledger-types.ts';
 import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount } from './settlement-split.ts';
 

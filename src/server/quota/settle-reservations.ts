@@ -1,5 +1,6 @@
 import { isAppError } from '../platform/app-error.ts';
 import { afterCommit } from '../platform/db/after-commit.ts';
+import type { Trx } from '../tables.ts';
 import { groupAlike, groupBy, sumOf } from './group-by-and-sum.ts';
 import type { NewLedgerEntry, ReservationRow } from './reservation-and-ledger-store.ts';
 import type {
@@ -9,7 +10,6 @@ import type {
   Settlement,
   SettlementListener,
   TokenUsage,
-  Trx,
 } from './reservation-and-ledger-types.ts';
 import type { ReserveAndSettleDependencies } from './reserve-and-settle-dependencies.ts';
 import { assertAmount, type SettlementSplit, splitSettlement } from './settlement-split.ts';
