@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { openLog } from '../src/server/platform/log.ts';
-import { backUpSqlite, restoreSqlite } from '../src/server/platform/transfer/sqlite-backup-and-restore.ts';
+import { backUpSqlite, restoreSqlite } from '../src/server/platform/transfer/sqlite-backup.ts';
 import { LedgerAuditService } from '../src/server/quota/ledger-audit-service.ts';
 import { LedgerCheckpointStore } from '../src/server/quota/ledger-checkpoint-store.ts';
 import { LedgerCompaction } from '../src/server/quota/ledger-compaction.ts';

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
 import { newUserCode } from '../src/server/device-auth/user-code.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
-import { hashToken, randomText } from '../src/server/platform/generate-and-hash-tokens.ts';
+import { hashToken, randomText } from '../src/server/platform/tokens.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { type Process, startScript, startService } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';

@@ -5,7 +5,7 @@
  * short rounds counts, since what others do only adds.
  */
 import { openOpenTelemetry } from '../src/server/platform/tracing/open-telemetry.ts';
-import { NO_TRACING, type Tracing, type TracingSettings } from '../src/server/platform/tracing/tracing-types.ts';
+import { NO_TRACING, type Tracing, type TracingSettings } from '../src/server/platform/tracing/tracing.ts';
 import { median } from './support/quantile.ts';
 import { startNginx } from './support/start-nginx.ts';
 

@@ -204,7 +204,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
       'src/server/chat/service.ts': "this.#isShared = database.dialect !== 'postgres';",
     },
     good: {
-      'src/server/platform/db/sql-dialect.ts': "if (dialectOf(trx) === 'postgres') a();",
+      'src/server/platform/db/sql.ts': "if (dialectOf(trx) === 'postgres') a();",
       'src/server/chat/service.ts': 'this.#isShared = !hasConcurrentWriters(database.kysely);',
     },
   },
@@ -219,7 +219,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     },
     good: {
       'src/server/package-root.ts': "join(import.meta.dirname, '../..');",
-      'src/server/platform/db/load-pg.ts': 'createRequire(import.meta.url);',
+      'src/server/platform/db/postgres.ts': 'createRequire(import.meta.url);',
     },
   },
   'names say the subject': {

@@ -3,11 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
-import { migrate } from '../src/server/platform/db/migrate.ts';
+import { type MetaTables, metaMigrations, migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
-import { type MetaTables, metaMigrations } from '../src/server/platform/db/tables.ts';
 import { openLog } from '../src/server/platform/log.ts';
-import { assertMasterKey } from '../src/server/platform/master-key-check.ts';
+import { assertMasterKey } from '../src/server/platform/master-key.ts';
 import { ConfigError } from '../src/server/platform/setting-readers.ts';
 import { forEachDatabase } from './for-each-database.ts';
 

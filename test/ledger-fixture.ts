@@ -1,6 +1,6 @@
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { type Clock, manualClock } from '../src/server/platform/clock.ts';
-import type { Database } from '../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../src/server/platform/db/database.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../src/server/quota/reservation-and-ledger-store.ts';
 import type { Allowances } from '../src/server/quota/reservation-and-ledger-types.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { systemClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { LedgerAuditService } from '../../src/server/quota/ledger-audit-service.ts';
 import { LedgerCheckpointStore } from '../../src/server/quota/ledger-checkpoint-store.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../src/contract/time-units.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskStore } from '../../src/server/video/task-store.ts';
 import { ROOT_LOGIN } from '../../test/admin-client.ts';

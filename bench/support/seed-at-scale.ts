@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DAY_MS } from '../../src/contract/time-units.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { MonthlyPartitions } from '../../src/server/platform/db/monthly-partitions.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { withoutIndexes } from '../scale/drop-indexes-while-seeding.ts';

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
-import type { DialectName } from '../../src/server/platform/db/sql-dialect.ts';
-import { hashToken, randomToken } from '../../src/server/platform/generate-and-hash-tokens.ts';
+import type { DialectName } from '../../src/server/platform/db/sql.ts';
+import { hashToken, randomToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 export interface NotificationSeed {

@@ -2,14 +2,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { migrations } from './migrations.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import { findMasterKey, masterKeyFileOf, storeMasterKey } from './platform/load-or-create-master-key.ts';
-import { openWithPassphrase, sealWithPassphrase } from './platform/transfer/passphrase-seal.ts';
+import { findMasterKey, masterKeyFileOf, storeMasterKey } from './platform/master-key.ts';
 import {
   type BackupFile,
   backUpSqlite,
+  openWithPassphrase,
   readBackup,
   restoreSqlite,
-} from './platform/transfer/sqlite-backup-and-restore.ts';
+  sealWithPassphrase,
+} from './platform/transfer/sqlite-backup.ts';
 import { assertNotInUse, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { matchesKeyCheck, parseMasterKey } from './platform/vault.ts';
 import { VERSION } from './version.ts';

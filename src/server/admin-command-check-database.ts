@@ -3,11 +3,10 @@ import { encryptedColumns } from './encrypted-columns.ts';
 import { findBrokenRows } from './find-broken-rows-store.ts';
 import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { findMasterKey } from './platform/load-or-create-master-key.ts';
-import { openSealed } from './platform/reencrypt-columns.ts';
-import { findDamage } from './platform/transfer/sqlite-backup-and-restore.ts';
+import { findMasterKey } from './platform/master-key.ts';
+import { findDamage } from './platform/transfer/sqlite-backup.ts';
 import { sqlitePathOf } from './platform/transfer/sqlite-source.ts';
-import { createVault } from './platform/vault.ts';
+import { createVault, openSealed } from './platform/vault.ts';
 import { auditLedger } from './quota/ledger-audit-store.ts';
 import type { Tables } from './tables.ts';
 

@@ -6,12 +6,10 @@ import { encryptedColumns } from './encrypted-columns.ts';
 import { migrations } from './migrations.ts';
 import { partitionsOf } from './partitioned-tables.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database-interface-and-options.ts';
+import type { Database } from './platform/db/database.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { type ExistingMasterKey, findMasterKey } from './platform/load-or-create-master-key.ts';
-import { MASTER_KEY_META_NAME } from './platform/master-key-check.ts';
-import { openSealed } from './platform/reencrypt-columns.ts';
+import { type ExistingMasterKey, findMasterKey, MASTER_KEY_META_NAME } from './platform/master-key.ts';
 import {
   assertEmptyTarget,
   type CopiedTable,
@@ -20,7 +18,7 @@ import {
 } from './platform/transfer/copy-database.ts';
 import { PostgresTarget } from './platform/transfer/postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
-import { createVault, matchesKeyCheck } from './platform/vault.ts';
+import { createVault, matchesKeyCheck, openSealed } from './platform/vault.ts';
 import { auditLedger, type LedgerAuditFinding } from './quota/ledger-audit-store.ts';
 import type { Tables } from './tables.ts';
 

@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs';
 import { ChannelAndModelStore } from './channels/channel-and-model-store.ts';
 import { SmtpSender } from './mail/smtp-sender.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database-interface-and-options.ts';
+import type { Database } from './platform/db/database.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { findMasterKey } from './platform/load-or-create-master-key.ts';
-import { assertMasterKey } from './platform/master-key-check.ts';
+import { assertMasterKey, findMasterKey } from './platform/master-key.ts';
 import { openOutbound } from './platform/outbound/client.ts';
-import type { OutboundClient } from './platform/outbound/outbound-types.ts';
+import type { OutboundClient } from './platform/outbound/outbound.ts';
 import type { Tables } from './tables.ts';
 
 /** One thing that was checked. */

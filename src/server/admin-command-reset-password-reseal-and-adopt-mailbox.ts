@@ -15,12 +15,10 @@ import { makeNotifier } from './notifications/make.ts';
 import { AppError } from './platform/app-error.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, loadConfig } from './platform/config.ts';
-import type { Database } from './platform/db/database-interface-and-options.ts';
+import type { Database } from './platform/db/database.ts';
 import { openDatabase } from './platform/db/open-database.ts';
-import { openMasterKeys } from './platform/load-or-create-master-key.ts';
-import { assertMasterKey, recordMasterKey } from './platform/master-key-check.ts';
-import { reencryptColumns } from './platform/reencrypt-columns.ts';
-import { createVault } from './platform/vault.ts';
+import { assertMasterKey, openMasterKeys, recordMasterKey } from './platform/master-key.ts';
+import { createVault, reencryptColumns } from './platform/vault.ts';
 import type { Tables } from './tables.ts';
 
 /** Runs work on the database that the environment names; the service may be running or not. For operators with access to that database. */

@@ -1,7 +1,7 @@
 import { sealedTwoFactorSecrets } from './accounts/login/two-factor-reencryption-store.ts';
 import { sealedConnections, sealedCredentials } from './channels/reencryption-store.ts';
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
-import type { SealedColumn } from './platform/reencrypt-columns.ts';
+import type { SealedColumn } from './platform/vault.ts';
 import type { Executor } from './tables.ts';
 import { sealedShareTokens } from './video/shares/share-store.ts';
 import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { USAGE_RULES } from './artifacts/storage-usage-store.ts';
-import type { Database } from './platform/db/database-interface-and-options.ts';
+import type { Database } from './platform/db/database.ts';
 import type { Tables } from './tables.ts';
 
 /** A row that breaks a rule. */

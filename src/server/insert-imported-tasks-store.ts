@@ -1,6 +1,6 @@
 import type { VendorId } from '../contract/vendor-ids.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/service-functions-for-import-types.ts';
-import { toWellFormedText } from './platform/well-formed-text-and-code-points.ts';
+import { toWellFormedText } from './platform/text.ts';
 import type { Trx } from './tables.ts';
 import { newTaskRow } from './video/new-task-row.ts';
 import { importedEndedTaskSeq } from './video/seq-of-imported-ended-tasks.ts';

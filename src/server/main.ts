@@ -1,8 +1,7 @@
 import { type App, GRACE_MS, makeApp } from './app.ts';
 import { compactMemory } from './platform/collect-garbage.ts';
-import { loadConfig } from './platform/config.ts';
-import { describeStartFailure } from './platform/describe-start-failure.ts';
-import { PortLifecycle } from './platform/http/port-lifecycle.ts';
+import { describeStartFailure, loadConfig } from './platform/config.ts';
+import { PortLifecycle } from './platform/http/lifecycle.ts';
 
 /** Whatever does not end by itself after the grace period is ended with the process; the next start goes on with it. */
 const FORCED_EXIT_MS = 5_000;

@@ -1,9 +1,8 @@
 import type { Foundation } from './foundation.ts';
 import type { Modules } from './make-modules.ts';
-import { createClientIpResolver } from './platform/client-ip.ts';
-import type { PortLifecycle } from './platform/http/port-lifecycle.ts';
+import { createClientIpResolver, createIpCheck } from './platform/client-ip.ts';
+import type { PortLifecycle } from './platform/http/lifecycle.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
-import { createIpCheck } from './platform/ip-ranges.ts';
 
 /** The HTTP server of the service by its settings, without routes. @param port to serve on, which may be open already */
 export function makeHttpServer(

@@ -1,15 +1,15 @@
 import { migrations } from './migrations.ts';
 import type { Config } from './platform/config.ts';
-import type { Database } from './platform/db/database-interface-and-options.ts';
-import { migrate } from './platform/db/migrate.ts';
-import { assertSchemaFits } from './platform/db/newer-schema-compatibility.ts';
-import { openDatabase } from './platform/db/open-database.ts';
-import { acquireSingleSandboxLock } from './platform/db/single-sandbox-process-lock.ts';
-import { lockSqliteFile } from './platform/db/sqlite-lock.ts';
-import { metaMigrations } from './platform/db/tables.ts';
-import { openMasterKeys } from './platform/load-or-create-master-key.ts';
+import type { Database } from './platform/db/database.ts';
+import { metaMigrations, migrate } from './platform/db/migrate.ts';
+import {
+  acquireSingleSandboxLock,
+  assertSchemaFits,
+  lockSqliteFile,
+  openDatabase,
+} from './platform/db/open-database.ts';
 import type { Log } from './platform/log.ts';
-import { assertMasterKey, hasMasterKey } from './platform/master-key-check.ts';
+import { assertMasterKey, hasMasterKey, openMasterKeys } from './platform/master-key.ts';
 import { naming } from './platform/path-checks.ts';
 import type { Tables } from './tables.ts';
 

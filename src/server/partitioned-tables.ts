@@ -1,6 +1,6 @@
 import type { Foundation } from './foundation.ts';
 import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
-import { hasConcurrentWriters } from './platform/db/sql-dialect.ts';
+import { hasConcurrentWriters } from './platform/db/sql.ts';
 import type { Tables } from './tables.ts';
 
 /** Tables that PostgreSQL keeps by month. The ledger, tasks and events have unique columns, which a part could not keep unique. */

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NotReadyReason } from '../contract/health-and-status.ts';
-import { DiskFullError } from './platform/db/database-errors.ts';
-import type { Database } from './platform/db/database-interface-and-options.ts';
-import { SingleFlight } from './platform/single-flight.ts';
+import { SingleFlight } from './platform/concurrency.ts';
+import { type Database, DiskFullError } from './platform/db/database.ts';
 
 /** A health check is answered within two seconds, whatever the database does. */
 const DEADLINE_MS = 1_500;

@@ -7,7 +7,7 @@ import { journalDirectory } from './chat/resolve-journal-directory.ts';
 import type { Foundation } from './foundation.ts';
 import type { Modules } from './make-modules.ts';
 import { partitionsOf } from './partitioned-tables.ts';
-import { type Sample, toSamples } from './platform/on-demand-gauge.ts';
+import { type Sample, toSamples } from './platform/metrics.ts';
 import type { LedgerAuditService } from './quota/ledger-audit-service.ts';
 import type { Video } from './video/make.ts';
 

@@ -21,14 +21,16 @@ import { addNotificationRoutes } from './notifications/routes.ts';
 import { addPlanAdminRoutes } from './plans/admin-routes.ts';
 import type { FindPlanTerms } from './plans/plan-models-price-factor-and-channels.ts';
 import { addPlanRoutes } from './plans/routes.ts';
-import { newTaskId } from './platform/generate-task-id.ts';
-import { addHealthStatusAndMetricsRoutes } from './platform/http/health-status-and-metrics-routes.ts';
 import { createLoginCookies, type LoginCookies, renewSessionCookies } from './platform/http/login-cookies.ts';
-import { readPublicServiceSettings } from './platform/http/public-service-settings.ts';
 import type { RouteRegistry } from './platform/http/route-registry.ts';
 import type { HttpServer } from './platform/http/server.ts';
-import { addStylesheetAndLogoRoutes } from './platform/http/stylesheet-and-logo-routes.ts';
-import { ApiKeyLimiter } from './platform/limits/api-key-limiter.ts';
+import {
+  addHealthStatusAndMetricsRoutes,
+  addStylesheetAndLogoRoutes,
+  readPublicServiceSettings,
+} from './platform/http/service-routes.ts';
+import { ApiKeyLimiter } from './platform/limits/key-limiter.ts';
+import { newTaskId } from './platform/tokens.ts';
 import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
 import { addQuotaRoutes } from './quota/routes.ts';
 import { registerOnDemandMetrics } from './register-on-demand-metrics.ts';

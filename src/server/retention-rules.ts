@@ -4,7 +4,7 @@ import { TokenStore } from './accounts/tokens/token-store.ts';
 import type { Foundation } from './foundation.ts';
 import { NotificationMailStore } from './notifications/notification-mail-store.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
-import type { RetentionRule } from './platform/retention-job.ts';
+import type { RetentionRule } from './platform/scheduled-jobs.ts';
 import { RequestStore } from './request-log/request-store.ts';
 import { ReconciliationStore } from './video/billing-reconciliation/reconciliation-store.ts';
 import { TaskDetailRemovalStore } from './video/task-detail-removal-store.ts';

@@ -11,7 +11,7 @@ import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';
 import type { PlanTables } from './plans/tables.ts';
-import type { MetaTables } from './platform/db/tables.ts';
+import type { MetaTables } from './platform/db/migrate.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { RequestTables } from './request-log/tables.ts';

@@ -5,7 +5,7 @@ import { type Accounts, type AccountsDependencies, makeAccounts } from '../../sr
 import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
 import { createClientIpResolver } from '../../src/server/platform/client-ip.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { createLoginCookies, renewSessionCookies } from '../../src/server/platform/http/login-cookies.ts';
 import { createHttpServer } from '../../src/server/platform/http/server.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';

@@ -4,8 +4,8 @@ import { formatMessage } from '../../src/contract/localized-messages/format-mess
 import { EmailTokenStore } from '../../src/server/accounts/email/email-token-store.ts';
 import type { MailRenderer, MailRequest } from '../../src/server/mail/mail-queue.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
-import { hashToken } from '../../src/server/platform/generate-and-hash-tokens.ts';
 import { createRateLimits, type RateLimits } from '../../src/server/platform/limits/rate-limits.ts';
+import { hashToken } from '../../src/server/platform/tokens.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startAccounts } from './accounts-fixture.ts';
 import { tokenOf } from './email-fixture.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 /** Enabled accounts without credentials, for tests of stores whose rows refer to an account. */

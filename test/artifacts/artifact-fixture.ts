@@ -9,7 +9,7 @@ import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
 import { type Artifacts, makeArtifacts } from '../../src/server/artifacts/make.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { Tables } from '../../src/server/tables.ts';

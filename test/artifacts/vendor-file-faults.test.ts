@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
 import { clip } from '../../src/sandbox/load-and-serve-media-files.ts';
 import { findBrokenRows } from '../../src/server/find-broken-rows-store.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { openWithShortFileTimeouts } from '../faults/outbound-client-with-short-timeouts.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { backUpSqlite, restoreSqlite } from '../../src/server/platform/transfer/sqlite-backup-and-restore.ts';
+import { backUpSqlite, restoreSqlite } from '../../src/server/platform/transfer/sqlite-backup.ts';
 import { startVideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';

@@ -1,5 +1,5 @@
 import { type OutboundOptions, openOutbound } from '../../src/server/platform/outbound/client.ts';
-import type { OutboundClient, OutboundRequest } from '../../src/server/platform/outbound/outbound-types.ts';
+import type { OutboundClient, OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
 
 /** Milliseconds; what a test can wait for. */
 const BOUNDS = { connectTimeoutMs: 2_000, headersTimeoutMs: 2_000, idleTimeoutMs: 2_000 } as const;

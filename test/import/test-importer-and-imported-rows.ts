@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { buildImporter } from '../../src/server/admin-command-import.ts';
 import type { Importer, ImporterDependencies } from '../../src/server/importer/importer.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 

@@ -8,8 +8,8 @@ import { twoFactorSecretCell } from '../../src/server/accounts/login/two-factor-
 import { decryptCredentials } from '../../src/server/channels/credential-and-connection-encryption.ts';
 import type { ImportReport } from '../../src/server/importer/build-report.ts';
 import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
-import { hashToken } from '../../src/server/platform/generate-and-hash-tokens.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../mariadb.ts';

@@ -8,7 +8,7 @@ import type { MailServerDatabase } from '../../src/server/mailbox/backends/dovec
 import { grantStatements } from '../../src/server/mailbox/backends/write-dovecot-and-postfix-config.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
 import { migrations } from '../../src/server/migrations.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';

@@ -7,7 +7,7 @@ import type { MailcowSimulator } from '../../src/sandbox/mail/mailcow.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { migrations } from '../../src/server/migrations.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { createVault } from '../../src/server/platform/vault.ts';

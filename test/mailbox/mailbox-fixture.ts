@@ -5,7 +5,7 @@ import { type MailboxFeature, makeMailbox } from '../../src/server/mailbox/make.
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { addMailboxRoutes } from '../../src/server/mailbox/routes.ts';
 import type { StartSandboxMail } from '../../src/server/mailbox/start-sandbox-mail-server.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { createMetrics } from '../../src/server/platform/metrics.ts';

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { PortLifecycle } from '../../src/server/platform/http/port-lifecycle.ts';
+import { PortLifecycle } from '../../src/server/platform/http/lifecycle.ts';
 import { AdminClient } from '../admin-client.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
 import { addChatModelOf, prepare } from '../faults/submit-steps-and-assertions.ts';

@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';

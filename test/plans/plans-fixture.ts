@@ -2,7 +2,7 @@ import type { Account } from '../../src/server/accounts/account-store.ts';
 import { makePlanAllowances, makePlans, type PlansDependencies } from '../../src/server/plans/make.ts';
 import type { NewPlan } from '../../src/server/plans/plan-admin-service.ts';
 import type { Clock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { openLedger } from '../ledger-fixture.ts';

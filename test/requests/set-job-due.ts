@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { MetaTables } from '../../src/server/platform/db/tables.ts';
+import type { MetaTables } from '../../src/server/platform/db/migrate.ts';
 
 /** Later than any test ends. */
 export const NEVER = Number.MAX_SAFE_INTEGER;

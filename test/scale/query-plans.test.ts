@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/contract/time-units.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-entry-and-usage-report-store.ts';
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import type { Tables } from '../../src/server/tables.ts';

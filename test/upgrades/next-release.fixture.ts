@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { migrations } from '../../src/server/migrations.ts';
 import { addIndex, type Migration } from '../../src/server/platform/db/migrate.ts';
-import { raiseSchemaFloor } from '../../src/server/platform/db/newer-schema-compatibility.ts';
+import { raiseSchemaFloor } from '../../src/server/platform/db/open-database.ts';
 
 /** A table, columns of tables that are read and written all the time, an index on a table in use. */
 const ADDITIVE: readonly Migration[] = [

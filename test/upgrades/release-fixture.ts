@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { Client } from 'pg';
-import type { DialectName } from '../../src/server/platform/db/sql-dialect.ts';
+import type { DialectName } from '../../src/server/platform/db/sql.ts';
 import { findPostgres } from '../start-postgres.ts';
 
 /** Databases as the last two releases leave them, with data; a folder each, named by the release. */

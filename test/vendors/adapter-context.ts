@@ -1,7 +1,7 @@
 import { after, before } from 'node:test';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound-types.ts';
+import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../../src/server/vendors/adapter-types.ts';

@@ -6,7 +6,7 @@ import type { ProblemKind } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { parsePrice } from '../../src/server/channels/price-parser.ts';
-import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
+import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/adapter-context.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter-types.ts';

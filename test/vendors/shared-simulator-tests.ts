@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { manualClock } from '../../src/sandbox/clock.ts';
 import type { Simulator } from '../../src/sandbox/define-simulator.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';

@@ -4,7 +4,7 @@ import { type ManualClock, manualClock } from '../../src/sandbox/clock.ts';
 import type { Simulator } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 
 /** A vendor's simulator for a test file, on a clock the tests advance. Faults and recorded requests last for one test. */
 export async function startSimulator(

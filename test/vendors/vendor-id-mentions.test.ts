@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/video/routes.ts': 'endpoints in formats of vendors; the default model of OpenAI clients',
   'src/server/video/formats/': 'formats of vendors that the contract serves',
   'src/server/api-reference/openapi.ts': 'error formats of vendors',
-  'src/server/platform/http/vendor-compatible-video-api-error-formats.ts': 'error formats of vendors',
+  'src/server/platform/http/error-responses.ts': 'error formats of vendors',
   'src/server/platform/http/error-responses.ts': 'error formats of vendors',
   'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
   'src/server/importer/mapping/': 'how other gateways number and price vendors',

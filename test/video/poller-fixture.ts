@@ -1,9 +1,9 @@
 import { HOUR_MS } from '../../src/contract/time-units.ts';
 import type { CallOutcome, Channel } from '../../src/server/channels/channel-directory-types.ts';
 import type { ManualClock } from '../../src/server/platform/clock.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
-import { NO_TRACING } from '../../src/server/platform/tracing/tracing-types.ts';
+import { NO_TRACING } from '../../src/server/platform/tracing/tracing.ts';
 import type { Ledger } from '../../src/server/quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { UpstreamCalls } from '../../src/server/upstreams/adapter-context.ts';

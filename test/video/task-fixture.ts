@@ -1,4 +1,4 @@
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { newTaskRow } from '../../src/server/video/new-task-row.ts';
 import { type Task, TaskStore } from '../../src/server/video/task-store.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { MediaFile } from '../../src/sandbox/load-and-serve-media-files.ts';
 import { findBrokenRows } from '../../src/server/find-broken-rows-store.ts';
-import type { Database } from '../../src/server/platform/db/database-interface-and-options.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { smallVideo } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
-import { OutboundError } from '../../src/server/platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-fixture.ts';
 

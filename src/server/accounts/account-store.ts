@@ -1,11 +1,9 @@
 import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { Role } from '../../contract/roles.ts';
-import { containsText } from '../platform/db/contains-text.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { containsText, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** An account as every rule sees it. Deleted accounts are never read. */

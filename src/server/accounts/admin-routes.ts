@@ -2,7 +2,7 @@ import * as endpoints from '../../contract/admin-accounts.ts';
 import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { toRequestOrigin } from '../platform/http/audit-actor.ts';
+import { toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Accounts } from './make.ts';
 import { toSessionRow, toUserRow } from './presenter.ts';

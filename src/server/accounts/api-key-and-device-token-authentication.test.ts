@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
-import { hashToken } from '../platform/generate-and-hash-tokens.ts';
-import type { Credentials } from '../platform/http/caller-and-authenticator-types.ts';
+import type { Credentials } from '../platform/http/request-context.ts';
+import { hashToken } from '../platform/tokens.ts';
 import { RequestAuthenticator, type RequestAuthenticatorDependencies } from './request-authenticator.ts';
 
 const NOW = 1_000_000;

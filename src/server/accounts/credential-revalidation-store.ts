@@ -1,6 +1,6 @@
 import { ENABLED } from '../../contract/account-fields.ts';
 import type { Role } from '../../contract/roles.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 
 /** A credential that still works, with the account it belongs to and that account's role now. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import type { AccountCaller, Caller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller, Caller } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
 import type { Tables } from '../tables.ts';

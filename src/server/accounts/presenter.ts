@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Session } from '../../contract/registration-login-and-own-account.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { AccountCaller } from '../platform/http/request-context.ts';
 import type { Account } from './account-store.ts';
 import type { SessionService } from './login/session-service.ts';
 import type { Profile } from './users/registration-and-profile-service.ts';

@@ -1,5 +1,4 @@
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
+import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

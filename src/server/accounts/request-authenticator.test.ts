@@ -5,8 +5,8 @@ import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { isAppError } from '../platform/app-error.ts';
-import { hashToken, randomToken } from '../platform/generate-and-hash-tokens.ts';
-import type { Credentials } from '../platform/http/caller-and-authenticator-types.ts';
+import type { Credentials } from '../platform/http/request-context.ts';
+import { hashToken, randomToken } from '../platform/tokens.ts';
 
 const POLICIES = ['account', 'owner', 'admin', 'root', 'model'] as const;
 type Outcome = 'yes' | ErrorCode;

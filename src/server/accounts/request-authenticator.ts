@@ -2,19 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ENABLED } from '../../contract/account-fields.ts';
 import { outranks } from '../../contract/roles.ts';
 import { AppError } from '../platform/app-error.ts';
+import { createIpCheck } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
-import { hashToken } from '../platform/generate-and-hash-tokens.ts';
-import type {
-  AccountCaller,
-  Authenticator,
-  Credentials,
-  ModelCaller,
-} from '../platform/http/caller-and-authenticator-types.ts';
-import { createIpCheck } from '../platform/ip-ranges.ts';
-import type { KeyLimits } from '../platform/limits/api-key-limiter.ts';
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { RateLimiter } from '../platform/limits/rate-limits.ts';
-import type { PeriodicWriter } from '../platform/periodic-writer.ts';
+import type { PeriodicWriter } from '../platform/concurrency.ts';
+import type { AccountCaller, Authenticator, Credentials, ModelCaller } from '../platform/http/request-context.ts';
+import type { KeyLimits } from '../platform/limits/key-limiter.ts';
+import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
+import { hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';
 import { CREDENTIAL_PREFIX } from './credential-prefixes.ts';
 import type { SessionService } from './login/session-service.ts';

@@ -1,7 +1,6 @@
 import type { Generated } from 'kysely';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required, type Schema } from '../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../platform/db/sql-dialect.ts';
+import { type Migration, required, type Schema } from '../platform/db/migrate.ts';
+import type { Dialect } from '../platform/db/sql.ts';
 import { type AuditTables, createAuditLog } from './audit/tables.ts';
 import { createLoginHistory, type LoginHistoryTables } from './login-history/tables.ts';
 

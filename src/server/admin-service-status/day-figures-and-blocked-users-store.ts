@@ -1,5 +1,5 @@
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { toKeyRange } from '../platform/db/time-to-key-range.ts';
+import type { Database } from '../platform/db/database.ts';
+import { toKeyRange } from '../platform/db/sql.ts';
 import type { Tables } from '../tables.ts';
 
 export interface DayFigures {

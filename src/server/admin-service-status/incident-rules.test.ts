@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Sample } from '../platform/on-demand-gauge.ts';
+import type { Sample } from '../platform/metrics.ts';
 import { findIncidents, type Reading, WATCHED_METRICS, type WatchedMetric } from './incident-rules.ts';
 
 const call = (outcome: string, value: number, channel = '1'): Sample => ({

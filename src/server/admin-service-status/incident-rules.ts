@@ -1,5 +1,5 @@
 import type { IncidentId } from '../../contract/admin-service-status.ts';
-import type { Sample } from '../platform/on-demand-gauge.ts';
+import type { Sample } from '../platform/metrics.ts';
 
 /** The metrics the rules read, without their prefix. */
 export const WATCHED_METRICS = [

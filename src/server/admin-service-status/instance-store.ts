@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 
 export type InstanceRow = Selectable<Tables['instances']>;

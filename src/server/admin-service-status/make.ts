@@ -1,4 +1,4 @@
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { DayFiguresAndBlockedUsersStore } from './day-figures-and-blocked-users-store.ts';
 import { InstanceIncidentRecorder, type InstanceIncidentRecorderDependencies } from './instance-incident-recorder.ts';

@@ -1,5 +1,4 @@
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface ServiceStatusTables {
   /** Running processes. A process renews its row every half minute and deletes it when it stops. */

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
-import { html, type Markup } from '../platform/html-template.ts';
-import { standalonePage } from '../platform/standalone-page.ts';
+import { html, type Markup, standalonePage } from '../platform/html.ts';
 
 const CREDENTIAL_LABELS: Readonly<Record<Endpoint['policy'], string>> = {
   public: 'no credential',

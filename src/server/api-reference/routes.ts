@@ -1,6 +1,6 @@
 import * as apiReferenceEndpoints from '../../contract/openapi-file-and-reference-pages.ts';
+import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { STANDALONE_PAGE_HEADERS } from '../platform/standalone-page-headers.ts';
 import { toReferencePage } from './html-page.ts';
 import { toLlmsText, toReferenceMarkdown } from './markdown-and-llms-text.ts';
 import { toOpenApi } from './openapi.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../platform/config.ts';
-import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import { DiskFileStorage } from './disk-file-storage.ts';
 import { DiskToS3TransitionFileStorage } from './disk-to-s3-transition-file-storage.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ArtifactRow } from './artifact-store.ts';
 

@@ -2,7 +2,7 @@ import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { EventWriter, NewEvent } from '../event-log/event-writer.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { EndingCopy, ExpiryNoticeStore } from './expiry-notice-store.ts';
 

@@ -1,4 +1,4 @@
-import { isSingleRange, resolveRange } from '../platform/media/byte-range-parsing-and-response.ts';
+import { isSingleRange, resolveRange } from '../platform/media.ts';
 
 /** What is known of a file before its bytes are read. */
 export interface FileFacts {

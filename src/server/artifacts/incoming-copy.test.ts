@@ -10,7 +10,7 @@ import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../sandbox/load-and-serve-media-files.ts';
-import { BadVideoError } from '../platform/media/video-check.ts';
+import { BadVideoError } from '../platform/media.ts';
 import { openOutbound } from '../platform/outbound/client.ts';
 import { IncomingCopy } from './incoming-copy.ts';
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { AppError } from '../platform/app-error.ts';
-import { BadVideoError, type CheckedVideo, VideoCheck } from '../platform/media/video-check.ts';
-import { freeChunk } from '../platform/outbound/streamed-response.ts';
+import { BadVideoError, type CheckedVideo, VideoCheck } from '../platform/media.ts';
+import { freeChunk } from '../platform/outbound/client.ts';
 
 /** A vendor's file that is being received. */
 export interface CopySource {

@@ -2,12 +2,11 @@ import type { EventWriter } from '../event-log/event-writer.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
-import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { randomText } from '../platform/generate-and-hash-tokens.ts';
+import { afterCommit, type Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
+import { randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { accountStorageLimits, type PlanStorage, type StorageLimits } from './account-storage-limits.ts';
 import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
@@ -116,7 +115,13 @@ export function makeArtifacts({
     },
   });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
-  const expiryNotices = new ExpiryNotices({ database, store: new ExpiryNoticeStore(database), events, notifier, clock });
+  const expiryNotices = new ExpiryNotices({
+    database,
+    store: new ExpiryNoticeStore(database),
+    events,
+    notifier,
+    clock,
+  });
   let copier: ArtifactCopier | undefined;
   let describe: VideoSources['describe'];
   const removeEnded = async () => {

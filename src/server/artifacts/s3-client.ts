@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { AwsV4Signer } from 'aws4fetch';
-import type { OutboundClient, OutboundResponse } from '../platform/outbound/outbound-types.ts';
+import type { OutboundClient, OutboundResponse } from '../platform/outbound/outbound.ts';
 
 /** A bucket and how to get into it. */
 export interface S3Options {

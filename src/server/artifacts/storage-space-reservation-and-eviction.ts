@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import { KeyedMutex } from '../platform/keyed-mutex.ts';
+import { KeyedMutex } from '../platform/concurrency.ts';
 import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
 import type { OldestCopy, RemovalStore } from './removal-store.ts';

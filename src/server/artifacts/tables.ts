@@ -1,6 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
 export interface ArtifactTables {
   /** One copy of a finished video's file, or its poster, each. Every stored file has a row that names it. */

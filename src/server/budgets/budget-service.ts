@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { type Budget, DEFAULT_THRESHOLDS } from '../../contract/budgets.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { BudgetStore, BudgetWithUse } from './budget-store.ts';
 import { type Month, monthOf } from './calendar-month.ts';

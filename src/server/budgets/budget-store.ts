@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type BudgetRow = Selectable<Tables['budgets']>;

@@ -1,7 +1,7 @@
 import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { BudgetStore, BudgetWithUse } from './budget-store.ts';
 import { type Month, monthOf } from './calendar-month.ts';

@@ -1,5 +1,4 @@
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface BudgetTables {
   /** What an account, or one of its keys (`token_id`; 0: the account), means to spend in a calendar month of UTC. */

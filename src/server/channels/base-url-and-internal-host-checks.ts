@@ -1,5 +1,5 @@
 import { invalidRequest } from '../platform/app-error.ts';
-import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/is-public-ip.ts';
+import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/guard.ts';
 
 /** Endpoints of the dialects and of the video vendors, as they stand at the end of an address copied from an example. */
 const ENDPOINT = new RegExp(

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../contract/omit-undefined.ts';
-import { memoizeByObject } from '../platform/memoize-by-object.ts';
+import { memoizeByObject } from '../platform/cache.ts';
 import type { ChannelRow, ModelRow } from './channel-and-model-store.ts';
 import type { Channel, ResolvedModel } from './channel-directory-types.ts';
 import type { ChannelConnection } from './credential-and-connection-encryption.ts';

@@ -3,7 +3,7 @@ import type { EventStore } from '../event-log/event-store.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { AdminNotifier, Bilingual } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import type { CallOutcome } from './channel-directory-types.ts';

@@ -1,6 +1,6 @@
 import { notExistError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
-import { OutboundError } from '../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../upstreams/adapter-context.ts';
 import type { CredentialCheck } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';

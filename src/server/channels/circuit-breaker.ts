@@ -1,5 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
+import { getOrMakeEntry } from '../platform/cache.ts';
 import { AccountMap } from '../upstreams/account-map.ts';
 import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
 import type { CallOutcome } from './channel-directory-types.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
 import type { StoredCircuit } from './circuit-breaker.ts';

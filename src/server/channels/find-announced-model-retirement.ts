@@ -1,5 +1,5 @@
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import { memoizeByObject } from '../platform/memoize-by-object.ts';
+import { memoizeByObject } from '../platform/cache.ts';
 import type { ModelLifecycle } from '../vendors/adapter-types.ts';
 import type { Channel, ResolvedModel, Retirement } from './channel-directory-types.ts';
 

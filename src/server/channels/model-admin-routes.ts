@@ -3,7 +3,7 @@ import * as endpoints from '../../contract/admin-models-and-usable-models.ts';
 import { parseSort } from '../../contract/list-sorting.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Catalog } from './channel-and-model-catalog.ts';
 import type { ModelRow } from './channel-and-model-store.ts';

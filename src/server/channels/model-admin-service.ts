@@ -6,7 +6,7 @@ import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
+import type { Actor } from '../platform/http/request-context.ts';
 import type { Trx } from '../tables.ts';
 import { assertMediaSchema } from './assert-media-schema.ts';
 import type { ChannelAndModelStore, ModelRow } from './channel-and-model-store.ts';

@@ -6,7 +6,7 @@ import {
   type TokenFacts,
 } from '../../contract/token-prices-and-cost-calculation.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
-import type { Admission } from '../platform/limits/api-key-limiter.ts';
+import type { Admission } from '../platform/limits/key-limiter.ts';
 import type { Log } from '../platform/log.ts';
 import type { Payer } from '../quota/reservation-and-ledger-types.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';

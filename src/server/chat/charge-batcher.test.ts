@@ -6,8 +6,7 @@ import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.t
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { migrations } from '../migrations.ts';
 import { isAppError } from '../platform/app-error.ts';
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../platform/app-error.ts';
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
+import { upToEntries } from '../platform/cache.ts';
+import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
+import { hasConcurrentWriters } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
-import { upToEntries } from '../platform/lru-cache-entry-limit-options.ts';
 import type {
   CallDetail,
   CallWork,

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { toRequestBytes } from '../platform/allocate-request-bytes.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { memoizeByObject } from '../platform/cache.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
-import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import { requestScanner } from '../platform/parse-request-json.ts';
+import { requestScanner } from '../platform/json-scanner.ts';
+import { toRequestBytes } from '../platform/request-bytes.ts';
 import { checkUrlsAndCountMedia, type MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';
 import { findProperties, removeProperty, setProperty } from './edit-json-bytes.ts';

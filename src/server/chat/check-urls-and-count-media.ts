@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { assertPublicUrl } from '../platform/outbound/assert-no-private-urls.ts';
+import { assertPublicUrl } from '../platform/outbound/guard.ts';
 import { isMedia, walkStrings } from './walk-body-strings.ts';
 
 /** Members that hold text of users or models, which may begin with a URL. Compared by exact spelling. */

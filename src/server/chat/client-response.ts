@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastPathTools } from '../platform/http/fast-path-types.ts';
+import type { FastPathTools } from '../platform/http/server.ts';
 import type { Dialect } from './dialect.ts';
 
 /** Events of the caller's connection while a response is in progress. */

@@ -1,8 +1,8 @@
 import { asObject } from '../../contract/is-object.ts';
 import type { Channel, ChannelDirectory } from '../channels/channel-directory-types.ts';
 import { AppError } from '../platform/app-error.ts';
-import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
-import { type OutboundClient, OutboundError } from '../platform/outbound/outbound-types.ts';
+import type { ModelCaller } from '../platform/http/request-context.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';

@@ -1,4 +1,4 @@
-import { concatRequestBytes } from '../platform/allocate-request-bytes.ts';
+import { concatRequestBytes } from '../platform/request-bytes.ts';
 
 /** Where a member's value stands in the bytes of an object. */
 export interface Span {

@@ -1,5 +1,4 @@
-import { DatabaseUnavailableError } from '../platform/db/database-errors.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Ledger } from '../quota/reservation-and-ledger-types.ts';

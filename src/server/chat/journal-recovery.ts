@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { asObject } from '../../contract/is-object.ts';
 import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../tables.ts';

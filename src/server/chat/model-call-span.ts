@@ -1,5 +1,5 @@
 import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
-import type { SpanAttributes, SpanOptions } from '../platform/tracing/tracing-types.ts';
+import type { SpanAttributes, SpanOptions } from '../platform/tracing/tracing.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';
 import type { Usage } from './parse-usage.ts';

@@ -5,13 +5,8 @@ import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { ContentDecoder, codingOf } from '../platform/outbound/content-decoder.ts';
-import type {
-  ExchangeControl,
-  ExchangeHandler,
-  OutboundClient,
-  OutboundError,
-} from '../platform/outbound/outbound-types.ts';
-import type { Span, Tracing } from '../platform/tracing/tracing-types.ts';
+import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import type { Span, Tracing } from '../platform/tracing/tracing.ts';
 import { type CredentialMask, credentialMaskOf } from '../upstreams/mask-credentials.ts';
 import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
 import type { ArrayBackedSetMember } from './array-backed-set.ts';

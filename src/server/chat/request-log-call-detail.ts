@@ -3,7 +3,7 @@ import type { Price } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { ChatPrice, TokenFacts } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { ResolvedModel } from '../channels/channel-directory-types.ts';
-import { memoizeByObject } from '../platform/memoize-by-object.ts';
+import { memoizeByObject } from '../platform/cache.ts';
 import type { CallDetail } from '../quota/reservation-and-ledger-types.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { EMBEDDINGS_DIALECT } from './openai-endpoint-dialects.ts';

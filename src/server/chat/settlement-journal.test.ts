@@ -6,7 +6,7 @@ import { it, type TestContext } from 'node:test';
 import { reserveCalls } from '../../../test/chat/reserve-calls.ts';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { recoverJournals } from './journal-recovery.ts';

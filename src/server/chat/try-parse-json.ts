@@ -1,4 +1,4 @@
-import { parseJson } from '../platform/parse-untrusted-json.ts';
+import { parseJson } from '../platform/json.ts';
 
 /** Undefined for what is not JSON, or is too deep. */
 export function tryParse(text: string): unknown {

@@ -1,7 +1,6 @@
 import type { Channel } from '../channels/channel-directory-types.ts';
-import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
-import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import type { StreamedRequest } from '../platform/outbound/outbound-types.ts';
+import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
+import type { StreamedRequest } from '../platform/outbound/outbound.ts';
 import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
 import { endpointUrl, isAzure, openaiUrl } from '../upstreams/endpoint-url.ts';
 

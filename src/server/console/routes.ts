@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-html-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
-import { escapeHtml } from '../platform/html-template.ts';
+import { escapeHtml } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { CONSOLE_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, STATUS_PLACEHOLDER } from './build-paths-and-index-html.ts';
 import { ConsoleAssets } from './console-assets.ts';

@@ -3,7 +3,7 @@ import type { TwoFactorService } from '../accounts/login/two-factor-service.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { AccountCaller } from '../platform/http/request-context.ts';
 import type { DeviceCodeRow } from './device-code-store.ts';
 
 /** A login older than this has to show its second step again before it lets a device sign in. */

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 export type AuthorizationRow = Selectable<Tables['device_authorizations']>;

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { hasValidChecksum } from '../platform/generate-and-hash-tokens.ts';
+import { hasValidChecksum } from '../platform/tokens.ts';
 
 const PATH = '/api/admin/device-clients';
 

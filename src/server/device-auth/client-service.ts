@@ -3,9 +3,9 @@ import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditEntry, AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { hashToken, isSameSecret, randomText, randomToken } from '../platform/generate-and-hash-tokens.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor } from '../platform/http/request-context.ts';
+import { hashToken, isSameSecret, randomText, randomToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { ClientRow, ClientSort, ClientStore, SecretRow } from './client-store.ts';
 

@@ -1,9 +1,9 @@
 import type { CLIENT_SORTS } from '../../contract/admin-device-clients.ts';
 import type { Sort } from '../../contract/list-sorting.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export interface NewSecret {

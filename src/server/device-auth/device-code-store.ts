@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type DeviceCodeRow = Selectable<Tables['device_codes']>;

@@ -5,12 +5,10 @@ import { done, list, toPage } from '../../contract/success-bodies-and-pagination
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/make.ts';
 import { AppError } from '../platform/app-error.ts';
-import { toRequestOrigin } from '../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
-import { toLoginClient } from '../platform/http/login-client-from-request.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
+import { type AccountCaller, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
+import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
 import type { OnPendingPoll } from './device-token-service.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';

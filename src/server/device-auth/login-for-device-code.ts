@@ -1,5 +1,5 @@
 import type { LoginOutcome, LoginService } from '../accounts/login/login-service.ts';
-import type { LoginClient } from '../platform/http/login-client-from-request.ts';
+import type { LoginClient } from '../platform/http/request-context.ts';
 import type { DeviceCodeService } from './device-code-service.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 

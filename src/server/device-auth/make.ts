@@ -5,10 +5,10 @@ import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-
 import type { TokenStore } from '../accounts/tokens/token-store.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import { PeriodicWriter } from '../platform/concurrency.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
-import { PeriodicWriter } from '../platform/periodic-writer.ts';
 import type { Tables } from '../tables.ts';
 import { ApprovalSecondStepCheck } from './approval-second-step-check.ts';
 import { AuthorizationStore, type DeviceUse } from './authorization-store.ts';

@@ -1,8 +1,7 @@
 import { LOCALES } from '../../contract/localized-messages/format-message.ts';
 import * as endpoints from '../../contract/oauth-device-grant.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { toRequestOrigin } from '../platform/http/audit-actor.ts';
-import type { RequestContext } from '../platform/http/handler-request-context.ts';
+import { type RequestContext, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { ClientCredentials, OnPendingPoll } from './device-token-service.ts';
 import type { DeviceAuth } from './make.ts';

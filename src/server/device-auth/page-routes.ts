@@ -5,14 +5,12 @@ import { LOCALES, type Locale } from '../../contract/localized-messages/format-m
 import type { Accounts } from '../accounts/make.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { randomToken } from '../platform/generate-and-hash-tokens.ts';
-import { toRequestOrigin } from '../platform/http/audit-actor.ts';
-import type { RequestContext } from '../platform/http/handler-request-context.ts';
-import { toLoginClient } from '../platform/http/login-client-from-request.ts';
+import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
+import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
+import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { showErrorsAsHtmlPage } from '../platform/http/show-errors-as-html-page.ts';
-import { STANDALONE_PAGE_HEADERS } from '../platform/standalone-page-headers.ts';
+import { randomToken } from '../platform/tokens.ts';
 import { logInForDeviceCode } from './login-for-device-code.ts';
 import type { DeviceAuth } from './make.ts';
 import { PAGE_STEPS, PageChooser } from './pages/choose-page-for-code.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { POLL_INTERVAL_SECONDS } from '../../contract/device-auth.ts';
-import { upToEntries } from '../platform/lru-cache-entry-limit-options.ts';
+import { upToEntries } from '../platform/cache.ts';
 
 const MAX_CODES = 50_000;
 const JITTER_MS = 1_000;

@@ -1,6 +1,5 @@
 import { toIpLimitKey } from '../platform/client-ip.ts';
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
+import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 
 const WINDOW_SECONDS = 600;
 const REPORTED_SECONDS = 3_600;

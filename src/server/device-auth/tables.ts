@@ -1,9 +1,8 @@
 import { type Generated, sql } from 'kysely';
 import { CLI_OAUTH_CLIENT } from '../../contract/cli-oauth-client.ts';
-import type { Migration, MigrationTransaction, UntypedTables } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../platform/db/sql-dialect.ts';
-import { hashToken } from '../platform/generate-and-hash-tokens.ts';
+import { type Migration, type MigrationTransaction, required, type UntypedTables } from '../platform/db/migrate.ts';
+import type { Dialect } from '../platform/db/sql.ts';
+import { hashToken } from '../platform/tokens.ts';
 
 export interface DeviceAuthTables {
   /** Official clients. Disabling one ends all its device sign-ins. */

@@ -1,7 +1,6 @@
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
-import { randomText } from '../platform/generate-and-hash-tokens.ts';
-import { normalizeTypedCode } from '../platform/normalize-typed-text.ts';
-import { truncateCodePoints } from '../platform/well-formed-text-and-code-points.ts';
+import { normalizeTypedCode, truncateCodePoints } from '../platform/text.ts';
+import { randomText } from '../platform/tokens.ts';
 
 const LETTERS = 8;
 const WELL_FORMED = new RegExp(`^[${USER_CODE_ALPHABET}]{${LETTERS}}$`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hashToken } from '../platform/generate-and-hash-tokens.ts';
+import { hashToken } from '../platform/tokens.ts';
 import { verifyClientSecret } from './client-service.ts';
 
 describe('the secret of a client', () => {

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { deleteOldRows } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 export type EventRow = Selectable<Tables['events']>;

@@ -1,8 +1,8 @@
 import type { EventType } from '../../contract/events.ts';
 import type { Clock } from '../platform/clock.ts';
-import { afterCommit } from '../platform/db/after-commit.ts';
-import { randomText } from '../platform/generate-and-hash-tokens.ts';
-import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
+import { afterCommit } from '../platform/db/database.ts';
+import { toWellFormedText } from '../platform/text.ts';
+import { randomText } from '../platform/tokens.ts';
 import type { Trx } from '../tables.ts';
 import type { EventStore } from './event-store.ts';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { EventRow, EventStore } from './event-store.ts';

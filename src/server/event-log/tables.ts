@@ -1,6 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface EventTables {
   /** What happened, written in the transaction that made it true. Rows never change. */

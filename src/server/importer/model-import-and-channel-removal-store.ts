@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { ImportedModel } from './models-to-import.ts';
 

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../contract/time-units.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { ImportedGroup } from './mapping/groups-to-plans.ts';
 

@@ -1,6 +1,6 @@
 import { compareSync } from 'bcryptjs';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { hashToken } from '../platform/generate-and-hash-tokens.ts';
+import { hashToken } from '../platform/tokens.ts';
 import type { ImportedUsage } from './account-key-and-code-import-store.ts';
 import { ImportSummary } from './import-summary.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor-types.ts';

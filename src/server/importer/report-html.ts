@@ -1,4 +1,4 @@
-import { html, type Markup } from '../platform/html-template.ts';
+import { html, type Markup } from '../platform/html.ts';
 import type { ImportReport } from './build-report.ts';
 
 /** The report as a page that stands alone, for people to read and to keep. */

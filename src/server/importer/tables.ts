@@ -1,6 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 /** What a row of an import is about. */
 export type ImportKind = 'channel' | 'model' | 'group' | 'user' | 'key' | 'code' | 'task' | 'ended-task';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { ImportKind } from './tables.ts';
 import { taskIdsLike } from './task-payments-and-lookups-import-store.ts';

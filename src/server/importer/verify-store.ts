@@ -1,5 +1,5 @@
 import type { Role } from '../../contract/roles.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 
 /** SQL of the verification: what is stored here of what was imported. */

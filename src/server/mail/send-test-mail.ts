@@ -2,7 +2,7 @@ import type { Locale } from '../../contract/localized-messages/format-message.ts
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { Mailer, MailText } from './mail-queue.ts';
 

@@ -1,5 +1,4 @@
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface MailTables {
   /** E-mails that were not sent yet. They hold no secret: links with tokens are made when a mail is sent. */

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { generateRef } from './generate-hash-and-match-passwords.ts';
 import { MailboxStore } from './mailbox-store.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
-import { upToEntries } from '../platform/lru-cache-entry-limit-options.ts';
-import { SingleFlight } from '../platform/single-flight.ts';
+import { SingleFlight } from '../platform/concurrency.ts';
 import type { CheckResult, MailBackend, PresentedPassword } from './mail-backend.ts';
 
 /** The longest a caller waits for the mail server. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
-import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import { ConfigError } from '../platform/setting-readers.ts';
 import { createDovecotBackend } from './backends/dovecot-backend.ts';
 import { MailcowApi } from './backends/mailcow-api.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 /** Which device sign-ins were shown a password of their account's mailbox. */

@@ -1,10 +1,9 @@
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
-import { KeyedMutex } from '../platform/keyed-mutex.ts';
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { RateLimiter, RateLimits } from '../platform/limits/rate-limits.ts';
+import { KeyedMutex } from '../platform/concurrency.ts';
+import type { Actor } from '../platform/http/request-context.ts';
+import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
 import type { AppPasswordStillAcceptedCheck } from './app-password-still-accepted-check.ts';
 import type { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
 import { generatePassword, generateRef, hashGeneratedPassword } from './generate-hash-and-match-passwords.ts';

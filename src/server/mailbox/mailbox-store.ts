@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { MailProtocol } from './mail-backend.ts';
 

@@ -1,7 +1,7 @@
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
+import type { Actor } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
 import { BackendError, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
 import type { AppPasswordRow, MailboxRow, MailboxStore, MailboxWithApp } from './mailbox-store.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { SealedColumn } from '../platform/reencrypt-columns.ts';
+import type { SealedColumn } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { appPasswordCellName, mailboxCellName } from './password-encryption.ts';
 

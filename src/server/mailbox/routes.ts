@@ -2,9 +2,7 @@ import { isObject } from '../../contract/is-object.ts';
 import { formatMessage, type MessageKey } from '../../contract/localized-messages/format-message.ts';
 import * as endpoints from '../../contract/mailbox-and-app-password.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
-import type { RequestContext } from '../platform/http/handler-request-context.ts';
+import { type AccountCaller, type RequestContext, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { AppPassword, MailboxRequest, MailboxService, OwnMailbox } from './mailbox-service.ts';
 

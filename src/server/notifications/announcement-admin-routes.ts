@@ -2,7 +2,7 @@ import { parseSort } from '../../contract/list-sorting.ts';
 import * as endpoints from '../../contract/notifications-preferences-and-announcements.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { AnnouncementService } from './announcement-service.ts';
 import type { NotificationRow } from './notification-store.ts';

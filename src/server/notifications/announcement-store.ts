@@ -1,6 +1,6 @@
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { NotificationRow } from './notification-store.ts';
 

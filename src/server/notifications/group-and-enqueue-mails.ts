@@ -3,7 +3,7 @@ import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
-import { randomText } from '../platform/generate-and-hash-tokens.ts';
+import { randomText } from '../platform/tokens.ts';
 import type { Executor, Trx } from '../tables.ts';
 import { mailTime } from './mail-schedule.ts';
 import { toMailText } from './mail-text.ts';

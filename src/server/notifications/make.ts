@@ -4,7 +4,7 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';

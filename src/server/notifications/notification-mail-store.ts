@@ -1,8 +1,7 @@
 import type { Insertable, Selectable } from 'kysely';
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type MailSettingsRow = Selectable<Tables['notification_mail_settings']>;

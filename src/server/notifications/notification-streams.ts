@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../platform/app-error.ts';
+import { SingleFlight } from '../platform/concurrency.ts';
 import type { Log } from '../platform/log.ts';
-import { SingleFlight } from '../platform/single-flight.ts';
 import { ALL_ACCOUNTS } from './announcement-store.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import type { InboxItem, InboxService, Reader } from './inbox-service.ts';

@@ -2,8 +2,8 @@ import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Clock } from '../platform/clock.ts';
-import { afterCommit } from '../platform/db/after-commit.ts';
-import { toWellFormedText } from '../platform/well-formed-text-and-code-points.ts';
+import { afterCommit } from '../platform/db/database.ts';
+import { toWellFormedText } from '../platform/text.ts';
 import type { Trx } from '../tables.ts';
 import type { ChangeSignals } from './change-signals.ts';
 import type { NotificationMailEnqueuer } from './group-and-enqueue-mails.ts';

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { NotificationRow } from './notification-store.ts';

@@ -1,7 +1,6 @@
 import type { Generated } from 'kysely';
-import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../platform/db/sql-dialect.ts';
+import { type Migration, type MigrationTransaction, required, zero } from '../platform/db/migrate.ts';
+import type { Dialect } from '../platform/db/sql.ts';
 
 export interface NotificationTables {
   /** One row for each notification. `user_id` 0: an announcement to all accounts. */

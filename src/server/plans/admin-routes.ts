@@ -1,7 +1,7 @@
 import { parseSort } from '../../contract/list-sorting.ts';
 import * as endpoints from '../../contract/plans-and-redemption-codes.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Plans } from './make.ts';
 import { toAdminPackageCard, toCodeListItem, toGrantResponse } from './presenter.ts';

@@ -2,11 +2,15 @@ import type { AccountAccess } from '../accounts/account-access.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { hashToken } from '../platform/generate-and-hash-tokens.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { RateLimiter, RateLimitRule, RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller } from '../platform/http/request-context.ts';
+import {
+  assertWithinLimit,
+  type RateLimiter,
+  type RateLimitRule,
+  type RateLimits,
+} from '../platform/limits/rate-limits.ts';
+import { hashToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { normalizeCode } from './redemption-code-format.ts';

@@ -8,8 +8,8 @@ import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor } from '../platform/http/request-context.ts';
 import type { Tables } from '../tables.ts';
 import { PLAN_ENABLED, type PlanCatalogStore, type PlanRow, type PlanSort } from './plan-catalog-store.ts';
 

@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Sort } from '../../contract/list-sorting.ts';
 import { NO_PACKAGE, type PLAN_SORTS } from '../../contract/plans-and-redemption-codes.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type PlanRow = Selectable<Tables['plans']>;

@@ -1,4 +1,4 @@
-import { randomText } from '../platform/generate-and-hash-tokens.ts';
+import { randomText } from '../platform/tokens.ts';
 
 /** Crockford's base 32 (https://www.crockford.com/base32.html): no I, L, O, U to confuse; 20 characters carry 100 bits. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -2,9 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import type { Sort } from '../../contract/list-sorting.ts';
 import type { CODE_SORTS, CodeStatus } from '../../contract/plans-and-redemption-codes.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { nullsLast } from '../platform/db/nulls-last.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { nullsLast, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type CodeRow = Selectable<Tables['redemption_codes']>;

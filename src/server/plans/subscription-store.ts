@@ -1,8 +1,8 @@
 import { type Insertable, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanRow } from './plan-catalog-store.ts';
 import type { Subscription } from './subscription-timeline.ts';

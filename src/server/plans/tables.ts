@@ -1,7 +1,6 @@
 import { type Generated, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
 export interface PlanTables {
   /** What is sold or given out. The built-in plan `none` counts for accounts without a subscription. */

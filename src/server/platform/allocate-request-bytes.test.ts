@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allocateRequestBytes, concatRequestBytes, toRequestBytes } from './allocate-request-bytes.ts';
+import { allocateRequestBytes, concatRequestBytes, toRequestBytes } from './request-bytes.ts';
 
 describe('memory of requests', () => {
   it('is shared by small pieces alone, which never overlap', () => {

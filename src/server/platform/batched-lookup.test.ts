@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BatchedLookup } from './batched-lookup.ts';
+import { BatchedLookup } from './concurrency.ts';
 
 describe('look-ups that share queries', () => {
   /** Queries are answered one at a time, when the test says so. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { JsonRejectedError, type JsonRejectionReason } from './parse-untrusted-json.ts';
+import { JsonRejectedError, type JsonRejectionReason } from './json.ts';
 
 /** Why JSON is rejected; undefined where it is accepted. */
 export function catchJsonRejectionReason(act: () => unknown): JsonRejectionReason | undefined {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { describePathError } from './path-checks.ts';
+import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database.ts';
+import { DatabaseFileError, describePathError } from './path-checks.ts';
 import { SETTINGS, type SettingName } from './setting-definitions.ts';
 import { ConfigError, type Setting } from './setting-readers.ts';
 
@@ -31,7 +32,7 @@ const OTHER_PRODUCTS_SETTINGS: Readonly<Record<string, string>> = {
   REDIS_CONN_STRING: 'VALKEY_URL',
 };
 
-export interface LoadedConfig {
+interface LoadedConfig {
   readonly config: Config;
   /** Lines for the person who starts the service. */
   readonly hints: readonly string[];
@@ -127,4 +128,24 @@ function readEnvFile(path: string): Record<string, string> {
     if (match?.[1] !== undefined && match[2] !== undefined) found[match[1]] = match[2].replace(/^(["'])(.*)\1$/, '$2');
   }
   return found;
+}
+
+/** Errors whose message alone tells an operator what to do. */
+const PLAIN = [ConfigError, DatabaseUnavailableError, AlreadyServedError, SchemaMismatchError, DatabaseFileError];
+const PORT_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process uses this port; stop it, or set PORT',
+  EADDRNOTAVAIL: 'this machine has no such address; set HOST',
+  EACCES: 'this user may not open this port; set PORT to one above 1023',
+};
+
+/** What is printed where the service cannot start: one line where the cause is known, else the stack. */
+export function describeStartFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (PLAIN.some((kind) => error instanceof kind)) return error.message;
+  const { code, syscall, address, port }: NodeJS.ErrnoException & { address?: string; port?: number } = error;
+  const advice = syscall === 'listen' ? PORT_ERRORS[code ?? ''] : undefined;
+  if (advice !== undefined) return `${address}:${port}: ${advice}`;
+  if (syscall === 'getaddrinfo') return `HOST: this machine has no such address (${code})`;
+  if (code === 'ERR_SQLITE_ERROR') return `DATABASE_URL: SQLite cannot use this file: ${error.message}`;
+  return describePathError(error) ?? error.stack ?? error.message;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FreshReadSingleFlight } from './fresh-read-single-flight.ts';
+import { FreshReadSingleFlight } from './concurrency.ts';
 
 describe('shared reads', () => {
   it('never answer with something older than the question, and are few', async () => {

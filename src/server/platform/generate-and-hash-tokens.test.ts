@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hashToken, hasValidChecksum, isSameSecret, randomText, randomToken } from './generate-and-hash-tokens.ts';
+import { hashToken, hasValidChecksum, isSameSecret, randomText, randomToken } from './tokens.ts';
 
 describe('tokens', () => {
   it('are random letters and digits behind their prefix', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newTaskId } from './generate-task-id.ts';
+import { newTaskId } from './tokens.ts';
 
 it('makes task ids of the documented form, each another', () => {
   const ids = Array.from({ length: 1000 }, newTaskId);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hasControlCharacter } from './has-control-character.ts';
+import { hasControlCharacter } from './text.ts';
 
 describe('hasControlCharacter', () => {
   it('finds each byte below 0x20 and no other, at every place and alignment', () => {

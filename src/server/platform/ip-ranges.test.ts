@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createIpCheck, toIpRange } from './ip-ranges.ts';
+import { createIpCheck, toIpRange } from './client-ip.ts';
 
 describe('a range of IP addresses', () => {
   for (const [text, canonical] of [

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { seededRandom } from '../../../test/seeded-random.ts';
-import { isBase64 as isBase64Text } from './is-base64.ts';
-import { TextInBytes } from './long-text.ts';
+import { isBase64 as isBase64Text, TextInBytes } from './long-text.ts';
 
 /** Of a text and of its bytes, which must agree. */
 function isBase64(text: string): boolean {

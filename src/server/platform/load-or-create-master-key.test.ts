@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { promisify } from 'node:util';
-import { loadOrCreateMasterKey } from './load-or-create-master-key.ts';
+import { loadOrCreateMasterKey } from './master-key.ts';
 import { parseMasterKey } from './vault.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-key-'));
@@ -30,7 +30,7 @@ it('never replaces a file it cannot read as a key', () => {
 
 it('T90: yields one key to processes that start at once', async () => {
   const path = join(folder, 'shared.key');
-  const code = `import { loadOrCreateMasterKey } from ${JSON.stringify(import.meta.resolve('./load-or-create-master-key.ts'))};
+  const code = `import { loadOrCreateMasterKey } from ${JSON.stringify(import.meta.resolve('./master-key.ts'))};
     console.log(loadOrCreateMasterKey(${JSON.stringify(path)}).toString('base64'));`;
   const run = () => promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
   const keys = (await Promise.all([run(), run(), run(), run()])).map(({ stdout }) => stdout.trim());

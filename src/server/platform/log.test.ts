@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { randomToken } from './generate-and-hash-tokens.ts';
 import { maskSecrets, openLog } from './log.ts';
+import { randomToken } from './tokens.ts';
 
 const PREFIXES = ['sk-', 'rgat_', 'rgrt_', 'rgut_', 'rgs_', 'rgcs_', 'rgpl_'];
 

@@ -1,7 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
-import { getOrMakeEntry } from './get-or-make-entry.ts';
-import { type HistogramSeries, SeriesHistogram } from './histogram-series.ts';
-import { addGauge, type OnDemandGauge, type Sample } from './on-demand-gauge.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from '@prometheus-io/client';
+import { getOrMakeEntry } from './cache.ts';
 
 /** One finished call to an upstream. All but `channelId` are of closed sets. */
 export interface UpstreamCallRecord {
@@ -160,3 +159,139 @@ function toSample({ labels, value, metricName = '' }: MetricSample, name: string
   const texts = Object.entries(labels).map(([label, text]) => [label, String(text)] as const);
   return { labels: Object.fromEntries(part === '' ? texts : [...texts, ['part', part]]), value };
 }
+
+/** What is counted of one set of labels. */
+class HistogramSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly #bounds: readonly number[];
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
+    this.labels = labels;
+    this.#bounds = bounds;
+    this.#counts = Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    let index = 0;
+    while (index < this.#bounds.length && value > (this.#bounds[index] ?? 0)) index++;
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    this.#sum += value;
+  }
+
+  /** As they are shown: each bucket has all that is not above its bound. */
+  samples(name: string): HistogramSample[] {
+    const { labels } = this;
+    let count = 0;
+    const buckets = this.#counts.map((inBucket, index) => {
+      count += inBucket;
+      return { labels: { le: this.#bounds[index] ?? '+Inf', ...labels }, value: count, metricName: `${name}_bucket` };
+    });
+    return [
+      ...buckets,
+      { labels, value: this.#sum, metricName: `${name}_sum` },
+      { labels, value: count, metricName: `${name}_count` },
+    ];
+  }
+}
+
+interface HistogramSample {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  readonly metricName: string;
+}
+
+interface HistogramOptions {
+  readonly name: string;
+  readonly help: string;
+  /** Upper bounds, included, upwards. */
+  readonly buckets: readonly number[];
+}
+
+/**
+ * A histogram whose series are found by those who count, once: the library's own writes the labels of every value into a text to
+ * find its series, which costs a model call as much as looking up its key.
+ */
+class SeriesHistogram {
+  readonly #options: HistogramOptions;
+  readonly #series: HistogramSeries[] = [];
+
+  constructor(options: HistogramOptions, registry: Registry) {
+    this.#options = options;
+    const { name, help } = options;
+    const get = async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: this.#series.flatMap((each) => each.samples(name)),
+    });
+    // What the registry calls of a metric; its type names classes of the library alone.
+    registry.registerMetric({ name, help, type: 'histogram', get } as unknown as Metric<string>);
+  }
+
+  /** A new series. Each set of labels may have one only. */
+  series(labels: Readonly<Record<string, string>>): HistogramSeries {
+    const series = new HistogramSeries(labels, this.#options.buckets);
+    this.#series.push(series);
+    return series;
+  }
+}
+
+/** One value of a metric with its labels. */
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A gauge that is read when the metrics are requested. */
+interface OnDemandGauge {
+  /** Without the prefix. */
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  /** All values of now. */
+  read(): readonly Sample[] | Promise<readonly Sample[]>;
+  /** Shown where the read fails or takes longer than two seconds; default no value at all, never an old one. */
+  readonly otherwise?: readonly Sample[];
+}
+
+/** A page of metrics must come although the database hangs: it is most needed then. */
+const READ_TIMEOUT_MS = 2_000;
+
+/** Adds the metric to a registry. */
+function addGauge(
+  registry: Registry,
+  prefix: string,
+  { name, help, labelNames = [], read, otherwise = [] }: OnDemandGauge,
+): void {
+  new Gauge({
+    name: prefix + name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    async collect() {
+      const samples = await readInTime(read, otherwise);
+      this.reset();
+      // An unlabelled gauge shows 0 once reset; it has no value where nothing could be read.
+      if (labelNames.length === 0 && samples.length === 0) this.remove();
+      for (const { labels = {}, value } of samples) this.set(labels, value);
+    },
+  });
+}
+
+async function readInTime(read: OnDemandGauge['read'], otherwise: readonly Sample[]): Promise<readonly Sample[]> {
+  const late = new AbortController();
+  const timeout = delay(READ_TIMEOUT_MS, otherwise, { signal: late.signal, ref: false }).catch(() => otherwise);
+  try {
+    return await Promise.race([read(), timeout]);
+  } catch {
+    return otherwise;
+  } finally {
+    late.abort();
+  }
+}
+
+/** The value of a figure that may not be known. */
+export const toSamples = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
-import { withLongTexts } from './keep-long-texts.ts';
 import {
   type ParsedBody,
   parseKeepingLongTexts,
@@ -10,7 +9,8 @@ import {
   parseScannedJson,
   positionsOfWrittenFractions,
   requestScanner,
-} from './parse-request-json.ts';
+} from './json-scanner.ts';
+import { withLongTexts } from './long-text.ts';
 
 const rejectionOfText = (text: string) => catchJsonRejectionReason(() => parseRequestJson(Buffer.from(text)));
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
-import { parseJson } from './parse-untrusted-json.ts';
+import { parseJson } from './json.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from './clock.ts';
 import { openLog } from './log.ts';
-import { type RetentionRule, retentionJob } from './retention-job.ts';
+import { type RetentionRule, retentionJob } from './scheduled-jobs.ts';
 
 const log = openLog('silent');
 

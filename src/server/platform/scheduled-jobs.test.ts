@@ -4,8 +4,8 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Tables } from '../tables.ts';
 import { manualClock } from './clock.ts';
-import type { Database } from './db/database-interface-and-options.ts';
-import type { MetaTables } from './db/tables.ts';
+import type { Database } from './db/database.ts';
+import type { MetaTables } from './db/migrate.ts';
 import { openLog } from './log.ts';
 import { type ScheduledJob, ScheduledJobs } from './scheduled-jobs.ts';
 

@@ -1,9 +1,7 @@
 import { LOCALES } from '../../contract/localized-messages/format-message.ts';
 import { ACCENT_NAMES } from '../../design/accent-colors.ts';
-import { assertCorsOrigins } from './assert-cors-origins.ts';
-import { createClientIpResolver } from './client-ip.ts';
-import { parsePostgresUrl } from './db/postgres-url.ts';
-import { createIpCheck } from './ip-ranges.ts';
+import { createClientIpResolver, createIpCheck } from './client-ip.ts';
+import { parsePostgresUrl } from './db/postgres.ts';
 import {
   ConfigError,
   flag,
@@ -22,6 +20,13 @@ import {
   url,
 } from './setting-readers.ts';
 import { parseMasterKey } from './vault.ts';
+
+/** @throws TypeError naming the entry that is neither an origin nor `*` */
+function assertCorsOrigins(origins: readonly string[]): void {
+  for (const origin of origins)
+    if (origin !== '*' && (!URL.canParse(origin) || new URL(origin).origin !== origin))
+      throw new TypeError(`"${origin}" is not an origin such as https://app.example`);
+}
 
 const DOMAIN_NAME = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 

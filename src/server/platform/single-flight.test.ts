@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { SingleFlight } from './single-flight.ts';
+import { SingleFlight } from './concurrency.ts';
 
 it('runs shared work once at a time and forgets failures', async () => {
   const flight = new SingleFlight<number>();

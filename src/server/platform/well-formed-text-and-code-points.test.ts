@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  countCodePoints,
-  hasOnlyWellFormedText,
-  isWellFormedText,
-  truncateCodePoints,
-} from './well-formed-text-and-code-points.ts';
+import { countCodePoints, hasOnlyWellFormedText, isWellFormedText, truncateCodePoints } from './text.ts';
 
 describe('text', () => {
   it('refuses U+0000 and lone surrogates wherever they are', () => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Clock } from '../platform/clock.ts';
-import { waitForOlderTransactions } from '../platform/db/wait-for-older-transactions.ts';
+import { waitForOlderTransactions } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import {

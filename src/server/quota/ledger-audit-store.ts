@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { readOneState } from '../platform/db/sql-dialect.ts';
+import type { Database } from '../platform/db/database.ts';
+import { readOneState } from '../platform/db/sql.ts';
 import type { Executor, Tables } from '../tables.ts';
 
 /** An inconsistency in the ledger. */

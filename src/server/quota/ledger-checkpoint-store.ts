@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { LedgerAuditFinding } from './ledger-audit-store.ts';
 

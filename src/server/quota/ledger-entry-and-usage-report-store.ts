@@ -1,8 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
+import type { Database } from '../platform/db/database.ts';
+import { hasConcurrentWriters, readLargeListPage } from '../platform/db/sql.ts';
 import type { Executor, Tables } from '../tables.ts';
 import type { LedgerKind } from './reservation-and-ledger-types.ts';
 

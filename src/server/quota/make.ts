@@ -2,7 +2,7 @@ import type { AmountUnit } from '../../contract/format-amounts.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';

@@ -3,7 +3,7 @@ import { before, it } from 'node:test';
 import fc from 'fast-check';
 import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import { callToRequestRow } from '../request-log/call-to-request-row.ts';
 import { RequestLog } from '../request-log/request-log-writer.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
 import type { Migration } from '../platform/db/migrate.ts';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
+import { hasConcurrentWriters } from '../platform/db/sql.ts';
 
 /**
  * PostgreSQL: `charge_calls` reserves and settles model calls of many accounts in one statement, which is one round trip, one commit, and one

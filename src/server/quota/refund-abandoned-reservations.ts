@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { LedgerStore } from './reservation-and-ledger-store.ts';
 import type { Ledger } from './reservation-and-ledger-types.ts';

@@ -1,10 +1,8 @@
 import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
-import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import { afterCommit, type Database } from '../platform/db/database.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
-import { hasConcurrentWriters, jsonTexts } from '../platform/db/sql-dialect.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import { hasConcurrentWriters, jsonTexts, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { TokenUsage } from './reservation-and-ledger-types.ts';
 import { WrittenReservations } from './written-reservations.ts';

@@ -1,5 +1,5 @@
 import { isAppError } from '../platform/app-error.ts';
-import { afterCommit } from '../platform/db/after-commit.ts';
+import { afterCommit } from '../platform/db/database.ts';
 import type { Trx } from '../tables.ts';
 import { groupAlike, groupBy, sumOf } from './group-by-and-sum.ts';
 import type { NewLedgerEntry, ReservationRow } from './reservation-and-ledger-store.ts';

@@ -1,7 +1,6 @@
 import { type Generated, sql } from 'kysely';
-import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
-import { required, zero } from '../platform/db/migration-not-null-and-zero-columns.ts';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
+import { type Migration, type MigrationTransaction, required, zero } from '../platform/db/migrate.ts';
+import { hasConcurrentWriters } from '../platform/db/sql.ts';
 
 export interface QuotaTables {
   /** One row an account. `balance` is the sum of the account's ledger amounts, reservations already taken. */

@@ -1,5 +1,5 @@
 import { defined } from '../../contract/omit-undefined.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { AccountCaller } from '../platform/http/request-context.ts';
 import type { RequestFilter } from './request-store.ts';
 
 /** Filters as they arrive. */

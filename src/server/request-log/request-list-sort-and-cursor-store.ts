@@ -1,6 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
-import { type KeyRange, type Period, type TimedRows, toKeyRange } from '../platform/db/time-to-key-range.ts';
+import { hasConcurrentWriters, type KeyRange, type Period, type TimedRows, toKeyRange } from '../platform/db/sql.ts';
 import type { Tables } from '../tables.ts';
 
 /** Position in a list: that of the last row of a page. */

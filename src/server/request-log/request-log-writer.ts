@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { ClosedCall } from '../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../tables.ts';

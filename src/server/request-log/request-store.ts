@@ -1,11 +1,9 @@
 import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
+import type { Database } from '../platform/db/database.ts';
 import { defaultPartitionOf, MonthlyPartitions } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
-import type { KeyRange } from '../platform/db/time-to-key-range.ts';
+import { deleteOldRows, hasConcurrentWriters, type KeyRange } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { NewRequestRow } from './call-to-request-row.ts';
 import {

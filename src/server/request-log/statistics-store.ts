@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { keysOf, newestFirst } from './request-list-sort-and-cursor-store.ts';
 import { applyFilter, type RequestFilter } from './request-store.ts';

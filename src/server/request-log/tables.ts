@@ -1,9 +1,8 @@
 import { type Generated, sql } from 'kysely';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 import { defaultPartitionOf } from '../platform/db/monthly-partitions.ts';
-import { hasConcurrentWriters } from '../platform/db/sql-dialect.ts';
+import { hasConcurrentWriters } from '../platform/db/sql.ts';
 
 export interface RequestTables {
   /**

@@ -1,6 +1,6 @@
 import * as endpoints from '../../contract/site-settings.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Site } from './make.ts';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 export class SettingsStore {

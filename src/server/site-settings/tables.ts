@@ -1,5 +1,4 @@
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface SiteTables {
   /** What an administrator set, by the name of the setting in the environment. */

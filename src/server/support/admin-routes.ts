@@ -2,7 +2,7 @@ import * as betaEndpoints from '../../contract/beta-applications.ts';
 import { parseSort } from '../../contract/list-sorting.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import * as ticketEndpoints from '../../contract/tickets.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Support } from './make.ts';
 import { toBetaApplication, toReply, toTicket } from './presenter.ts';

@@ -4,8 +4,8 @@ import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor } from '../platform/http/request-context.ts';
 import type { Executor, Tables } from '../tables.ts';
 import type {
   BetaApplicationFilter,

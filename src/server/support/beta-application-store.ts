@@ -2,8 +2,8 @@ import type { Selectable } from 'kysely';
 import type { APPLICATION_SORTS, ApplicationStatus } from '../../contract/beta-applications.ts';
 import type { Sort } from '../../contract/list-sorting.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './paged-list-store.ts';
 

@@ -1,6 +1,5 @@
 import { DAY_SECONDS } from '../../contract/time-units.ts';
-import { assertWithinLimit } from '../platform/limits/assert-within-limit.ts';
-import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import { assertWithinLimit, type RateLimits } from '../platform/limits/rate-limits.ts';
 import { BetaApplicationService, type BetaApplicationServiceDependencies } from './beta-application-service.ts';
 import { BetaApplicationStore } from './beta-application-store.ts';
 import { TicketService, type TicketServiceDependencies } from './ticket-service.ts';

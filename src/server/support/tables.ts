@@ -1,8 +1,7 @@
 import { type Generated, sql } from 'kysely';
 import type { ApplicationStatus } from '../../contract/beta-applications.ts';
 import type { TicketStatus } from '../../contract/tickets.ts';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface SupportTables {
   tickets: {

@@ -2,8 +2,8 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Sort } from '../../contract/list-sorting.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import { MAX_REPLIES, type TICKET_SORTS, type TicketStatus } from '../../contract/tickets.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './paged-list-store.ts';
 

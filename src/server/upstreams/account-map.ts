@@ -1,4 +1,4 @@
-import { getOrMakeEntry } from '../platform/get-or-make-entry.ts';
+import { getOrMakeEntry } from '../platform/cache.ts';
 import type { ChannelAccount } from './channel-account-key.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import type { Clock } from '../platform/clock.ts';
-import { detectMediaType } from '../platform/detect-media-type.ts';
+import { detectMediaType } from '../platform/media.ts';
 import {
   type BufferedResponse,
   type OutboundClient,
   OutboundError,
   type OutboundRequest,
-} from '../platform/outbound/outbound-types.ts';
+} from '../platform/outbound/outbound.ts';
 import { credentialMaskOf } from './mask-credentials.ts';
 import { UnsupportedRequestError } from './vendor-errors.ts';
 

@@ -1,6 +1,6 @@
 import { isObject } from '../../contract/is-object.ts';
-import { memoizeByObject } from '../platform/memoize-by-object.ts';
-import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
+import { memoizeByObject } from '../platform/cache.ts';
+import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 
 type Values = { readonly [key: string]: unknown };
 

@@ -2,7 +2,7 @@ import { asObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
-import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound-types.ts';
+import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome } from './adapter-types.ts';
 import { isSuccessWord } from './read-task-state.ts';

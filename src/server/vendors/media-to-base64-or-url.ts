@@ -1,10 +1,10 @@
-import { paddingLength } from '../platform/is-base64.ts';
 import {
   Base64OfFile,
   isSameText,
   LONG_TEXT_LENGTH,
   LongText,
   PrefixedText,
+  paddingLength,
   type TextInBytes,
 } from '../platform/long-text.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import {
   type ErrorClass,
   isPolicyText,

@@ -1,5 +1,4 @@
-import { isBase64 } from '../platform/is-base64.ts';
-import { LONG_TEXT_LENGTH, LongText, TextInString } from '../platform/long-text.ts';
+import { isBase64, LONG_TEXT_LENGTH, LongText, TextInString } from '../platform/long-text.ts';
 import type { RequestJson } from './adapter-types.ts';
 import { stripDataUrlPrefix } from './media-to-base64-or-url.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseJson } from '../platform/parse-untrusted-json.ts';
+import { parseJson } from '../platform/json.ts';
 import { billedSeconds, billedUnits } from './parse-billed-units-and-seconds.ts';
 import { asCode, asId, asPercent, asUnixSeconds, asUrl, firstUrl, isForeignId } from './untrusted-json.ts';
 

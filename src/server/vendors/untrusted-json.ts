@@ -1,5 +1,5 @@
 import { asObject } from '../../contract/is-object.ts';
-import type { BufferedResponse } from '../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import type { Json } from './adapter-types.ts';
 
 /** Undefined for everything that is no array. */

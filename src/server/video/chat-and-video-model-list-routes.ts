@@ -5,7 +5,7 @@ import { defined } from '../../contract/omit-undefined.ts';
 import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import { AppError } from '../platform/app-error.ts';
-import type { ModelCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
 import {

@@ -7,7 +7,7 @@ import type { CredentialRevocationWatch } from '../accounts/credential-revocatio
 import type { Artifacts } from '../artifacts/make.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { AccountCaller } from '../platform/http/caller-and-authenticator-types.ts';
+import type { AccountCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { PlayLinks } from './deliver/play-links.ts';

@@ -2,9 +2,8 @@ import { type Generated, sql } from 'kysely';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
-import type { Migration, MigrationTransaction } from '../platform/db/migrate.ts';
-import { required } from '../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../platform/db/sql-dialect.ts';
+import { type Migration, type MigrationTransaction, required } from '../platform/db/migrate.ts';
+import type { Dialect } from '../platform/db/sql.ts';
 import { createReconciliations, type ReconciliationTables } from './billing-reconciliation/tables.ts';
 
 /** `token_id` of tasks that a person started in the console. */

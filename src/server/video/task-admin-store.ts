@@ -1,9 +1,8 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { readLargeListPage } from '../platform/db/read-large-list-page.ts';
-import { firstKeySince, type KeyBounds, type TimedRows } from '../platform/db/time-to-key-range.ts';
+import type { Database } from '../platform/db/database.ts';
+import { firstKeySince, type KeyBounds, readLargeListPage, type TimedRows } from '../platform/db/sql.ts';
 import type { ReceiptTask } from '../request-log/receipt-service.ts';
 import type { Tables } from '../tables.ts';
 import { firstSeqOfImport } from './seq-of-imported-ended-tasks.ts';

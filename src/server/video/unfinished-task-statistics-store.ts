@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { SingleFlight } from '../platform/single-flight.ts';
+import { SingleFlight } from '../platform/concurrency.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 
 /** The unfinished tasks of all processes, as the metrics show them. */

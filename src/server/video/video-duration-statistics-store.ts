@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { SingleFlight } from '../platform/single-flight.ts';
+import { SingleFlight } from '../platform/concurrency.ts';
+import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 
 /** How long the videos of one model took, from the request to the result, over all accounts. */

@@ -1,4 +1,4 @@
-import type { SpanOptions } from '../platform/tracing/tracing-types.ts';
+import type { SpanOptions } from '../platform/tracing/tracing.ts';
 import type { NewTask } from './new-task-row.ts';
 
 type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;

@@ -1,7 +1,7 @@
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import type { Actor } from '../platform/http/audit-actor.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor } from '../platform/http/request-context.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { callbackSecretCell, type EndpointStore, type SecretColumns } from './endpoint-store.ts';

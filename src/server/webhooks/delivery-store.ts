@@ -2,9 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import type { EventType } from '../../contract/events.ts';
 import type { DeliveryStatus } from '../../contract/webhooks.ts';
 import type { EventRow } from '../event-log/event-store.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { deleteOldRows } from '../platform/db/delete-old-rows.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
+import type { Database } from '../platform/db/database.ts';
+import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 

@@ -1,8 +1,8 @@
 import type { Selectable, Updateable } from 'kysely';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../platform/db/was-changed.ts';
-import type { SealedColumn } from '../platform/reencrypt-columns.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { SealedColumn } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 

@@ -5,11 +5,10 @@ import type { EventConsumer } from '../event-log/exactly-once-event-consumer.ts'
 import type { Events } from '../event-log/make.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
-import { afterCommit } from '../platform/db/after-commit.ts';
-import type { Database } from '../platform/db/database-interface-and-options.ts';
+import { afterCommit, type Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
-import type { OutboundClient } from '../platform/outbound/outbound-types.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { AccountCallbackSecrets } from './account-callback-secrets.ts';

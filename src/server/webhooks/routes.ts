@@ -1,7 +1,7 @@
 import { toLimit } from '../../contract/large-list-pagination.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import * as endpoints from '../../contract/webhooks.ts';
-import { toActor } from '../platform/http/audit-actor.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
 import type { DeliveryRow } from './delivery-store.ts';
 import type { Webhooks } from './make.ts';

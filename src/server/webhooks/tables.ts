@@ -1,8 +1,7 @@
 import { type Generated, sql } from 'kysely';
 import type { DeliveryStatus, WebhookPreset } from '../../contract/webhooks.ts';
-import type { Migration } from '../platform/db/migrate.ts';
-import { required, type Schema } from '../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../platform/db/sql-dialect.ts';
+import { type Migration, required, type Schema } from '../platform/db/migrate.ts';
+import type { Dialect } from '../platform/db/sql.ts';
 
 /** `endpoint_id` of deliveries to the callback_url of a single request. */
 export const CALLBACK = 0;

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../platform/app-error.ts';
-import { assertPublicUrl } from '../platform/outbound/assert-no-private-urls.ts';
+import { assertPublicUrl } from '../platform/outbound/guard.ts';
 
 export interface WebhookUrlRules {
   readonly allowHttp: boolean;

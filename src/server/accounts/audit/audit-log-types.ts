@@ -1,4 +1,4 @@
-import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
+import type { RequestOrigin } from '../../platform/http/request-context.ts';
 import type { Trx } from '../../tables.ts';
 
 /** One change worth keeping: who did what to which object. Secrets are masked before they get here. */

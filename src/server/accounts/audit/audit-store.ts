@@ -1,9 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { LongPage } from '../../../contract/large-list-pagination.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
-import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { deleteOldRows, readLargeListPage } from '../../platform/db/sql.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AuditEntry, AuditLog } from './audit-log-types.ts';
 import type { AuditTables } from './tables.ts';

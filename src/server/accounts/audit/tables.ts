@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
-import { required, type Schema } from '../../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../../platform/db/sql-dialect.ts';
+import { required, type Schema } from '../../platform/db/migrate.ts';
+import type { Dialect } from '../../platform/db/sql.ts';
 
 export interface AuditTables {
   audit_log: {

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { isSameSecret } from '../../platform/generate-and-hash-tokens.ts';
-import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import { normalizeName, normalizeTypedCode } from '../../platform/normalize-typed-text.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { RequestOrigin } from '../../platform/http/request-context.ts';
+import { normalizeName, normalizeTypedCode } from '../../platform/text.ts';
+import { isSameSecret } from '../../platform/tokens.ts';
 import type { SealContext, Vault } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
 import type { AuditLog } from '../audit/audit-log-types.ts';

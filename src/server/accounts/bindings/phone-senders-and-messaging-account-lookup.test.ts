@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
-import type { ConfiguredRequest, OutboundClient } from '../../platform/outbound/outbound-types.ts';
+import type { ConfiguredRequest, OutboundClient } from '../../platform/outbound/outbound.ts';
 import {
   HttpMessagingAccountLookup,
   HttpPhoneSender,

@@ -1,7 +1,7 @@
 import { isObject } from '../../../contract/is-object.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
-import type { BufferedResponse, OutboundClient } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse, OutboundClient } from '../../platform/outbound/outbound.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_MESSAGING_ID_LENGTH = 200;

@@ -1,4 +1,4 @@
-import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
+import { hashToken, randomToken } from '../../platform/tokens.ts';
 import type { Executor } from '../../tables.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { EmailToken, EmailTokenStore } from './email-token-store.ts';

@@ -2,7 +2,7 @@ import * as endpoints from '../../../contract/email-confirmation.ts';
 import * as passwordReset from '../../../contract/password-reset.ts';
 import { done, ok } from '../../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
-import { toActor, toRequestOrigin } from '../../platform/http/audit-actor.ts';
+import { toActor, toRequestOrigin } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 

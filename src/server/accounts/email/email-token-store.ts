@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 export type EmailToken = Selectable<Tables['email_tokens']>;

@@ -1,9 +1,8 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../../contract/large-list-pagination.ts';
 import type { Role } from '../../../contract/roles.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { deleteOldRows, type OldRows } from '../../platform/db/delete-old-rows.ts';
-import { readLargeListPage } from '../../platform/db/read-large-list-page.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { deleteOldRows, type OldRows, readLargeListPage } from '../../platform/db/sql.ts';
 import type { Executor, Tables } from '../../tables.ts';
 
 export type LoginAttemptRow = Selectable<Tables['login_history']>;

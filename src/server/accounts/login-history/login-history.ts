@@ -2,9 +2,9 @@ import type { LongListPage, LongPage } from '../../../contract/large-list-pagina
 import type { LoginOutcomeName } from '../../../contract/login-history-and-session-end-reason.ts';
 import { canManage, ROLES, type Role } from '../../../contract/roles.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { LoginClient } from '../../platform/http/login-client-from-request.ts';
+import { PeriodicWriter } from '../../platform/concurrency.ts';
+import type { LoginClient } from '../../platform/http/request-context.ts';
 import type { Log } from '../../platform/log.ts';
-import { PeriodicWriter } from '../../platform/periodic-writer.ts';
 import type { Trx } from '../../tables.ts';
 import type { LoginAttemptRow, LoginFilter, LoginHistoryStore, NewLoginAttempt } from './login-history-store.ts';
 

@@ -1,7 +1,7 @@
 import { type Generated, sql } from 'kysely';
 import type { LoginOutcomeName, SessionEndReason } from '../../../contract/login-history-and-session-end-reason.ts';
-import { required, type Schema } from '../../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../../platform/db/sql-dialect.ts';
+import { required, type Schema } from '../../platform/db/migrate.ts';
+import type { Dialect } from '../../platform/db/sql.ts';
 
 export interface LoginHistoryTables {
   /** Why sessions ended before their time, by the SHA-256 of the cookie, which the browser still has. */

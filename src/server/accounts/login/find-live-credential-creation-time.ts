@@ -1,4 +1,4 @@
-import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
+import type { AccountCaller } from '../../platform/http/request-context.ts';
 import type { Executor } from '../../tables.ts';
 import type { ManagementTokenStore } from '../tokens/management-token-store.ts';
 import type { SessionStore } from './session-store.ts';

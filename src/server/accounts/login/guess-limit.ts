@@ -1,4 +1,4 @@
-import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
+import type { AccountCaller } from '../../platform/http/request-context.ts';
 import type { AttemptLimit } from '../rate-limits.ts';
 
 /**

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
 import { manualClock } from '../../platform/clock.ts';
-import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
+import { hashToken } from '../../platform/tokens.ts';
 import { KnownSourceStore } from './known-source-store.ts';
 import { KnownSources } from './known-sources.ts';
 import type { SessionStore } from './session-store.ts';

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../contract/time-units.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
-import type { LoginClient } from '../../platform/http/login-client-from-request.ts';
+import type { LoginClient } from '../../platform/http/request-context.ts';
+import { hashToken, randomToken } from '../../platform/tokens.ts';
 import type { Trx } from '../../tables.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { GuessSource } from './guess-limit.ts';

@@ -1,11 +1,10 @@
 import { ENABLED } from '../../../contract/account-fields.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
-import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import type { LoginClient } from '../../platform/http/login-client-from-request.ts';
-import { normalizeName } from '../../platform/normalize-typed-text.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { AccountCaller, LoginClient } from '../../platform/http/request-context.ts';
+import { normalizeName } from '../../platform/text.ts';
+import { hashToken, randomToken } from '../../platform/tokens.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';

@@ -1,9 +1,8 @@
 import * as endpoints from '../../../contract/registration-login-and-own-account.ts';
 import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { notExistError } from '../../platform/app-error.ts';
-import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
-import { toLoginClient } from '../../platform/http/login-client-from-request.ts';
 import type { LoginCookies } from '../../platform/http/login-cookies.ts';
+import { toLoginClient, toRequestOrigin } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 import { toLoginResponse, toSessionRow } from '../presenter.ts';

@@ -5,7 +5,7 @@ import { PASSWORD } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { migrations } from '../../migrations.ts';
 import { manualClock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openDatabase } from '../../platform/db/open-database.ts';
 import { createRateLimits } from '../../platform/limits/rate-limits.ts';

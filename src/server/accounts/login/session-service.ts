@@ -1,7 +1,7 @@
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
+import { hashToken, randomToken } from '../../platform/tokens.ts';
 import type { Trx } from '../../tables.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { SessionEnd, SessionRow, SessionStore } from './session-store.ts';

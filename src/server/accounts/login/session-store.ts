@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { SessionEndReason } from '../../../contract/login-history-and-session-end-reason.ts';
 import type { Role } from '../../../contract/roles.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
-import { wasChanged } from '../../platform/db/was-changed.ts';
+import { wasChanged } from '../../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 /** A running session with what its account may do now. */

@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { SealedColumn } from '../../platform/reencrypt-columns.ts';
-import type { SealContext } from '../../platform/vault.ts';
+import type { SealContext, SealedColumn } from '../../platform/vault.ts';
 import type { Tables } from '../../tables.ts';
 
 const BATCH = 500;

@@ -1,11 +1,10 @@
 import { Secret, TOTP } from 'otpauth';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { hashToken, randomText } from '../../platform/generate-and-hash-tokens.ts';
-import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import { normalizeTypedCode } from '../../platform/normalize-typed-text.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { AccountCaller, RequestOrigin } from '../../platform/http/request-context.ts';
+import { normalizeTypedCode } from '../../platform/text.ts';
+import { hashToken, randomText } from '../../platform/tokens.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 import type { Account, AccountStore } from '../account-store.ts';

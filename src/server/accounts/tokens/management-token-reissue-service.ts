@@ -1,9 +1,8 @@
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
-import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { AccountCaller, RequestOrigin } from '../../platform/http/request-context.ts';
+import { hashToken, randomToken } from '../../platform/tokens.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log-types.ts';

@@ -3,7 +3,7 @@ import { parseSort } from '../../../contract/list-sorting.ts';
 import { createManagementToken } from '../../../contract/registration-login-and-own-account.ts';
 import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
-import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
+import { toRequestOrigin } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 import { toSecondsOrNull } from '../presenter.ts';

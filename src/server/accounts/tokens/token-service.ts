@@ -1,10 +1,10 @@
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
 import { invalidRequest, notExistError } from '../../platform/app-error.ts';
+import { toIpRange } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { hashToken, randomToken } from '../../platform/generate-and-hash-tokens.ts';
-import { toIpRange } from '../../platform/ip-ranges.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { hashToken, randomToken } from '../../platform/tokens.ts';
 import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';

@@ -2,13 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { TOKEN_SORTS } from '../../../contract/api-tokens.ts';
 import type { Sort } from '../../../contract/list-sorting.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
-import { BatchedLookup } from '../../platform/batched-lookup.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { nullsLast } from '../../platform/db/nulls-last.ts';
+import { upToEntries } from '../../platform/cache.ts';
+import { BatchedLookup } from '../../platform/concurrency.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { prepareQuery } from '../../platform/db/prepared-query.ts';
-import { hasConcurrentWriters, jsonTexts } from '../../platform/db/sql-dialect.ts';
-import { wasChanged } from '../../platform/db/was-changed.ts';
-import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
+import { hasConcurrentWriters, jsonTexts, nullsLast, wasChanged } from '../../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 /** What authenticates a model call. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { randomText } from '../../platform/generate-and-hash-tokens.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { randomText } from '../../platform/tokens.ts';
 import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';

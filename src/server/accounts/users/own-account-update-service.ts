@@ -2,10 +2,9 @@ import type { Locale } from '../../../contract/localized-messages/format-message
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError, invalidRequest } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { isUniqueViolation } from '../../platform/db/sql-dialect.ts';
-import type { RequestOrigin } from '../../platform/http/audit-actor.ts';
-import type { AccountCaller } from '../../platform/http/caller-and-authenticator-types.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { isUniqueViolation } from '../../platform/db/sql.ts';
+import type { AccountCaller, RequestOrigin } from '../../platform/http/request-context.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { AuditLog } from '../audit/audit-log-types.ts';

@@ -1,6 +1,6 @@
 import * as endpoints from '../../../contract/registration-login-and-own-account.ts';
 import { done, ok } from '../../../contract/success-bodies-and-pagination.ts';
-import { toRequestOrigin } from '../../platform/http/audit-actor.ts';
+import { toRequestOrigin } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { Accounts } from '../make.ts';
 import { toUserRow } from '../presenter.ts';

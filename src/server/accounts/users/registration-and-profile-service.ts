@@ -4,7 +4,7 @@ import type { Role } from '../../../contract/roles.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';

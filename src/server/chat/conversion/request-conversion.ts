@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import type { Channel } from '../../channels/channel-directory-types.ts';
-import { toRequestBytes } from '../../platform/allocate-request-bytes.ts';
+import { toRequestBytes } from '../../platform/request-bytes.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';
 import { outputLimitKey, ownOutputLimit } from '../output-limit.ts';

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../../contract/time-units.ts';
-import { createSigner, type Signer } from '../../platform/signer.ts';
+import { createSigner, type Signer } from '../../platform/tokens.ts';
 
 const VALID_MS = HOUR_MS;
 

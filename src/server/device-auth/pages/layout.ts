@@ -1,7 +1,6 @@
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import { html, type Markup } from '../../platform/html-template.ts';
-import { languageLinks, standalonePage } from '../../platform/standalone-page.ts';
+import { html, languageLinks, type Markup, standalonePage } from '../../platform/html.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
 /** What every page is rendered with. */

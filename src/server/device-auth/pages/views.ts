@@ -1,5 +1,5 @@
 import { NAME_LENGTH_MAX } from '../../../contract/device-auth.ts';
-import { html, type Markup } from '../../platform/html-template.ts';
+import { html, type Markup } from '../../platform/html.ts';
 import { hiddenFields, layout, type PageContext, pagePath } from './layout.ts';
 
 /** A failure beside the field it is about. */

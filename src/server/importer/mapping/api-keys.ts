@@ -1,5 +1,5 @@
-import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
-import { toIpRange } from '../../platform/ip-ranges.ts';
+import { toIpRange } from '../../platform/client-ip.ts';
+import { hashToken } from '../../platform/tokens.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import {
   flagOf,

@@ -1,5 +1,5 @@
 import { MAX_MULTIPLIER_DECIMALS } from '../../../contract/price-terms-and-exact-sum.ts';
-import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
+import { hashToken } from '../../platform/tokens.ts';
 import { parseObject, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 

@@ -1,4 +1,4 @@
-import { toWellFormedText } from '../../platform/well-formed-text-and-code-points.ts';
+import { toWellFormedText } from '../../platform/text.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { objectOf, parseObject, smallIntegerOf, textOf, timeOf, toPlainText } from './column-values.ts';
 

@@ -1,4 +1,4 @@
-import { loadPg } from '../../platform/db/load-pg.ts';
+import { loadPg } from '../../platform/db/postgres.ts';
 import { openSourceDatabase, type SourceDatabase, type SourceRow } from './source-database.ts';
 
 /** Type ids of PostgreSQL's catalogue (pg_type.dat). */

@@ -1,4 +1,4 @@
-import type { OutboundClient } from '../../platform/outbound/outbound-types.ts';
+import type { OutboundClient } from '../../platform/outbound/outbound.ts';
 import { BackendError } from '../mail-backend.ts';
 
 export interface DoveadmSettings {

@@ -1,4 +1,4 @@
-import type { OutboundClient } from '../../platform/outbound/outbound-types.ts';
+import type { OutboundClient } from '../../platform/outbound/outbound.ts';
 import { BackendError, type MailBackend } from '../mail-backend.ts';
 import { DOVEADM_NOT_FOUND, type DoveadmSettings, runDoveadm } from './doveadm-api.ts';
 import { type AuthEndpoint, authenticateWithDovecot, isDovecotUp } from './dovecot-auth-client.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { type OutboundClient, OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { type OutboundClient, OutboundError } from '../../platform/outbound/outbound.ts';
 import { BackendError } from '../mail-backend.ts';
 
 export interface MailcowSettings {

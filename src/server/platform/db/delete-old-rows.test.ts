@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { deleteOldRows } from './delete-old-rows.ts';
+import { deleteOldRows } from './sql.ts';
 
 forEachDatabase((_name, open) => {
   it('the oldest rows go first, at most so many at a time, and none that a condition keeps', async () => {

@@ -1,6 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { DatabaseUnavailableError, DiskFullError, TransactionStalledError } from './database-errors.ts';
-import { isBusy, isDiskFull } from './sqlite-errors.ts';
+import { DatabaseUnavailableError, DiskFullError, isBusy, isDiskFull, TransactionStalledError } from './database.ts';
 
 /** A batch is committed when it has had this many jobs or has lasted `batchMs`, even if more jobs wait. */
 const MAX_JOBS = 256;

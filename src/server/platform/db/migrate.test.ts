@@ -3,11 +3,10 @@ import { it } from 'node:test';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { untilLocksAwaited } from '../../../../test/until-locks-awaited.ts';
-import { DatabaseUnavailableError } from './database-errors.ts';
-import type { Database } from './database-interface-and-options.ts';
+import { type Database, DatabaseUnavailableError } from './database.ts';
 import { addIndex, type Migration, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { dialectFor } from './sql-dialect.ts';
+import { dialectFor } from './sql.ts';
 
 interface ThingTables {
   things: { seq: number; name: string };

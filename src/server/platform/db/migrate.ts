@@ -1,8 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
-import { DatabaseUnavailableError } from './database-errors.ts';
-import type { Database } from './database-interface-and-options.ts';
-import { type Dialect, dialectFor } from './sql-dialect.ts';
+import {
+  type ColumnBuilderCallback,
+  type ColumnDefinitionBuilder,
+  type Kysely,
+  type SchemaModule,
+  sql,
+  type Transaction,
+} from 'kysely';
+import { type Database, DatabaseUnavailableError } from './database.ts';
+import { type Dialect, dialectFor } from './sql.ts';
 
 /** The schema a migration works on: no types, since it must go on naming tables and columns that later code dropped. */
 export interface UntypedTables {
@@ -228,3 +234,39 @@ function assertDistinct(migrations: readonly Migration[]): void {
     seen.add(id);
   }
 }
+
+/** What a migration makes tables and indexes with. */
+export type Schema = SchemaModule;
+
+/** A column that is never null. */
+export const required: ColumnBuilderCallback = (column) => column.notNull();
+
+/** A number that begins at zero. */
+export const zero = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull().defaultTo(0);
+
+/** Facts about this database as a whole, by name: the check value of the master key, for one. */
+export interface MetaTables {
+  meta: { name: string; value: string };
+  /** Background work of one process at a time: until when somebody has it, and when it is due next (Unix milliseconds). */
+  scheduled_jobs: { name: string; holder: string; locked_until: number; due_at: number };
+}
+
+export const metaMigrations: readonly Migration[] = [
+  {
+    id: '0001-meta',
+    up: async (trx, dialect) => {
+      await trx.schema
+        .createTable('meta')
+        .addColumn('name', dialect.text, (column) => column.primaryKey())
+        .addColumn('value', dialect.text, required)
+        .execute();
+      await trx.schema
+        .createTable('scheduled_jobs')
+        .addColumn('name', dialect.text, (column) => column.primaryKey())
+        .addColumn('holder', dialect.text, required)
+        .addColumn('locked_until', dialect.int64, required)
+        .addColumn('due_at', dialect.int64, required)
+        .execute();
+    },
+  },
+];

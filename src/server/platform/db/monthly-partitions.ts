@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from './database-interface-and-options.ts';
+import type { Database } from './database.ts';
 
 /** Months since the year 0, UTC. */
 type Month = number;

@@ -4,10 +4,9 @@ import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { migrations } from '../../migrations.ts';
 import type { Tables } from '../../tables.ts';
-import { SchemaMismatchError } from './database-errors.ts';
-import type { Database } from './database-interface-and-options.ts';
+import { type Database, SchemaMismatchError } from './database.ts';
 import { type Migration, migrate } from './migrate.ts';
-import { assertSchemaFits, raiseSchemaFloor } from './newer-schema-compatibility.ts';
+import { assertSchemaFits, raiseSchemaFloor } from './open-database.ts';
 
 /** What a newer release may have done. */
 const newer = (id: string, up: Migration['up']): Migration => ({ id, up });

@@ -4,7 +4,7 @@ import { sql, type Transaction } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { untilLocksAwaited } from '../../../../test/until-locks-awaited.ts';
 import type { Tables } from '../../tables.ts';
-import { DatabaseUnavailableError } from './database-errors.ts';
+import { DatabaseUnavailableError } from './database.ts';
 import { openDatabase } from './open-database.ts';
 import { prepareQuery } from './prepared-query.ts';
 

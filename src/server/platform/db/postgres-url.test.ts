@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { parsePostgresUrl } from './postgres-url.ts';
+import { parsePostgresUrl } from './postgres.ts';
 
 it('reads one host or several, each with everything else of the url', () => {
   const cases = [

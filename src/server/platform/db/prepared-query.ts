@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely';
-import { directExecutorOf } from './prepared-query-executor.ts';
-import { type DialectName, dialectOf } from './sql-dialect.ts';
+import type { Compilable, CompiledQuery, Kysely, QueryResult, Transaction } from 'kysely';
+import { type DialectName, dialectOf } from './sql.ts';
 
 /** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */
 export type ParameterValue = string | number | null | Uint8Array;
@@ -124,4 +123,33 @@ function toTemplate<P>(compiled: NamedQuery): Template<P> {
 function fill<P, O>({ compiled, slots }: Template<P>, values: P): NamedQuery<O> {
   const parameters = slots.map((slot) => (slot.name === undefined ? slot.constant : values[slot.name]));
   return { ...compiled, parameters } as NamedQuery<O>;
+}
+
+/** Runs a compiled query on the connection of an executor. */
+type DirectExecutor = <R>(query: CompiledQuery<R>) => Promise<QueryResult<R>>;
+
+const executors = new WeakMap<object, DirectExecutor>();
+
+/**
+ * Lets prepared queries of this executor go straight to its connection. Kysely itself hands every query through a dozen
+ * promises to find the connection, which takes longer than the query itself on SQLite.
+ */
+export function setDirectExecutor<T>(executor: Kysely<T>, shortcut: DirectExecutor): void {
+  executors.set(executor, shortcut);
+}
+
+const directExecutorOf = <T>(executor: Kysely<T>): DirectExecutor | undefined => executors.get(executor);
+
+/**
+ * Runs a transaction's work with the shortcut to its connection. It ends with the work: a query that comes too late must
+ * meet Kysely's own refusal, not whoever has the connection by then.
+ */
+export async function withDirectExecutor<T, R>(trx: Transaction<T>, work: () => Promise<R>): Promise<R> {
+  const connection = await trx.getExecutor().provideConnection(async (own) => own);
+  setDirectExecutor(trx, (query) => connection.executeQuery(query));
+  try {
+    return await work();
+  } finally {
+    executors.delete(trx);
+  }
 }

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { DatabaseLog } from './database-interface-and-options.ts';
-import { loadPg } from './load-pg.ts';
-import { PostgresHosts } from './postgres-hosts.ts';
+import type { DatabaseLog } from './database.ts';
+import { loadPg, PostgresHosts } from './postgres.ts';
 
 /**
  * Short messages between all processes on one database: wake-ups and revocations. Delivery is not guaranteed: one may be

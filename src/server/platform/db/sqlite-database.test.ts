@@ -6,10 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { DatabaseUnavailableError, TransactionStalledError } from './database-errors.ts';
-import { migrate } from './migrate.ts';
+import { DatabaseUnavailableError, TransactionStalledError } from './database.ts';
+import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { type MetaTables, metaMigrations } from './tables.ts';
 
 async function open(options: { stallMs?: number; batchMs?: number } = {}) {
   const database = openDatabase<MetaTables>('sqlite::memory:', options);

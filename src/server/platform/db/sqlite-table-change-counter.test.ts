@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import { temporarySqlitePath } from '../../../../test/temporary-sqlite-path.ts';
-import { migrate } from './migrate.ts';
+import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { type MetaTables, metaMigrations } from './tables.ts';
 
 async function open(context: TestContext) {
   const path = temporarySqlitePath();

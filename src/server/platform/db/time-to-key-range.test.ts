@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { toKeyRange } from './time-to-key-range.ts';
+import { toKeyRange } from './sql.ts';
 
 const ENTRIES = { table: 'entries', key: 'id', time: 'made_at' } as const;
 

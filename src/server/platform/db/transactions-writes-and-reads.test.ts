@@ -5,9 +5,9 @@ import { after, describe, it } from 'node:test';
 import { type Kysely, sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import type { Tables } from '../../tables.ts';
-import type { Database } from './database-interface-and-options.ts';
+import type { Database } from './database.ts';
 import { openDatabase } from './open-database.ts';
-import { isUniqueViolation } from './sql-dialect.ts';
+import { isUniqueViolation } from './sql.ts';
 
 function put(executor: Kysely<Tables>, name: string, value = '') {
   return executor.insertInto('meta').values({ name, value }).execute();

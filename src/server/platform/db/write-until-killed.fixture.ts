@@ -1,6 +1,5 @@
-import { migrate } from './migrate.ts';
+import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { type MetaTables, metaMigrations } from './tables.ts';
 
 /** Writes until it is killed, and prints a line for each write the database has confirmed. */
 const database = openDatabase<MetaTables>(process.argv[2] ?? '');

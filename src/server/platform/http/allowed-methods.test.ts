@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AllowedMethods } from './allowed-methods.ts';
+import { AllowedMethods } from './server.ts';
 
 describe('the methods of a path', () => {
   const methods = new AllowedMethods();

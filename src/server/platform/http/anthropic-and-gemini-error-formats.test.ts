@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
-import { toAnthropicError, toGeminiError } from './anthropic-and-gemini-error-formats.ts';
+import { toAnthropicError, toGeminiError } from './error-responses.ts';
 
 const facts = (internalCode: ErrorCode, status: number, retryAfterSeconds?: number) => ({
   internalCode,

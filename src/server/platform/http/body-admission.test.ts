@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
+import { BodyAdmission, LARGE_BODY_BYTES } from './body.ts';
 
 const BYTES = 2 * LARGE_BODY_BYTES;
 const BOUNDS = { maxBytesPerAccount: BYTES, maxBytesInTotal: 2 * BYTES, graceMs: 20, minBytesPerMs: 1 };

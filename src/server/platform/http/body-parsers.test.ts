@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { endpoint } from '../../../contract/endpoint.ts';
-import { LARGE_BODY_BYTES } from './body-admission.ts';
+import { LARGE_BODY_BYTES } from './body.ts';
 import { plain, startHttp } from './start-http-server.fixture.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

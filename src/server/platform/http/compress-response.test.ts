@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { acceptsGzip, compressResponse } from './compress-response.ts';
+import { acceptsGzip, compressResponse } from './route-registry.ts';
 
 const LONG = JSON.stringify(Array.from({ length: 500 }, (_, index) => ({ id: `model-${index}` })));
 

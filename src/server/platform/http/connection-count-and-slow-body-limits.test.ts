@@ -2,11 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describe, it, mock } from 'node:test';
-import {
-  BODY_GRACE_MS,
-  CHECKS_PER_GRACE,
-  ConnectionAndSlowBodyLimits,
-} from './connection-count-and-slow-body-limits.ts';
+import { BODY_GRACE_MS, CHECKS_PER_GRACE, ConnectionAndSlowBodyLimits } from './guards.ts';
 
 /** What the guard sees of a connection. */
 class FakeSocket extends EventEmitter {

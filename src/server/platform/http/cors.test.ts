@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { CorsPolicy } from './cors.ts';
+import { CorsPolicy } from './guards.ts';
 
 const APP = 'https://app.example';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvelopeKind } from '../../../contract/endpoint.ts';
 import { AppError } from '../app-error.ts';
-import { DatabaseUnavailableError } from '../db/database-errors.ts';
+import { DatabaseUnavailableError } from '../db/database.ts';
 import { toErrorResponse } from './error-responses.ts';
 
 const render = (error: unknown, envelope: EnvelopeKind, more?: { readonly isOpenAiSdk?: boolean }) => {

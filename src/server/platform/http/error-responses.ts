@@ -1,14 +1,143 @@
-import type { EnvelopeKind } from '../../../contract/endpoint.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { type EnvelopeKind, envelopeForClient, envelopeOfPath } from '../../../contract/endpoint.ts';
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../../../contract/error-codes.ts';
 import { formatMessage, type Locale } from '../../../contract/localized-messages/format-message.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import { AppError } from '../app-error.ts';
-import { DatabaseUnavailableError } from '../db/database-errors.ts';
-import { html } from '../html-template.ts';
-import { START_PAGE_LINKS, standalonePage } from '../standalone-page.ts';
-import { STANDALONE_PAGE_HEADERS } from '../standalone-page-headers.ts';
-import { toAnthropicError, toGeminiError } from './anthropic-and-gemini-error-formats.ts';
-import { toJimengError, toKlingError, type VendorErrorFacts } from './vendor-compatible-video-api-error-formats.ts';
+import { AppError, invalidRequest, isAppError } from '../app-error.ts';
+import { DatabaseUnavailableError } from '../db/database.ts';
+import { html, STANDALONE_PAGE_HEADERS, START_PAGE_LINKS, standalonePage } from '../html.ts';
+import type { Log } from '../log.ts';
+import { BadVideoError } from '../media.ts';
+import { OutboundError } from '../outbound/outbound.ts';
+import { isOpenAiSdk } from './request-context.ts';
+
+/** Error types by HTTP status (docs.claude.com/en/api/errors). */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+/** `{type: "error", error: {type, message}, request_id}`; an upstream that is not available is `overloaded_error` with 529. */
+export function toAnthropicError({ internalCode, message, status, requestId }: VendorErrorFacts): VendorFormatError {
+  const shown = internalCode === 'upstream_unavailable' ? 529 : status;
+  const byStatus = ANTHROPIC_TYPES[shown] ?? (shown >= 500 ? 'api_error' : 'invalid_request_error');
+  const type = internalCode === 'quota_not_enough' ? 'billing_error' : byStatus;
+  return { status: shown, body: { type: 'error', error: { type, message }, request_id: requestId } };
+}
+
+/** Words of Google's APIs by HTTP status (cloud.google.com/apis/design/errors, google.rpc.Code). */
+const GEMINI_WORDS: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** `{error: {code, message, status}}`; when to come again is said in the body (google.rpc.RetryInfo), where Google's clients read it. */
+export function toGeminiError({ message, status, retryAfterSeconds }: VendorErrorFacts): VendorFormatError {
+  const word = GEMINI_WORDS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
+  const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterSeconds}s` };
+  const details = retryAfterSeconds === undefined ? {} : { details: [retry] };
+  return { status, body: { error: { code: status, message, status: word, ...details } } };
+}
+
+/** An error as the endpoints in a vendor's own format report it. */
+interface VendorFormatError {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** What the formats of vendors are made from. */
+interface VendorErrorFacts {
+  readonly internalCode: ErrorCode;
+  /** The vendor's own code, where the error came from it. */
+  readonly code: string;
+  readonly message: string;
+  /** HTTP status in our own formats. */
+  readonly status: number;
+  readonly requestId: string;
+  /** What Retry-After says. */
+  readonly retryAfterSeconds: number | undefined;
+}
+
+/** HTTP status and code by Kling's public error table; an account without quota gets the code of an expired resource pack. */
+const KLING_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: number]>>> = {
+  invalid_api_key: [401, 1002],
+  account_disabled: [429, 1100],
+  address_not_allowed: [403, 1103],
+  quota_not_enough: [429, 1102],
+  model_not_allowed: [403, 1103],
+  model_not_found: [404, 1203],
+  task_not_exist: [404, 1203],
+  not_found: [404, 1202],
+  method_not_allowed: [404, 1202],
+  rate_limit_exceeded: [429, 1302],
+  upstream_unavailable: [503, 5001],
+  unavailable: [503, 5001],
+  upstream_timeout: [504, 5002],
+};
+const KLING_POLICY_CODES = ['1300', '1301'];
+
+/** `{code, message, request_id, data}` with the status of the vendor's table. */
+export function toKlingError({ internalCode, code, message, status, requestId }: VendorErrorFacts): VendorFormatError {
+  const byDefault = status >= 500 ? ([500, 5000] as const) : ([400, 1201] as const);
+  const [klingStatus, klingCode] = KLING_POLICY_CODES.includes(code)
+    ? ([400, Number(code)] as const)
+    : (KLING_ERRORS[internalCode] ?? byDefault);
+  return { status: klingStatus, body: { code: klingCode, message, request_id: requestId, data: null } };
+}
+
+/** HTTP status and code by Jimeng's public error table. */
+const JIMENG_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: number]>>> = {
+  account_disabled: [400, 50400],
+  address_not_allowed: [400, 50400],
+  quota_not_enough: [400, 50400],
+  model_not_allowed: [400, 50400],
+  rate_limit_exceeded: [429, 50429],
+  upstream_unavailable: [429, 50430],
+};
+
+const statusOfJimeng = (code: number): number =>
+  code === 50429 || code === 50430 ? 429 : code >= 50500 && code <= 50501 ? 500 : 400;
+
+/**
+ * The service's envelope; for a missing or wrong key that of the API gateway in front of it. A task that does not exist is a result
+ * there and not an error.
+ */
+export function toJimengError({ internalCode, code, message, status, requestId }: VendorErrorFacts): VendorFormatError {
+  if (internalCode === 'invalid_api_key') {
+    const error = { CodeN: 100009, Code: 'InvalidAccessKey', Message: message };
+    const metadata = { RequestId: requestId, Version: '2022-08-31', Service: 'cv', Region: 'cn-north-1', Error: error };
+    return { status: 401, body: { ResponseMetadata: metadata } };
+  }
+  if (internalCode === 'task_not_exist')
+    return { status: 200, body: toJimengBody(10_000, 'Success', { status: 'not_found', video_url: '' }, requestId) };
+  const own = /^50\d{3}$/.test(code) ? Number(code) : undefined;
+  const byDefault = status >= 500 ? ([500, 50500] as const) : ([400, 50200] as const);
+  const [jimengStatus, jimengCode] =
+    own === undefined ? (JIMENG_ERRORS[internalCode] ?? byDefault) : ([statusOfJimeng(own), own] as const);
+  return { status: jimengStatus, body: toJimengBody(jimengCode, message, null, requestId) };
+}
+
+/** The envelope of the service's responses; `status` repeats the code. */
+export const toJimengBody = (code: number, message: string, data: object | null, requestId: string, ms = 0) => ({
+  code,
+  data,
+  message,
+  request_id: requestId,
+  status: code,
+  time_elapsed: `${ms.toFixed(3)}ms`,
+});
 
 export interface ErrorResponse {
   readonly status: number;
@@ -146,3 +275,160 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
       main: html`<section><h1>${status}</h1><p>${message}</p><p><a href="/">${START_PAGE_LINKS[locale]}</a></p></section>`,
     }),
 };
+
+/** The largest body any endpoint takes. */
+const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
+
+/** Writes errors: logged where they are ours, in the envelope and the language of the request. */
+export class ErrorSender {
+  readonly #log: Log;
+  readonly #defaultLocale: Locale;
+
+  constructor(options: { readonly log: Log; readonly defaultLocale: Locale }) {
+    this.#log = options.log;
+    this.#defaultLocale = options.defaultLocale;
+  }
+
+  /** For responses outside of Fastify. */
+  render(request: IncomingMessage, id: string, error: unknown): ErrorResponse {
+    logError(this.#log, error, { requestId: id, route: request.url?.split('?', 1)[0] });
+    return toErrorResponse(
+      error,
+      envelopeForClient(envelopeOfPath(request.url ?? '/'), request.url ?? '/', request.headers),
+      this.#localeOf(request),
+      id,
+    );
+  }
+
+  /** @param end ends the response later, its body is written at once; default: it ends here */
+  send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    id: string,
+    error: unknown,
+    headers: object = {},
+    end?: () => void,
+  ): void {
+    const { status, headers: own, contentType, body } = this.render(request, id, error);
+    response.writeHead(status, {
+      ...own,
+      ...headers,
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+      'x-content-type-options': 'nosniff',
+      'x-request-id': id,
+    });
+    if (end === undefined) return void response.end(body);
+    response.write(body);
+    end();
+  }
+
+  reply(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const declared = request.routeOptions?.config?.endpoint?.envelope ?? envelopeOfPath(request.url);
+    const envelope = envelopeForClient(declared, request.url, request.headers);
+    const shown = toKnownError(error);
+    logError(this.#log, shown, { err: error, requestId: request.id, route: request.routeOptions?.url });
+    if (reply.raw.headersSent) {
+      reply.raw.destroy();
+      return;
+    }
+    const { status, headers, contentType, body } = toErrorResponse(
+      shown,
+      envelope,
+      this.#localeOf(request.raw),
+      request.id,
+      { isOpenAiSdk: isOpenAiSdk(request.headers) },
+    );
+    // Fastify closes the connection after every body it could not parse, which a sender that still writes sees as a broken
+    // connection instead of the response. What has a bounded length is received and dropped.
+    if (Number(request.headers['content-length']) <= MAX_DROPPED_BYTES) reply.removeHeader('connection');
+    void reply
+      .status(status)
+      .headers(headers)
+      .header('content-type', contentType)
+      .header('x-request-id', request.id)
+      .serializer(String)
+      .send(body);
+  }
+
+  #localeOf(request: IncomingMessage): Locale {
+    return negotiateLocale(request.headers['accept-language'], this.#defaultLocale);
+  }
+}
+
+/** Errors caused by the caller are not logged; internal errors are, and so are errors with details meant only for the log. */
+function logError(log: Log, error: unknown, where: object): void {
+  const known = error instanceof AppError && error.code !== 'internal_error';
+  if (known && error.options.log === undefined) return;
+  log[known ? 'warn' : 'error']({ err: error, ...where, ...(known ? error.options.log : {}) }, 'request failed');
+}
+
+const FRAMEWORK_ERRORS: Readonly<Record<string, () => AppError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('body_too_large', { params: { limit: 'this address takes' } }),
+  FST_REQ_FILE_TOO_LARGE: () => new AppError('body_too_large', { params: { limit: '64 MB' } }),
+  FST_PARTS_LIMIT: () => invalidRequest('The body has too many parts.'),
+  FST_FILES_LIMIT: () => invalidRequest('The body has too many files.'),
+  FST_FIELDS_LIMIT: () => invalidRequest('The body has too many fields.'),
+  FST_INVALID_MULTIPART_CONTENT_TYPE: () =>
+    new AppError('unsupported_media_type', { params: { expected: 'application/json or multipart/form-data' } }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new AppError('unsupported_media_type', { params: { expected: 'application/json' } }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalidRequest('Content-Length does not fit the body.'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => new AppError('invalid_json'),
+  FST_ERR_BAD_URL: () => new AppError('not_found'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new AppError('not_found'),
+};
+
+/** Fastify's own failures in our codes; anything else stays what it is. */
+function toKnownError(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  // A relayed body that broke before its first byte.
+  if (error instanceof OutboundError) return new AppError('upstream_error', { log: { phase: error.phase } });
+  // Found in the body of a short file before its first byte was sent.
+  if (error instanceof BadVideoError) return new AppError('content_unavailable', { log: { reason: error.message } });
+  const { code, statusCode } = error as Partial<FastifyError>;
+  const known = code === undefined ? undefined : FRAMEWORK_ERRORS[code];
+  if (known !== undefined) return known();
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return invalidRequest('The request could not be read.');
+  return error;
+}
+
+/** What a page tells of a failure. */
+export interface PageFailure {
+  readonly code: AppError['code'];
+  readonly status: number;
+  /** In the language of the page. */
+  readonly message: string;
+}
+
+/** Does the work of an HTML page; an error is shown on a page as well, by which the person can go on. */
+export async function showErrorsAsHtmlPage(
+  reply: FastifyReply,
+  locale: Locale,
+  work: () => Promise<FastifyReply>,
+  showFailure: (failure: PageFailure) => FastifyReply | Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const { params, retryAfterSeconds } = error.options;
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(Math.ceil(retryAfterSeconds)));
+    const { code } = error;
+    return showFailure({ code, status: ERRORS[code].status, message: formatMessage(code, locale, params) });
+  }
+}
+
+/** The language of the response, by Accept-Language (RFC 9110 section 12.5.4); quality values count, others fall back. */
+export function negotiateLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {
+  if (acceptLanguage === undefined || acceptLanguage.length > 256) return fallback;
+  let best: { readonly locale: Locale; readonly quality: number } | undefined;
+  for (const part of acceptLanguage.split(',')) {
+    const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
+    const quality = Number(/^\s*q=([01](?:\.\d{0,3})?)\s*$/.exec(parameters[0] ?? '')?.[1] ?? '1');
+    const locale = /^zh(-|$)/.test(tag) ? 'zh-CN' : /^en(-|$)/.test(tag) ? 'en' : undefined;
+    if (locale !== undefined && quality > 0 && quality > (best?.quality ?? 0)) best = { locale, quality };
+  }
+  return best?.locale ?? fallback;
+}

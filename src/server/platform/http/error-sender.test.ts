@@ -3,8 +3,8 @@ import { it } from 'node:test';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../app-error.ts';
 import type { Log } from '../log.ts';
-import { BadVideoError } from '../media/video-check.ts';
-import { ErrorSender } from './error-sender.ts';
+import { BadVideoError } from '../media.ts';
+import { ErrorSender } from './error-responses.ts';
 
 /** What a caller is sent for an error, and what is logged of it. */
 function reply(error: unknown, headersSent = false) {

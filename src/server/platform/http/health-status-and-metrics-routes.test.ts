@@ -3,11 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import type { NotReadyReason } from '../../../contract/health-and-status.ts';
 import type { Metrics } from '../metrics.ts';
-import {
-  addHealthStatusAndMetricsRoutes,
-  type HealthRouteDependencies,
-  startMetricsServer,
-} from './health-status-and-metrics-routes.ts';
+import { addHealthStatusAndMetricsRoutes, type HealthRouteDependencies, startMetricsServer } from './service-routes.ts';
 import { exchange, parseAnswer, startHttp } from './start-http-server.fixture.ts';
 
 const CONFIG = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
-import { RequestsDuringStart } from './hold-requests-during-start.ts';
+import { RequestsDuringStart } from './lifecycle.ts';
 
 const MOST = 1_000;
 

@@ -3,8 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { AppError } from '../app-error.ts';
-import { BodyAdmission, LARGE_BODY_BYTES } from './body-admission.ts';
-import { type BodySource, JsonBodyReader } from './json-body-reader.ts';
+import { BodyAdmission, type BodySource, JsonBodyReader, LARGE_BODY_BYTES } from './body.ts';
 
 const KIB = 1024;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { KeyedByteBudget } from './keyed-byte-budget.ts';
+import { KeyedByteBudget } from './body.ts';
 
 const { signal } = new AbortController();
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyReply } from 'fastify';
-import type { Caller } from './caller-and-authenticator-types.ts';
 import { createLoginCookies, renewSessionCookies } from './login-cookies.ts';
+import type { Caller } from './request-context.ts';
 
 const SESSION = { kind: 'session', userId: 1, role: 'user', sessionId: 2 } as const;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PortLifecycle } from './port-lifecycle.ts';
+import { PortLifecycle } from './lifecycle.ts';
 import { exchange, parseAnswer } from './start-http-server.fixture.ts';
 
 const GRACE_MS = 20_000;

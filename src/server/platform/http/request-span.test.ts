@@ -2,14 +2,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
-import {
-  NO_TRACING,
-  type Span,
-  type SpanAttributes,
-  type SpanOptions,
-  type Tracing,
-} from '../tracing/tracing-types.ts';
-import { traceRequest } from './request-span.ts';
+import { NO_TRACING, type Span, type SpanAttributes, type SpanOptions, type Tracing } from '../tracing/tracing.ts';
+import { traceRequest } from './server.ts';
 
 /** What is recorded of a request that was answered with this status. */
 function record(request: { readonly method?: string; readonly url?: string; readonly headers?: object }, status = 200) {

@@ -6,7 +6,7 @@ import {
   isCrossSite,
   isKnownHost,
   parseRequestTarget,
-} from './request-target-host-and-origin-checks.ts';
+} from './guards.ts';
 
 describe('request targets', () => {
   for (const target of ['/', '/v1/models', '/a?x=//..%2f', '/a.b/..c', `/${'a'.repeat(8191)}`])

@@ -5,7 +5,7 @@ import { connect, Socket } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../app-error.ts';
-import { MAX_COLLECTED_BYTES, RequestWithCollectedBody } from './request-with-collected-body.ts';
+import { MAX_COLLECTED_BYTES, RequestWithCollectedBody } from './body.ts';
 import { startHttp } from './start-http-server.fixture.ts';
 
 type Http = Awaited<ReturnType<typeof startHttp>>;

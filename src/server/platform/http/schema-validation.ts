@@ -4,8 +4,8 @@ import type { TLocalizedValidationError } from 'typebox/error';
 import { FORM_MESSAGES } from '../../../contract/account-fields.ts';
 import type { Localized } from '../../../contract/localized-messages/format-message.ts';
 import { type AppError, invalidRequest } from '../app-error.ts';
-import { memoizeByObject } from '../memoize-by-object.ts';
-import { positionsOfWrittenFractions } from '../parse-request-json.ts';
+import { memoizeByObject } from '../cache.ts';
+import { positionsOfWrittenFractions } from '../json-scanner.ts';
 
 const REQUIRED: Localized = { en: 'is required', 'zh-CN': '不能为空' };
 

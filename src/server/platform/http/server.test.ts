@@ -5,8 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import Type from 'typebox';
 import { type Endpoint, endpoint } from '../../../contract/endpoint.ts';
 import { AppError } from '../app-error.ts';
-import { OutboundError } from '../outbound/outbound-types.ts';
-import type { RequestContext } from './handler-request-context.ts';
+import { OutboundError } from '../outbound/outbound.ts';
+import type { RequestContext } from './request-context.ts';
 import type { Handler } from './route-registry.ts';
 import { parseAnswer, plain, startHttp } from './start-http-server.fixture.ts';
 

@@ -1,42 +1,37 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import cookie from '@fastify/cookie';
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerFactory,
-} from 'fastify';
-import { lacksVersion } from '../../../contract/endpoint.ts';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerFactory } from 'fastify';
+import Fastify from 'fastify';
+import { type Endpoint, envelopeOfPath, lacksVersion } from '../../../contract/endpoint.ts';
+import type { ErrorCode } from '../../../contract/error-codes.ts';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { AppError } from '../app-error.ts';
+import { AppError, invalidRequest } from '../app-error.ts';
 import type { Log } from '../log.ts';
-import { negotiateLocale } from '../negotiate-locale.ts';
-import { NO_TRACING, type Tracing } from '../tracing/tracing-types.ts';
-import { AllowedMethods } from './allowed-methods.ts';
-import { BodyAdmission } from './body-admission.ts';
-import { registerBodyParsers } from './body-parsers.ts';
-import type { Authenticator, Caller } from './caller-and-authenticator-types.ts';
-import { BODY_GRACE_MS, ConnectionAndSlowBodyLimits } from './connection-count-and-slow-body-limits.ts';
-import { CorsPolicy } from './cors.ts';
-import { ErrorSender } from './error-sender.ts';
-import type { FastPath, FastPathTools } from './fast-path-types.ts';
-import { RequestContext } from './handler-request-context.ts';
-import type { RequestHandler } from './hold-requests-during-start.ts';
-import { LINGER_BYTES, LINGER_MS, sendParserError } from './http-parser-error-response.ts';
-import { type JsonBody, JsonBodyReader } from './json-body-reader.ts';
-import { registerMultipart, type UploadedFile } from './multipart.ts';
-import { PortLifecycle } from './port-lifecycle.ts';
-import { toRequestId } from './request-id.ts';
-import { traceRequest } from './request-span.ts';
+import { NO_TRACING, type Tracing } from '../tracing/tracing.ts';
 import {
+  announcedLength,
+  BodyAdmission,
+  type JsonBody,
+  JsonBodyReader,
+  readMultipart,
+  registerMultipart,
+  type UploadedFile,
+} from './body.ts';
+import { type ErrorResponse, ErrorSender, negotiateLocale, toErrorResponse } from './error-responses.ts';
+import {
+  BODY_GRACE_MS,
+  ConnectionAndSlowBodyLimits,
+  CorsPolicy,
   hasMultipleHostHeaders,
   isCrossSite,
   isKnownHost,
   parseRequestTarget,
-} from './request-target-host-and-origin-checks.ts';
-import { RouteRegistry } from './route-registry.ts';
+} from './guards.ts';
+import { PortLifecycle, type RequestHandler } from './lifecycle.ts';
+import { type Authenticator, type Caller, RequestContext } from './request-context.ts';
+import { bodyLimitOf, RouteRegistry } from './route-registry.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -323,3 +318,265 @@ function checkRequestGuards(request: IncomingMessage, hosts: readonly string[]):
     return new AppError('misdirected');
   return undefined;
 }
+
+/**
+ * A handler called before Fastify, for the most frequent paths; false passes the request on. It runs after the request
+ * guards, and does everything else itself: credentials, body, envelope, the `x-request-id` header.
+ */
+type FastPath = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Functions for responses outside of Fastify, so that these have the same format as all others. */
+export interface FastPathTools {
+  /** An id that was never given before. */
+  newRequestId(): string;
+  /** The caller's own request id where it is harmless, else a new one. */
+  requestIdOf(request: IncomingMessage): string;
+  isCrossSite(request: IncomingMessage): boolean;
+  /** The client's IP address; trusted proxies are skipped. */
+  clientIpOf(request: IncomingMessage): string;
+  /** An error in the envelope of its path; what is our fault is logged. */
+  renderError(request: IncomingMessage, id: string, error: unknown): ErrorResponse;
+  /** What every response has; Fastify's get it elsewhere. Headers given at once are written faster than those set one by one. */
+  readonly commonHeaders: Readonly<Record<string, string>>;
+  /** Sends it as the whole response. */
+  sendError(request: IncomingMessage, response: ServerResponse, id: string, error: unknown): void;
+  /** For the metrics. */
+  recordRequest(route: string, method: string, status: number, seconds: number): void;
+}
+
+const EXPECTED_MEDIA_TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  'json-or-multipart': 'application/json or multipart/form-data',
+};
+
+/**
+ * One table of body readers. Which of them a route takes is the route's line of the contract, not the sender's header:
+ * a form sent to a JSON endpoint is refused, which also keeps cross-site forms out.
+ */
+function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, admission: BodyAdmission): void {
+  fastify.removeContentTypeParser(['application/json', 'text/plain']);
+  fastify.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const accepted = acceptedBodyOf(request);
+    if (accepted === 'form') throw unsupportedMediaType(request);
+    const endpoint: Partial<Endpoint> = request.routeOptions.config.endpoint ?? {};
+    const body = await reader.read(request.raw, {
+      limit: endpoint.jsonBodyLimit ?? bodyLimitOf(endpoint),
+      maxValues: endpoint.maxBodyValues,
+      longTextFields: endpoint.longTextFields,
+      budgetKey: budgetKeyOf(request),
+      response: request.rawResponse,
+    });
+    request.rawBody = body;
+    // Where no handler begins, because the body is not what its schema says.
+    request.rawResponse.once('close', () => !request.isHandled && body?.discard());
+    return body?.value;
+  });
+  fastify.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    (request, body: Buffer, done) => {
+      if (acceptedBodyOf(request) !== 'form') return done(unsupportedMediaType(request));
+      const form = parseForm(body.toString('utf8'));
+      done(form instanceof AppError ? form : null, form);
+    },
+  );
+  fastify.addHook('preParsing', async (request, reply) => {
+    request.rawResponse = reply.raw;
+    const coding = request.headers['content-encoding'];
+    if (coding !== undefined && coding.toLowerCase() !== 'identity')
+      throw new AppError('unsupported_media_type', {
+        params: { expected: `${EXPECTED_MEDIA_TYPES[acceptedBodyOf(request)]} without Content-Encoding` },
+      });
+  });
+  fastify.addHook('preValidation', async (request) => {
+    if (!request.isMultipart()) return;
+    if (acceptedBodyOf(request) !== 'json-or-multipart') throw unsupportedMediaType(request);
+    const bytes = announcedLength(request) ?? bodyLimitOf(request.routeOptions.config.endpoint ?? {});
+    const { fields, files } = await admission.read(
+      { source: request.raw, response: request.rawResponse, budgetKey: budgetKeyOf(request), bytes },
+      () => readMultipart(request),
+    );
+    request.body = fields;
+    request.uploads = files;
+  });
+}
+
+const budgetKeyOf = ({ caller }: FastifyRequest): string => String(caller?.userId ?? '');
+
+const acceptedBodyOf = (request: FastifyRequest): NonNullable<Endpoint['accepts']> =>
+  request.routeOptions.config.endpoint?.accepts ?? 'json';
+
+const unsupportedMediaType = (request: FastifyRequest): AppError =>
+  new AppError('unsupported_media_type', { params: { expected: EXPECTED_MEDIA_TYPES[acceptedBodyOf(request)] } });
+
+/** RFC 6749 section 3.2: a parameter sent twice is an error. */
+function parseForm(text: string): Record<string, string> | AppError {
+  const form: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (Object.hasOwn(form, name)) return invalidRequest(`${name} is given twice.`, name);
+    if (value.includes('\u0000') || !value.isWellFormed()) return new AppError('invalid_text');
+    form[name] = value;
+  }
+  return { ...form };
+}
+
+/** The methods each path is served with, for 405 and its `Allow` header (RFC 9110 section 15.5.6). */
+export class AllowedMethods {
+  readonly #fixed = new Map<string, Set<string>>();
+  readonly #patterns = new Map<string, { readonly form: RegExp; readonly methods: Set<string> }>();
+
+  /** @param url as the router takes it: `/api/tokens/:id`, `/assets/*` */
+  add(methods: string | readonly string[], url: string): void {
+    // The page for unknown paths does not make GET an allowed method of them.
+    if (url === '/*' || url === '*') return;
+    const known = this.#methodsOf(url);
+    for (const method of typeof methods === 'string' ? [methods] : methods) known.add(method);
+  }
+
+  /** Empty where no method serves the path. */
+  of(path: string): readonly string[] {
+    const found = new Set(this.#fixed.get(path));
+    for (const { form, methods } of this.#patterns.values())
+      if (form.test(path)) for (const method of methods) found.add(method);
+    return [...found].sort();
+  }
+
+  #methodsOf(url: string): Set<string> {
+    if (!/[:*]/.test(url)) {
+      const known = this.#fixed.get(url) ?? new Set();
+      this.#fixed.set(url, known);
+      return known;
+    }
+    const known = this.#patterns.get(url) ?? { form: toForm(url), methods: new Set() };
+    this.#patterns.set(url, known);
+    return known.methods;
+  }
+}
+
+function toForm(url: string): RegExp {
+  const source = url
+    .split('/')
+    .map((part) => (part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.+?^${}()|[\]\\*]/g, '\\$&')))
+    .join('/');
+  return new RegExp(`^${source}$`);
+}
+
+const SAFE_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+// A random start per process and a counter: unique, and a hundred times cheaper than fresh randomness on hot paths.
+const processPrefix = randomBytes(9).toString('base64url');
+let count = 0;
+
+/** The caller's own request id where it is harmless in a log line, else a new one. */
+function toRequestId(header: string | string[] | undefined): string {
+  if (typeof header === 'string' && SAFE_REQUEST_ID.test(header)) return header;
+  count += 1;
+  return `${processPrefix}${count.toString(36)}`;
+}
+
+/** Handles a request inside a span of its own, which continues the caller's trace. Costs nothing where traces are off. */
+export function traceRequest(
+  tracing: Tracing,
+  request: IncomingMessage,
+  response: ServerResponse,
+  handle: () => void,
+): void {
+  const { method = 'GET', headers } = request;
+  const span = tracing.start({ name: method, kind: 'server', parent: headers.traceparent as string | undefined });
+  if (span === undefined) {
+    handle();
+    return;
+  }
+  const [target = '', query] = (request.url ?? '').split('?', 2);
+  // The token of a share link is all that is needed to watch the video.
+  const path = target.replace(/^\/s\/[^/]+/, '/s/{token}');
+  // A query may have a key in it.
+  span.set({
+    'http.request.method': method,
+    'url.path': path,
+    ...(query === undefined ? {} : { 'url.query': 'REDACTED' }),
+  });
+  span.rename(`${method} ${firstSegments(path)}`);
+  response.once('close', () => {
+    span.set({ 'http.response.status_code': response.statusCode });
+    span.end(response.statusCode >= 500 ? String(response.statusCode) : undefined);
+  });
+  tracing.run(span, handle);
+}
+
+/** Enough to tell endpoints apart, without ids: a name of a span has few values. */
+const firstSegments = (path: string): string =>
+  path
+    .split('/')
+    .slice(0, 4)
+    .map((segment) => (/\d|[A-Z_]{2}|.{25}/.test(segment) && !/^v\d/.test(segment) ? '{id}' : segment))
+    .join('/');
+
+/** Node's codes for requests that never reach a handler; everything else the parser rejects is malformed. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'header_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+const REQUEST_LINE = /^[A-Z]{1,20} (\/[^ ?#\r\n]{0,2000})/;
+
+interface ParserError extends Error {
+  readonly code?: string;
+  /** The bytes the parser was given last, a Buffer. */
+  readonly rawPacket?: unknown;
+}
+
+/** Sockets whose request was rejected, with the bytes they had received by then. */
+const refused = new WeakMap<Socket, number>();
+
+/** What is received and dropped after an early refusal, at most. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 1024 * 1024;
+
+/**
+ * Responds to a request the HTTP parser rejected as to other errors: in the envelope of its path, if that was received, with
+ * a request id. The connection is closed, since the start of the next request cannot be determined.
+ */
+function sendParserError(error: ParserError, socket: Socket, locale: Locale): { id: string; code: ErrorCode } {
+  const code = CODES[error.code ?? ''] ?? 'malformed_request';
+  const id = toRequestId(undefined);
+  // The parser fails again at all that follows.
+  const refusedAt = refused.get(socket);
+  if (refusedAt !== undefined) {
+    if (socket.bytesRead - refusedAt > LINGER_BYTES) socket.destroy();
+    return { id, code };
+  }
+  refused.set(socket, socket.bytesRead);
+  if (socket.writable && !isAnswering(socket)) {
+    const path =
+      REQUEST_LINE.exec(Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1') : '')?.[1] ?? '/';
+    const { status, headers, contentType, body } = toErrorResponse(
+      new AppError(code),
+      envelopeOfPath(path),
+      locale,
+      id,
+    );
+    const lines = Object.entries({
+      ...headers,
+      'content-type': contentType,
+      'content-length': String(Buffer.byteLength(body)),
+      'x-content-type-options': 'nosniff',
+      'x-request-id': id,
+      connection: 'close',
+    }).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+  }
+  // A peer that still writes would lose the response to a reset.
+  if (socket.writableEnded) setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  else socket.destroySoon();
+  return { id, code };
+}
+
+/** Whether a response is being sent on the connection; bytes of another one would corrupt it. */
+const isAnswering = (socket: Socket): boolean =>
+  (socket as Socket & { readonly _httpMessage?: { readonly headersSent: boolean } })._httpMessage?.headersSent === true;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../app-error.ts';
-import { type PageFailure, showErrorsAsHtmlPage } from './show-errors-as-html-page.ts';
+import { type PageFailure, showErrorsAsHtmlPage } from './error-responses.ts';
 
 /** What a page shows of its work's end, and the headers it then has. */
 async function respond(work: () => Promise<void>, locale: 'en' | 'zh-CN' = 'en') {

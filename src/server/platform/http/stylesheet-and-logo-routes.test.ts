@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startTestService, type TestService } from '../../../../test/test-service.ts';
+import { addStylesheetAndLogoRoutes, type SiteDesign } from './service-routes.ts';
 import { startHttp } from './start-http-server.fixture.ts';
-import { addStylesheetAndLogoRoutes, type SiteDesign } from './stylesheet-and-logo-routes.ts';
 
 describe('the files of the design', () => {
   let service: TestService;

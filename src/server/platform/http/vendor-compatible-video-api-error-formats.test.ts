@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
-import { toJimengBody, toJimengError, toKlingError } from './vendor-compatible-video-api-error-formats.ts';
+import { toJimengBody, toJimengError, toKlingError } from './error-responses.ts';
 
 const facts = (internalCode: ErrorCode, status = 400, code: string = internalCode) => ({
   internalCode,

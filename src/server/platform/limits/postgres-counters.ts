@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../clock.ts';
-import { type BudgetCounters, type Counters, EMPTY_WINDOW } from './counter-types.ts';
+import { type BudgetCounters, type Counters, EMPTY_WINDOW, type MemoryCounters, type SlotStore } from './counters.ts';
 import type { RateLimitTables } from './tables.ts';
 
 /** One addition in so many clears what has ended, which keeps the table small without a job of its own. */
@@ -82,3 +82,157 @@ const addedTo = (now: number) => ({
   points: sql<number>`case when rate_limits.ends_at <= ${now} then excluded.points else rate_limits.points + excluded.points end`,
   ends_at: sql<number>`case when rate_limits.ends_at <= ${now} then excluded.ends_at else rate_limits.ends_at end`,
 });
+
+const HOLDERS_PER_UPDATE = 500;
+
+/**
+ * Slots in PostgreSQL, for several processes without a Valkey. A key's slots are numbered from 1 to its maximum and the number
+ * is part of the primary key, so that no order of events admits more, without a lock.
+ */
+export function postgresSlots(kysely: Kysely<RateLimitTables>, name: string, clock: Clock): SlotStore {
+  const rowKey = (key: string): string => `${name}:${key}`;
+  const findFree = async (key: string, max: number, now: number): Promise<number | undefined> => {
+    const { rows } = await sql<{ slot: number }>`
+      select slot from generate_series(1, ${sql.lit(max)}) as slot
+      where not exists (select 1 from limit_slots as held where held.key = ${rowKey(key)} and held.slot = slot.slot and held.ends_at > ${now})
+      order by random() limit 1`.execute(kysely);
+    return rows[0]?.slot;
+  };
+  return {
+    async acquire({ key, holder }, max, ttlMs) {
+      for (;;) {
+        const now = clock.now();
+        const slot = await findFree(key, max, now);
+        if (slot === undefined) return false;
+        const row = { key: rowKey(key), slot, holder, ends_at: now + ttlMs };
+        const taken = await kysely
+          .insertInto('limit_slots')
+          .values(row)
+          .onConflict((conflict) =>
+            conflict
+              .columns(['key', 'slot'])
+              .doUpdateSet({ holder, ends_at: row.ends_at })
+              .where('limit_slots.ends_at', '<=', now),
+          )
+          .returning('slot')
+          .executeTakeFirst();
+        if (taken !== undefined) return true;
+        // Another process took it in between; each turn of this loop means that somebody got one.
+      }
+    },
+    async renew(slots, ttlMs) {
+      const holders = slots.map(({ holder }) => holder);
+      for (let at = 0; at < holders.length; at += HOLDERS_PER_UPDATE)
+        await kysely
+          .updateTable('limit_slots')
+          .set({ ends_at: clock.now() + ttlMs })
+          .where('holder', 'in', holders.slice(at, at + HOLDERS_PER_UPDATE))
+          .execute();
+    },
+    async release({ key, holder }) {
+      await kysely.deleteFrom('limit_slots').where('key', '=', rowKey(key)).where('holder', '=', holder).execute();
+    },
+  };
+}
+
+const SAVE_INTERVAL_MS = 1_000;
+/** Most rows of one statement, and of one save: a flood of keys must not keep the database busy. */
+const ROWS_PER_STATEMENT = 200;
+const ROWS_PER_SAVE = 2_000;
+
+type Row = RateLimitTables['rate_limits'];
+
+interface SavedLimit {
+  readonly name: string;
+  readonly counters: MemoryCounters;
+  readonly minPoints: number;
+  /** Keys of the rows in the table. */
+  readonly saved: Set<string>;
+}
+
+interface SnapshotLog {
+  warn(details: object, message: string): void;
+}
+
+/**
+ * Saves the counters of a single process, so that a restart lifts no lock-out. Counting stays in memory; what has used half of
+ * its points or more is written every second and when the service stops, and read back at the next start.
+ */
+export class CounterSnapshots {
+  readonly #kysely: Kysely<RateLimitTables>;
+  readonly #clock: Clock;
+  readonly #log: SnapshotLog | undefined;
+  readonly #restored: Map<string, Row[]>;
+  readonly #limits: SavedLimit[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #saving: Promise<void> = Promise.resolve();
+
+  static async open(kysely: Kysely<RateLimitTables>, clock: Clock, log?: SnapshotLog): Promise<CounterSnapshots> {
+    await kysely.deleteFrom('rate_limits').where('ends_at', '<=', clock.now()).execute();
+    const rows = await kysely.selectFrom('rate_limits').selectAll().execute();
+    return new CounterSnapshots(kysely, clock, rows, log);
+  }
+
+  private constructor(kysely: Kysely<RateLimitTables>, clock: Clock, rows: readonly Row[], log?: SnapshotLog) {
+    this.#kysely = kysely;
+    this.#clock = clock;
+    this.#log = log;
+    this.#restored = Map.groupBy(rows, ({ key }) => key.slice(0, key.indexOf(':')));
+    this.#timer = setInterval(() => {
+      this.#saving = this.#saving.then(() => this.#save());
+    }, SAVE_INTERVAL_MS).unref();
+  }
+
+  /** @param points what the limit allows */
+  register(name: string, points: number, counters: MemoryCounters): void {
+    const restored = this.#restored.get(name) ?? [];
+    const toKey = (key: string): string => key.slice(name.length + 1);
+    counters.restore(restored.map(({ key, points: used, ends_at: endsAt }) => ({ key: toKey(key), used, endsAt })));
+    this.#restored.delete(name);
+    this.#limits.push({
+      name,
+      counters,
+      minPoints: Math.max(1, points / 2),
+      saved: new Set(restored.map(({ key }) => key)),
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#saving;
+    await this.#save();
+  }
+
+  async #save(): Promise<void> {
+    const rows: Row[] = [];
+    for (const { name, counters, minPoints, saved } of this.#limits)
+      for (const { key, used, endsAt } of counters.takeChanged(ROWS_PER_SAVE - rows.length)) {
+        const rowKey = `${name}:${key}`;
+        const isWorthSaving = used >= minPoints;
+        // What was saved as used up and has been given back since is written as well, or a restart would bring it back.
+        if (isWorthSaving || saved.has(rowKey)) rows.push({ key: rowKey, points: used, ends_at: endsAt });
+        if (isWorthSaving) saved.add(rowKey);
+        else saved.delete(rowKey);
+      }
+    if (rows.length === 0) return;
+    try {
+      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT)
+        await this.#write(rows.slice(at, at + ROWS_PER_STATEMENT));
+      await this.#kysely.deleteFrom('rate_limits').where('ends_at', '<=', this.#clock.now()).execute();
+    } catch (error) {
+      this.#log?.warn({ err: error }, 'the counters of rate limits could not be saved');
+    }
+  }
+
+  async #write(rows: readonly Row[]): Promise<void> {
+    await this.#kysely
+      .insertInto('rate_limits')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict
+          .column('key')
+          .doUpdateSet((eb) => ({ points: eb.ref('excluded.points'), ends_at: eb.ref('excluded.ends_at') })),
+      )
+      .execute();
+  }
+}

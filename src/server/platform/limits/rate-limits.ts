@@ -1,14 +1,21 @@
 import type { Kysely } from 'kysely';
+import type { ErrorCode } from '../../../contract/error-codes.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import { AppError } from '../app-error.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { hashToken } from '../generate-and-hash-tokens.ts';
-import { ConcurrencySlots, type SlotStore } from './concurrency-slots.ts';
-import type { CounterSnapshots } from './counter-snapshots.ts';
-import type { BudgetCounters, Counters, TakenPoints, WindowCount } from './counter-types.ts';
-import { MemoryCounters } from './memory-counters.ts';
-import { postgresCounters } from './postgres-counters.ts';
-import { postgresSlots } from './postgres-slots.ts';
+import { hashToken } from '../tokens.ts';
+import {
+  type BudgetCounters,
+  ConcurrencySlots,
+  type Counters,
+  MemoryCounters,
+  type SlotStore,
+  type TakenPoints,
+  type WindowCount,
+} from './counters.ts';
+import { type CounterSnapshots, postgresCounters, postgresSlots } from './postgres-counters.ts';
 import type { RateLimitTables } from './tables.ts';
-import type { ValkeyConnection } from './valkey-connection-and-counters.ts';
+import type { ValkeyConnection } from './valkey-counters.ts';
 
 /** How many points a key may use in a window that begins with its first use. */
 export interface RateLimitRule {
@@ -20,7 +27,7 @@ export interface RateLimitRule {
   readonly perProcess?: boolean;
 }
 
-export interface RateLimitResult {
+interface RateLimitResult {
   readonly allowed: boolean;
   readonly remaining: number;
   /** For Retry-After; 0 when allowed. */
@@ -61,7 +68,7 @@ export interface RateLimits {
   close(): Promise<void>;
 }
 
-export interface RateLimitsOptions {
+interface RateLimitsOptions {
   /** A Valkey or Redis shared by all processes. */
   readonly valkeyUrl?: string | undefined;
   /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters are kept in memory. */
@@ -202,7 +209,7 @@ function toBoundedKey(key: string): string {
 }
 
 const loadValkey = async (url: string, onError: (error: unknown) => void): Promise<ValkeyConnection> =>
-  (await import('./valkey-connection-and-counters.ts')).openValkey(url, onError);
+  (await import('./valkey-counters.ts')).openValkey(url, onError);
 
 const deferredCounters = (counters: Promise<Counters>): Counters => ({
   add: async (key, points) => (await counters).add(key, points),
@@ -220,3 +227,18 @@ const deferredSlots = (slots: Promise<SlotStore>): SlotStore => ({
   renew: async (held, ttlMs) => (await slots).renew(held, ttlMs),
   release: async (slot) => (await slots).release(slot),
 });
+
+/**
+ * Turns a refused result into the error response with Retry-After.
+ *
+ * @param publicCode the error code for clients that know only the codes of RFC 6749 and RFC 8628
+ * @throws rate_limit_exceeded
+ */
+export function assertWithinLimit(
+  { allowed, retryAfterMs }: Pick<RateLimitResult, 'allowed' | 'retryAfterMs'>,
+  publicCode?: ErrorCode,
+): void {
+  if (allowed) return;
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  throw new AppError('rate_limit_exceeded', defined({ params: { seconds }, retryAfterSeconds: seconds, publicCode }));
+}

@@ -1,5 +1,4 @@
-import type { Migration } from '../db/migrate.ts';
-import { required } from '../db/migration-not-null-and-zero-columns.ts';
+import { type Migration, required } from '../db/migrate.ts';
 
 /** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
 export interface RateLimitTables {

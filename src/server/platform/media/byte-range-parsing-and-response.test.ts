@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { toRangeResponse } from './byte-range-parsing-and-response.ts';
+import { toRangeResponse } from '../media.ts';
 
 describe('a range of bytes the service holds itself (RFC 9110, section 14)', () => {
   const file = Buffer.from('0123456789');

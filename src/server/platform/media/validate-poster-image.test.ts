@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
-import { validatePosterImage } from './validate-poster-image.ts';
+import { validatePosterImage } from '../media.ts';
 
 const WEBP = loadMedia('thumbnail.webp').bytes;
 const JPEG = loadMedia('spritesheet.jpg').bytes;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { verifyPartialContent } from './verify-partial-content.ts';
+import { verifyPartialContent } from '../media.ts';
 
 const respond = (headers: Record<string, string>, text = '0123456789') => ({
   status: 206,

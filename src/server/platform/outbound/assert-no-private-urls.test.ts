@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../app-error.ts';
-import { assertNoPrivateUrls, assertPublicUrl } from './assert-no-private-urls.ts';
+import { assertNoPrivateUrls, assertPublicUrl } from './guard.ts';
 
 const check = (text: string) => assertNoPrivateUrls({ metadata: { any: [{ field: text }] } });
 

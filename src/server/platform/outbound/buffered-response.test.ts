@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { bufferingHandler } from './buffered-response.ts';
-import type { BufferedResponse, ExchangeControl, OutboundError } from './outbound-types.ts';
+import { bufferingHandler } from './client.ts';
+import type { BufferedResponse, ExchangeControl, OutboundError } from './outbound.ts';
 
 /** What becomes of a response that arrives in these chunks, and whether the exchange was ended for it. */
 async function receive(chunks: readonly (string | Buffer)[], maxBytes: number, headers: Record<string, string> = {}) {

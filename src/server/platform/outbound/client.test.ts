@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type OutboundOptions, openOutbound } from './client.ts';
-import type { ExchangeControl, OutboundClient, OutboundError } from './outbound-types.ts';
+import type { ExchangeControl, OutboundClient, OutboundError } from './outbound.ts';
 
 let outbound: OutboundClient;
 const MIB = 1024 * 1024;

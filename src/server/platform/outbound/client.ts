@@ -1,41 +1,41 @@
+import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { getOrMakeEntry } from '../get-or-make-entry.ts';
-import { bufferingHandler } from './buffered-response.ts';
-import { Exchange, type ExchangeDispatcher, type Target } from './exchange.ts';
+import { getOrMakeEntry } from '../cache.ts';
+import { Semaphore } from '../concurrency.ts';
+import { JsonRejectedError, parseJson } from '../json.ts';
 import {
+  BlockedIpError,
   guardedConnector,
+  guardedLookup,
+  isCloudMetadataIp,
+  isPublicIp,
   type ReadingOptions,
   type Resolve,
   resolveByDns,
   resolveBySystem,
-} from './guarded-connector-and-resolvers.ts';
+} from './guard.ts';
 import { Http1Agent } from './http1/http1-agent.ts';
 import { READ_INTO_ONE_BUFFER } from './http1/socket-read-buffer.ts';
-import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
 import {
   type BufferedResponse,
   type ConfiguredRequest,
+  Exchange,
   type ExchangeControl,
+  type ExchangeDispatcher,
   type ExchangeHandler,
   type OutboundClient,
   OutboundError,
   type OutboundResponse,
   type StreamedRequest,
+  type Target,
   type UntrustedPost,
   type UntrustedRequest,
-} from './outbound-types.ts';
-import { Proxies } from './proxy-agents.ts';
-import { Semaphore } from './semaphore.ts';
-import { streamingHandler } from './streamed-response.ts';
-import { Agent, type Connector } from './undici-without-fetch.ts';
-import {
-  readLocation,
-  toConfiguredTarget,
-  toUntrustedHeaders,
-  toUntrustedTarget,
-  type UntrustedTarget,
-} from './url-policy.ts';
+} from './outbound.ts';
+import { Agent, type Connector, ProxyAgent } from './undici-without-fetch.ts';
 
 export interface OutboundOptions {
   /** Concurrent exchanges with untrusted hosts in the whole process; default 256, and four times as many may wait. */
@@ -260,4 +260,277 @@ const withTraceparent = (
 /** Unencoded responses by default: nothing to decompress, and chunks of a stream arrive as they were sent. */
 function withUncodedResponse(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return 'accept-encoding' in headers ? headers : { 'accept-encoding': 'identity', ...headers };
+}
+
+type Decoder = (bytes: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+
+const DECODERS: { readonly [coding: string]: Decoder } = {
+  gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),
+  'x-gzip': promisify<Buffer, ZlibOptions, Buffer>(gunzip),
+  deflate: promisify<Buffer, ZlibOptions, Buffer>(inflate),
+  br: promisify<Buffer, BrotliOptions, Buffer>(brotliDecompress),
+};
+
+/** Collects a response in memory, at most `maxBytes` of it both as sent and as decoded. */
+export function bufferingHandler(
+  maxBytes: number,
+  resolve: (answer: BufferedResponse) => void,
+  reject: (error: OutboundError) => void,
+): ExchangeHandler {
+  let status = 0;
+  let headers: Readonly<Record<string, string>> = {};
+  let chunks: Buffer[] = [];
+  let size = 0;
+  const settle = (bytes: Buffer, whole: boolean): void => {
+    const text = bytes.toString('utf8');
+    resolve({ status, headers, text, json: whole ? readJson(text) : undefined });
+  };
+  return {
+    head(gotStatus, gotHeaders) {
+      status = gotStatus;
+      headers = gotHeaders;
+    },
+    chunk(bytes, control) {
+      size += bytes.length;
+      chunks.push(bytes);
+      if (size <= maxBytes) return;
+      const cut = Buffer.concat(chunks).subarray(0, maxBytes);
+      chunks = [];
+      // Settled first: the failure that follows the abort then has nothing left to decide.
+      if (codingOf(headers) === undefined) settle(cut, false);
+      else reject(new OutboundError('body', `the answer is longer than ${maxBytes} bytes`));
+      control.abort();
+    },
+    end() {
+      const [first] = chunks;
+      const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
+      const coding = codingOf(headers);
+      if (coding === undefined || bytes.length === 0) settle(bytes, true);
+      else decode(bytes, coding, maxBytes).then((decoded) => settle(decoded, true), reject);
+    },
+    fail(error) {
+      reject(error);
+    },
+  };
+}
+
+function codingOf(headers: Readonly<Record<string, string>>): string | undefined {
+  const coding = headers['content-encoding']?.trim().toLowerCase();
+  return coding === undefined || coding === '' || coding === 'identity' ? undefined : coding;
+}
+
+async function decode(bytes: Buffer, coding: string, maxBytes: number): Promise<Buffer> {
+  const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
+  if (decoder === undefined) throw new OutboundError('body', 'the answer has a content coding that was not asked for');
+  try {
+    return await decoder(bytes, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    throw new OutboundError('body', 'the answer could not be decoded within its bound', { cause });
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return parseJson(text, { longIntegersAsText: true });
+  } catch (error) {
+    if (error instanceof JsonRejectedError) return undefined;
+    throw error;
+  }
+}
+
+/** A response body as a stream that pauses the socket while it is not read and aborts the exchange when destroyed. */
+class ResponseBody extends Readable {
+  readonly #control: ExchangeControl;
+  constructor(control: ExchangeControl, highWaterMark: number) {
+    super({ highWaterMark });
+    this.#control = control;
+    // A body may fail before its receiver has been given it; the error waits there and must not end the process.
+    this.on('error', () => {});
+  }
+  override _read(): void {
+    this.#control.resume();
+  }
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#control.abort();
+    callback(error);
+  }
+}
+
+/**
+ * Gives the memory of a chunk back at once, after its last use. The garbage collector comes later, and with many downloads at a
+ * time most of their memory waits for it. Nobody else holds the chunks of this client's bodies; one that shares its memory
+ * with the next, and those of other streams, are left alone.
+ */
+export function freeChunk(body: Readable, { buffer, byteLength }: Buffer): void {
+  if (body instanceof ResponseBody && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength)
+    buffer.transfer(0);
+}
+
+const READ_AHEAD_BYTES = 64 * 1024;
+
+/** Turns the handler style into a promise of head and body; `onOver` runs once, however the exchange ends. */
+export function streamingHandler(
+  resolve: (response: OutboundResponse) => void,
+  reject: (error: OutboundError) => void,
+  onOver: () => void = () => {},
+  readAheadBytes = READ_AHEAD_BYTES,
+): ExchangeHandler {
+  let body: ResponseBody | undefined;
+  return {
+    head(status, headers, control) {
+      body = new ResponseBody(control, readAheadBytes);
+      resolve({ status, headers, body });
+    },
+    chunk(bytes, control) {
+      if (body?.push(bytes) === false) control.pause();
+    },
+    end() {
+      onOver();
+      body?.push(null);
+    },
+    fail(error) {
+      onOver();
+      if (body === undefined) reject(error);
+      // A receiver that destroyed the body needs no error; others get it.
+      else if (!body.destroyed) body.destroy(error);
+    },
+  };
+}
+
+interface ProxyOptions {
+  readonly resolve: Resolve;
+  /** IPs a proxy may have. */
+  readonly allows: (address: string) => boolean;
+  readonly timeoutMs: number;
+  /** Sockets to one origin behind a proxy. */
+  readonly connections: number;
+}
+
+/** More are configured by nobody; one that is not used any more keeps no socket. */
+const MAX_PROXIES = 200;
+
+/**
+ * Agents for requests through proxies, one for each proxy. The IP of the proxy is checked; the names behind it are resolved by
+ * the proxy itself.
+ */
+export class Proxies {
+  readonly #options: ProxyOptions;
+  readonly #agents = new Map<string, ProxyAgent>();
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+  }
+
+  /** @throws BlockedIpError where the URL names an IP that is not allowed */
+  agentFor(url: string): ProxyAgent {
+    const known = this.#agents.get(url);
+    if (known !== undefined) return known;
+    const { allows, timeoutMs, connections } = this.#options;
+    const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !allows(host)) throw new BlockedIpError('the proxy has an address that is not public');
+    this.#forgetOldest();
+    const agent = new ProxyAgent({
+      uri: url,
+      // Plain http too, so that a proxy never sees the credentials of a request.
+      proxyTunnel: true,
+      connectTimeout: timeoutMs,
+      proxyTls: { lookup: guardedLookup(this.#options) },
+      connections,
+      allowH2: false,
+      pipelining: 1,
+    });
+    this.#agents.set(url, agent);
+    return agent;
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#agents;
+    if (oldest === undefined || this.#agents.size < MAX_PROXIES) return;
+    this.#agents.delete(oldest[0]);
+    void oldest[1].close();
+  }
+}
+
+const MAX_URL_LENGTH = 8_192;
+const DEFAULT_PORT: { readonly [protocol: string]: string } = { 'http:': '80', 'https:': '443' };
+
+/** Headers a request to an untrusted host may carry; everything else, credentials above all, stays here. */
+const UNTRUSTED_HEADERS = new Set([
+  'accept',
+  'range',
+  'if-range',
+  'if-none-match',
+  'if-modified-since',
+  'if-match',
+  'if-unmodified-since',
+]);
+
+/** Takes a configured URL apart. Plain http would show credentials to the network between, so it needs `private`. */
+export function toConfiguredTarget(text: string, isPrivate: boolean): Target {
+  const url = parseHttpUrl(text);
+  if (url.protocol === 'http:' && !isPrivate) throw blocked('plain http needs a channel marked private');
+  return targetOf(url);
+}
+
+interface UntrustedTarget extends Target {
+  readonly url: URL;
+  /** Listed in `allowedPrivateHosts`, so its IP may be private. */
+  readonly isAllowedPrivateHost: boolean;
+}
+
+interface UntrustedUrlPolicy {
+  /** `host:port` pairs allowed at any port and IP. */
+  readonly allowedPrivateHosts: readonly string[];
+  readonly ports: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/** Checks everything about an untrusted URL that can be checked before its name is resolved. */
+export function toUntrustedTarget(text: string, rule: UntrustedUrlPolicy, from?: URL): UntrustedTarget {
+  const url = parseHttpUrl(text, from);
+  if (from?.protocol === 'https:' && url.protocol === 'http:') throw blocked('a redirect from https to http');
+  const port = url.port || DEFAULT_PORT[url.protocol] || '';
+  const isAllowedPrivateHost = rule.allowedPrivateHosts.includes(`${url.hostname}:${port}`);
+  if (!isAllowedPrivateHost && !rule.ports.has(port)) throw blocked('this port is not allowed');
+  return { ...targetOf(url), url, isAllowedPrivateHost };
+}
+
+/**
+ * `Location` as its host meant it. Header values are read byte by byte, and hosts put paths into them in UTF-8 without
+ * percent-encoding.
+ */
+export function readLocation(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  if (bytes.toString('latin1') !== value) return value;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return value;
+  }
+}
+
+/** `identity`: a coding would only add a bomb to media that is compressed already. */
+export function toUntrustedHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name]) => UNTRUSTED_HEADERS.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), 'accept-encoding': 'identity', 'user-agent': 'reelgate' };
+}
+
+function parseHttpUrl(text: string, base?: URL): URL {
+  if (text.length > MAX_URL_LENGTH) throw blocked('the address is too long');
+  const url = URL.parse(text, base);
+  if (url === null) throw blocked('not a URL');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw blocked('only http and https are allowed');
+  if (url.username !== '' || url.password !== '') throw blocked('credentials inside an address');
+  return url;
+}
+
+function targetOf(url: URL): Target {
+  return { origin: url.origin, path: url.pathname + url.search };
+}
+
+function blocked(message: string): OutboundError {
+  return new OutboundError('blocked', message);
 }

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import { type ConfiguredRequest, type OutboundClient, OutboundError, type OutboundPhase } from './outbound-types.ts';
+import { type ConfiguredRequest, type OutboundClient, OutboundError, type OutboundPhase } from './outbound.ts';
 
 let outbound: OutboundClient;
 const servers: net.Server[] = [];

@@ -14,7 +14,7 @@ import {
   type ResolvedIp,
   resolveByDns,
   resolveBySystem,
-} from './guarded-connector-and-resolvers.ts';
+} from './guard.ts';
 
 const GOOD: readonly ResolvedIp[] = [
   { address: '2001:4860::1', family: 6 },

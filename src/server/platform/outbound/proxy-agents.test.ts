@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BlockedIpError } from './guarded-connector-and-resolvers.ts';
-import { Proxies } from './proxy-agents.ts';
+import { Proxies } from './client.ts';
+import { BlockedIpError } from './guard.ts';
 
 const MOST = 200;
 /** undici's declarations leave this out. */

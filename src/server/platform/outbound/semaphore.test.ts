@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Semaphore } from './semaphore.ts';
+import { Semaphore } from '../concurrency.ts';
 
 describe('a bounded number of holders', () => {
   it('lets the others wait in order, and a place passes from one to the next', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { type ExchangeControl, OutboundError, type OutboundResponse } from './outbound-types.ts';
-import { freeChunk, streamingHandler } from './streamed-response.ts';
+import { freeChunk, streamingHandler } from './client.ts';
+import { type ExchangeControl, OutboundError, type OutboundResponse } from './outbound.ts';
 
 function open() {
   const log: string[] = [];

@@ -3,10 +3,9 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import type { Resolve } from './guarded-connector-and-resolvers.ts';
+import { isCloudMetadataIp, isPublicIp, type Resolve } from './guard.ts';
 import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.fixture.ts';
-import { isCloudMetadataIp, isPublicIp } from './is-public-ip.ts';
-import { OutboundError, type UntrustedRequest } from './outbound-types.ts';
+import { OutboundError, type UntrustedRequest } from './outbound.ts';
 
 /** In these tests 127.0.0.1 plays the public internet, and everything else on loopback is inside. */
 const PUBLIC = '127.0.0.1';

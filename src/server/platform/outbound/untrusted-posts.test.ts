@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openOutbound } from './client.ts';
-import { type OutboundClient, OutboundError, type UntrustedPost } from './outbound-types.ts';
+import { type OutboundClient, OutboundError, type UntrustedPost } from './outbound.ts';
 
 /** In these tests 127.0.0.1 is a public address and 127.0.0.2 a private one. */
 const PUBLIC = '127.0.0.1';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { toConfiguredTarget, toUntrustedHeaders, toUntrustedTarget } from './url-policy.ts';
+import { toConfiguredTarget, toUntrustedHeaders, toUntrustedTarget } from './client.ts';
 
 const policy = { allowedPrivateHosts: ['10.0.0.7:8080'], ports: new Set(['80', '443']) };
 

@@ -19,7 +19,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Span, SpanAttributes, SpanKind, SpanOptions, Tracing, TracingSettings } from './tracing-types.ts';
+import type { Span, SpanAttributes, SpanKind, SpanOptions, Tracing, TracingSettings } from './tracing.ts';
 
 const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
   server: ApiSpanKind.SERVER,

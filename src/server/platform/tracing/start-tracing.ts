@@ -1,4 +1,4 @@
-import { NO_TRACING, type Tracing, type TracingSettings } from './tracing-types.ts';
+import { NO_TRACING, type Tracing, type TracingSettings } from './tracing.ts';
 
 /** Loads the SDK only where an endpoint is configured: it takes some megabytes and a tenth of a second. */
 export async function startTracing(

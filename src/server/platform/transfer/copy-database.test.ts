@@ -6,7 +6,7 @@ import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { temporarySqlitePath } from '../../../../test/temporary-sqlite-path.ts';
 import { migrations } from '../../migrations.ts';
 import type { Tables } from '../../tables.ts';
-import type { Database } from '../db/database-interface-and-options.ts';
+import type { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { assertEmptyTarget, copyTables, SEEDED_TABLES } from './copy-database.ts';

@@ -1,5 +1,4 @@
-import { RowDigest, toCopyLine } from './postgres-copy-lines-and-row-digest.ts';
-import type { PostgresTarget } from './postgres-target.ts';
+import { type PostgresTarget, RowDigest, toCopyLine } from './postgres-target.ts';
 import type { CellValue, SourceTable, SqliteSource } from './sqlite-source.ts';
 
 /** Characters that are sent to PostgreSQL at a time; with the copy in pg's buffer this is what a copy keeps in memory. */
@@ -19,7 +18,7 @@ export interface CopiedTable {
   readonly rows: number;
 }
 
-export interface CopyOptions {
+interface CopyOptions {
   /** Compare each row of the copy with its original. */
   readonly verify: boolean;
   readonly onProgress: (progress: CopyProgress) => void;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { isBusy } from '../db/sqlite-errors.ts';
+import { isBusy } from '../db/database.ts';
 
 /** Migrations are noted in each database by itself. */
 const MIGRATIONS_TABLE = 'schema_migrations';

@@ -5,8 +5,8 @@ import { arbitraryMutatedJson } from '../../../../test/arbitrary-mutated-json.ts
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { parseJson } from '../../platform/parse-untrusted-json.ts';
+import { parseJson } from '../../platform/json.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter-types.ts';

@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { ImageGeneration, ImageModel, ImageOutcome } from '../adapter-types.ts';
 import { readTaskState } from '../read-task-state.ts';

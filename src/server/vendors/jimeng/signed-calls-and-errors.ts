@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { FailureCause } from '../../../contract/video-failure-causes.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { signVolcengineRequest } from '../../platform/outbound/sign-volcengine-request.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';

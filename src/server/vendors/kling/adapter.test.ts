@@ -13,7 +13,7 @@ import {
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VideoRequest } from '../adapter-types.ts';
 import { kling } from './adapter.ts';

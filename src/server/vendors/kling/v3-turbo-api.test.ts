@@ -4,7 +4,7 @@ import { fixedResponseContext, sandboxContext, videoRequest } from '../../../../
 import { manualClock } from '../../../sandbox/clock.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { MediaInput, VideoRequest } from '../adapter-types.ts';
 import { kling } from './adapter.ts';

@@ -1,5 +1,5 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { Json, QueryOutcome, VideoRequest } from '../adapter-types.ts';
 import { type ErrorClass, failedTask, readReason, successWithoutArtifact, unreadablePoll } from '../error-mapping.ts';
 import { toUrlOrBase64 } from '../media-to-base64-or-url.ts';

@@ -1,5 +1,5 @@
 import { defined } from '../../../contract/omit-undefined.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, readReason, toVendorError } from '../error-mapping.ts';
 import { classifyByWords, unwrapTask } from '../relay-answer.ts';

@@ -4,7 +4,7 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { MediaInput, VideoRequest } from '../adapter-types.ts';
 import { ERROR_CLASSES, seedance, toError } from './adapter.ts';

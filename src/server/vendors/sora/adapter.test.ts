@@ -10,7 +10,7 @@ import {
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VideoRequest } from '../adapter-types.ts';
 import { sora } from './adapter.ts';

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { asObject, isObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { isAzure, openaiUrl } from '../../upstreams/endpoint-url.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';

@@ -1,5 +1,5 @@
 import { asObject } from '../../../contract/is-object.ts';
-import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';

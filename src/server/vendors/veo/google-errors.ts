@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { FailureCause } from '../../../contract/video-failure-causes.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome } from '../adapter-types.ts';
 import {

@@ -4,7 +4,7 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json } from '../adapter-types.ts';

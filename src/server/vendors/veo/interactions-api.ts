@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, RequestJson, VendorAdapter } from '../adapter-types.ts';

@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, SubmitOutcome } from '../adapter-types.ts';

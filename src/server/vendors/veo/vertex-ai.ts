@@ -1,4 +1,4 @@
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { VendorAdapter } from '../adapter-types.ts';

@@ -1,4 +1,4 @@
-import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import type { ContentSource, RequestJson } from '../adapter-types.ts';

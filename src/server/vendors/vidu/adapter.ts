@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { asObject } from '../../../contract/is-object.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';

@@ -1,7 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
-import type { BufferedResponse } from '../../platform/outbound/outbound-types.ts';
+import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { endpointUrl } from '../../upstreams/endpoint-url.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';

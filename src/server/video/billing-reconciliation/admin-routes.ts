@@ -5,7 +5,7 @@ import * as endpoints from '../../../contract/vendor-billing-reconciliation.ts';
 import type { Channel } from '../../channels/channel-directory-types.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Reconciliation } from './reconciliation-service.ts';
 import type { ReconciliationRow, ReconciliationStore } from './reconciliation-store.ts';

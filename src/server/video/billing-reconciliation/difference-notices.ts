@@ -1,7 +1,7 @@
 import { DAY_MS, toSeconds } from '../../../contract/time-units.ts';
 import type { AdminNotifier } from '../../notifications/notifier-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
 import type { VendorAccountState } from './vendor-account-state-types.ts';
 

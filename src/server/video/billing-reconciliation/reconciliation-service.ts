@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { Channel } from '../../channels/channel-directory-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../../platform/scheduled-jobs.ts';
 import type { AdapterContext } from '../../upstreams/adapter-context.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';

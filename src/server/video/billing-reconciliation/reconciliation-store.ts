@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { DAY_MS } from '../../../contract/time-units.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { deleteOldRows } from '../../platform/db/delete-old-rows.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { deleteOldRows } from '../../platform/db/sql.ts';
 import type { Tables } from '../../tables.ts';
 
 export type ReconciliationRow = Selectable<Tables['reconciliations']>;

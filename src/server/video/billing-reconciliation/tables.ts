@@ -1,8 +1,7 @@
 import type { Generated } from 'kysely';
 import type { VendorId } from '../../../contract/vendor-ids.ts';
-import type { MigrationTransaction } from '../../platform/db/migrate.ts';
-import { required } from '../../platform/db/migration-not-null-and-zero-columns.ts';
-import type { Dialect } from '../../platform/db/sql-dialect.ts';
+import { type MigrationTransaction, required } from '../../platform/db/migrate.ts';
+import type { Dialect } from '../../platform/db/sql.ts';
 
 export interface ReconciliationTables {
   /** One row for each reading of a vendor's account. Amounts of units are in millionths. Never changed. */

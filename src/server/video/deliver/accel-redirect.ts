@@ -1,6 +1,5 @@
-import { createClientIpResolver } from '../../platform/client-ip.ts';
-import type { RequestContext } from '../../platform/http/handler-request-context.ts';
-import { createIpCheck } from '../../platform/ip-ranges.ts';
+import { createClientIpResolver, createIpCheck } from '../../platform/client-ip.ts';
+import type { RequestContext } from '../../platform/http/request-context.ts';
 
 /** nginx's internal location of the stored files, in deploy/nginx.conf. */
 const LOCATION = '/stored-videos/';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { Semaphore } from '../../platform/outbound/semaphore.ts';
+import { Semaphore } from '../../platform/concurrency.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource } from '../../vendors/adapter-types.ts';
 import type { Task } from '../task-store.ts';

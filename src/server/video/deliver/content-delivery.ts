@@ -1,9 +1,8 @@
 import { finished, type Readable } from 'node:stream';
 import type { ArtifactReader } from '../../artifacts/artifact-reader.ts';
 import { AppError } from '../../platform/app-error.ts';
-import { verifyPartialContent } from '../../platform/media/verify-partial-content.ts';
-import { verifyVideoBody } from '../../platform/media/verify-video-body.ts';
-import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';
+import { verifyPartialContent, verifyVideoBody } from '../../platform/media.ts';
+import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import type { Task } from '../task-store.ts';
 import type { VideoUpstreams } from '../video-upstream-types.ts';
 import type { DownloadSlots } from './download-slots.ts';

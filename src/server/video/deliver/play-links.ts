@@ -1,4 +1,4 @@
-import { createSigner, type Signer } from '../../platform/signer.ts';
+import { createSigner, type Signer } from '../../platform/tokens.ts';
 
 /** How long a link plays, milliseconds. */
 const LINK_TTL_MS = 10 * 60_000;

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import { upToEntries } from '../../platform/cache.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { SingleFlight } from '../../platform/concurrency.ts';
 import type { Log } from '../../platform/log.ts';
-import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import { SingleFlight } from '../../platform/single-flight.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';

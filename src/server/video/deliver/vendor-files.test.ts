@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { fixedResponseContext } from '../../../../test/vendors/adapter-context.ts';
 import { AppError } from '../../platform/app-error.ts';
-import type { OutboundResponse } from '../../platform/outbound/outbound-types.ts';
+import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import { sora } from '../../vendors/sora/adapter.ts';
 import type { Task } from '../task-store.ts';
 import { VendorFiles, type VendorFilesDependencies } from './vendor-files.ts';

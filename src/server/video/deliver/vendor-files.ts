@@ -2,18 +2,17 @@ import { type Duplex, pipeline, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { defined } from '../../../contract/omit-undefined.ts';
 import { AppError } from '../../platform/app-error.ts';
+import { JsonRejectedError, parseJson } from '../../platform/json.ts';
 import type { Log } from '../../platform/log.ts';
-import { isSingleRange, toRangeResponse } from '../../platform/media/byte-range-parsing-and-response.ts';
-import { beginsLikeVideo } from '../../platform/media/video-check.ts';
+import { beginsLikeVideo, isSingleRange, toRangeResponse } from '../../platform/media.ts';
+import { readLocation } from '../../platform/outbound/client.ts';
 import {
   type OutboundClient,
   OutboundError,
   type OutboundRequest,
   type OutboundResponse,
   type UntrustedRequest,
-} from '../../platform/outbound/outbound-types.ts';
-import { readLocation } from '../../platform/outbound/url-policy.ts';
-import { JsonRejectedError, parseJson } from '../../platform/parse-untrusted-json.ts';
+} from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource } from '../../vendors/adapter-types.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';

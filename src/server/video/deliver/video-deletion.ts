@@ -1,7 +1,7 @@
 import type { Artifacts } from '../../artifacts/make.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
 import type { ShareStore } from '../shares/share-store.ts';
 import type { Task, TaskStore } from '../task-store.ts';

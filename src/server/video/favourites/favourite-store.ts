@@ -1,6 +1,6 @@
 import { MAX_FAVOURITES } from '../../../contract/favourite-videos.ts';
 import { AppError } from '../../platform/app-error.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
 import type { Task } from '../task-store.ts';
 

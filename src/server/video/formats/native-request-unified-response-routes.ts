@@ -1,8 +1,7 @@
 import * as endpoints from '../../../contract/vendor-native-endpoints.ts';
 import type { ChannelDirectory } from '../../channels/channel-directory-types.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
-import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import type { RequestContext } from '../../platform/http/handler-request-context.ts';
+import type { ModelCaller, RequestContext } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { announceEnd } from '../../platform/sunset-headers.ts';
 import type { RefreshingTaskReader } from '../poll/refreshing-task-reader.ts';

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../contract/time-units.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
 import { type SubmitResult, toSubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { TaskStore } from '../task-store.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { PubSub } from '../../platform/db/pub-sub.ts';
-import { hasConcurrentWriters } from '../../platform/db/sql-dialect.ts';
+import { hasConcurrentWriters } from '../../platform/db/sql.ts';
 import type { Tables } from '../../tables.ts';
 import { PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
 import { PollScheduler, type PollSchedulerDependencies } from './poll-scheduler.ts';

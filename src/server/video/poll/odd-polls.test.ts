@@ -6,7 +6,7 @@ import { openLedger } from '../../../../test/ledger-fixture.ts';
 import { makePoller } from '../../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { manualClock } from '../../platform/clock.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import { failedTask, toVendorError, unreadablePoll } from '../../vendors/error-mapping.ts';
 import type { Task } from '../task-store.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { upToEntries } from '../../platform/cache.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { PubSub } from '../../platform/db/pub-sub.ts';
-import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
 
 export interface PollBackoffPerCredentialDependencies {
   readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;

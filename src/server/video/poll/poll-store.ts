@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Tables } from '../../tables.ts';
 import type { Task } from '../task-store.ts';
 import type { PollSpread } from './spread-polls.ts';

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { isAppError } from '../../platform/app-error.ts';
+import { upToEntries } from '../../platform/cache.ts';
 import type { Log } from '../../platform/log.ts';
-import { upToEntries } from '../../platform/lru-cache-entry-limit-options.ts';
-import { BadVideoError, beginsLikePage, VideoCheck } from '../../platform/media/video-check.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
+import { BadVideoError, beginsLikePage, VideoCheck } from '../../platform/media.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import type { VendorFiles } from '../deliver/vendor-files.ts';

@@ -1,11 +1,10 @@
 import { isTerminal } from '../../../contract/task-states.ts';
 import type { CallOutcome, ChannelDirectory } from '../../channels/channel-directory-types.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { DatabaseUnavailableError } from '../../platform/db/database-errors.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import { type Database, DatabaseUnavailableError } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
-import { OutboundError } from '../../platform/outbound/outbound-types.ts';
-import type { Tracing } from '../../platform/tracing/tracing-types.ts';
+import { OutboundError } from '../../platform/outbound/outbound.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
 import { toChannelAndCredentialIds } from '../../upstreams/to-channel-and-credential-ids.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';

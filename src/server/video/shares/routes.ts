@@ -1,7 +1,7 @@
 import { done, list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
 import * as endpoints from '../../../contract/video-shares.ts';
-import { toActor } from '../../platform/http/audit-actor.ts';
+import { toActor } from '../../platform/http/request-context.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import type { ShareService } from './share-service.ts';
 import type { ShareOfVideo } from './share-store.ts';

@@ -2,12 +2,10 @@ import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { PasswordHasher } from '../../accounts/login/password-hasher.ts';
 import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { hashToken } from '../../platform/generate-and-hash-tokens.ts';
-import { assertWithinLimit } from '../../platform/limits/assert-within-limit.ts';
-import type { RateLimiter, RateLimits } from '../../platform/limits/rate-limits.ts';
+import { assertWithinLimit, type RateLimiter, type RateLimits } from '../../platform/limits/rate-limits.ts';
 import type { Log } from '../../platform/log.ts';
 import { RevocationWatch } from '../../platform/revocation-watch.ts';
-import { createSigner, type Signer } from '../../platform/signer.ts';
+import { createSigner, hashToken, type Signer } from '../../platform/tokens.ts';
 import type { Task, TaskStore } from '../task-store.ts';
 import type { ShareRow, ShareStore } from './share-store.ts';
 

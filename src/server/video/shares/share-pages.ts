@@ -1,6 +1,5 @@
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { html, type Markup } from '../../platform/html-template.ts';
-import { languageLinks, standalonePage } from '../../platform/standalone-page.ts';
+import { html, languageLinks, type Markup, standalonePage } from '../../platform/html.ts';
 import { SHARE_TEXTS } from './share-texts.ts';
 
 /** What every page of a link is rendered with. */

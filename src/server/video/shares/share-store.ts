@@ -1,10 +1,9 @@
 import type { Selectable } from 'kysely';
 import { ENABLED } from '../../../contract/account-fields.ts';
 import type { Page } from '../../../contract/success-bodies-and-pagination.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import { wasChanged } from '../../platform/db/was-changed.ts';
-import type { SealedColumn } from '../../platform/reencrypt-columns.ts';
-import type { SealContext } from '../../platform/vault.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { wasChanged } from '../../platform/db/sql.ts';
+import type { SealContext, SealedColumn } from '../../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 export type ShareRow = Selectable<Tables['video_shares']>;

@@ -1,5 +1,5 @@
 import { maskSecrets } from '../../platform/log.ts';
-import { toWellFormedText } from '../../platform/well-formed-text-and-code-points.ts';
+import { toWellFormedText } from '../../platform/text.ts';
 import type { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { SubmitOutcome } from '../../vendors/adapter-types.ts';
 import type { FailedAttempt } from '../task-admin-store.ts';

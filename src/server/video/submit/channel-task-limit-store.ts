@@ -1,5 +1,5 @@
 import type { Channel } from '../../channels/channel-directory-types.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 
 type BoundedChannel = Pick<Channel, 'id' | 'credentialId' | 'maxConcurrentTasks'>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Type } from 'typebox';
-import { NO_LONG_TEXTS } from '../../platform/keep-long-texts.ts';
+import { NO_LONG_TEXTS } from '../../platform/long-text.ts';
 import { droppedPaths, toDroppedHeader } from './dropped-fields.ts';
 import { parseGenerationRequest } from './generation-request.ts';
 

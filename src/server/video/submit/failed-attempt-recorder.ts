@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { retryWhileDatabaseUnavailable } from '../../platform/db/retry-while-database-unavailable.ts';
+import { retryWhileDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
 import type { FailedAttempt, TaskAdminStore } from '../task-admin-store.ts';
 

@@ -5,11 +5,11 @@ import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-nam
 import type { VendorId } from '../../../contract/vendor-ids.ts';
 import type { GenerationBody } from '../../../contract/video.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
-import type { UploadedFile } from '../../platform/http/multipart.ts';
-import type { KeptLongTexts } from '../../platform/keep-long-texts.ts';
-import { assertNoPrivateUrls } from '../../platform/outbound/assert-no-private-urls.ts';
-import { parseRequestJson } from '../../platform/parse-request-json.ts';
-import { JsonRejectedError } from '../../platform/parse-untrusted-json.ts';
+import type { UploadedFile } from '../../platform/http/body.ts';
+import { JsonRejectedError } from '../../platform/json.ts';
+import { parseRequestJson } from '../../platform/json-scanner.ts';
+import type { KeptLongTexts } from '../../platform/long-text.ts';
+import { assertNoPrivateUrls } from '../../platform/outbound/guard.ts';
 import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter-types.ts';
 import { normalizeDataUrls } from './parse-image-input.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse } from './request-pictures.ts';

@@ -1,8 +1,7 @@
 import { invalidRequest } from '../../platform/app-error.ts';
-import { detectMediaType } from '../../platform/detect-media-type.ts';
-import type { UploadedFile } from '../../platform/http/multipart.ts';
-import { isBase64 } from '../../platform/is-base64.ts';
-import type { TextInBytes } from '../../platform/long-text.ts';
+import type { UploadedFile } from '../../platform/http/body.ts';
+import { isBase64, type TextInBytes } from '../../platform/long-text.ts';
+import { detectMediaType } from '../../platform/media.ts';
 import type { MediaInput } from '../../vendors/adapter-types.ts';
 
 const MB = 1024 * 1024;

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
+import { memoizeByObject } from '../../platform/cache.ts';
 import { validatorFor } from '../../platform/http/schema-validation.ts';
-import { NO_LONG_TEXTS, withLongTexts } from '../../platform/keep-long-texts.ts';
-import { memoizeByObject } from '../../platform/memoize-by-object.ts';
+import { NO_LONG_TEXTS, withLongTexts } from '../../platform/long-text.ts';
 import { runWithinTime } from '../../platform/run-within-time.ts';
 import type { Json, VideoRequest } from '../../vendors/adapter-types.ts';
 import type { GenerationRequest } from './generation-request.ts';

@@ -2,9 +2,8 @@ import { isObject } from '../../../contract/is-object.ts';
 import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
 import { VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
 import { AppError, invalidRequest } from '../../platform/app-error.ts';
-import type { UploadedFile } from '../../platform/http/multipart.ts';
-import type { KeptLongTexts } from '../../platform/keep-long-texts.ts';
-import { isSameText, type TextInBytes } from '../../platform/long-text.ts';
+import type { UploadedFile } from '../../platform/http/body.ts';
+import { isSameText, type KeptLongTexts, type TextInBytes } from '../../platform/long-text.ts';
 import type { MediaInput, ModelCapability } from '../../vendors/adapter-types.ts';
 import { fromUpload, parseMedia } from './parse-image-input.ts';
 

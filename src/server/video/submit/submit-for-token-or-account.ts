@@ -1,6 +1,5 @@
 import { PICTURE_FIELDS } from '../../../contract/video.ts';
-import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import type { RequestContext } from '../../platform/http/handler-request-context.ts';
+import type { ModelCaller, RequestContext } from '../../platform/http/request-context.ts';
 import { toIdempotencyClaim } from '../idempotency/idempotency-key-and-request-hash.ts';
 import type { Task } from '../task-store.ts';
 import type { GenerationRequest } from './generation-request.ts';

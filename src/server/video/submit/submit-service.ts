@@ -4,10 +4,10 @@ import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/ch
 import type { FindPlanTerms } from '../../plans/plan-models-price-factor-and-channels.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database-interface-and-options.ts';
-import type { ModelCaller } from '../../platform/http/caller-and-authenticator-types.ts';
-import { type ApiKeyLimiter, tooManyTasksError } from '../../platform/limits/api-key-limiter.ts';
-import type { Tracing } from '../../platform/tracing/tracing-types.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { ModelCaller } from '../../platform/http/request-context.ts';
+import { type ApiKeyLimiter, tooManyTasksError } from '../../platform/limits/key-limiter.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../../quota/reservation-and-ledger-types.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';

@@ -1,5 +1,5 @@
 import { prepareInsert, prepareQuery } from '../../platform/db/prepared-query.ts';
-import { wasChanged } from '../../platform/db/was-changed.ts';
+import { wasChanged } from '../../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 import { NEW_TASK_COLUMNS, type NewTask } from '../new-task-row.ts';
 

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { generate } from 'selfsigned';
-import type { DispatchRequest } from '../exchange.ts';
-import { guardedConnector } from '../guarded-connector-and-resolvers.ts';
+import { guardedConnector } from '../guard.ts';
+import type { DispatchRequest } from '../outbound.ts';
 import {
   ANSWERED,
   answerOf,

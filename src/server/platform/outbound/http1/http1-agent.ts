@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { getOrMakeEntry } from '../../get-or-make-entry.ts';
-import type { DispatchRequest, ExchangeDispatcher } from '../exchange.ts';
+import { getOrMakeEntry } from '../../cache.ts';
+import type { DispatchRequest, ExchangeDispatcher } from '../outbound.ts';
 import { type Connector, errors } from '../undici-without-fetch.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Http1Request } from './http1-request.ts';

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { DispatchRequest } from '../exchange.ts';
+import type { DispatchRequest } from '../outbound.ts';
 import { toRequestPieces } from './request-pieces.ts';
 import type { ResponseReceiver } from './response-parser.ts';
 

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { buildConnector as Build, Dispatcher } from 'undici';
-import type { DispatchRequest } from '../exchange.ts';
+import type { DispatchRequest } from '../outbound.ts';
 import { buildConnector, type Connector } from '../undici-without-fetch.ts';
 import { Http1Agent } from './http1-agent.ts';
 import { READ_INTO_ONE_BUFFER } from './socket-read-buffer.ts';

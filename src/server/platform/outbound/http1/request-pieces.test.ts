@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import type { DispatchRequest } from '../exchange.ts';
+import type { DispatchRequest } from '../outbound.ts';
 import { errors } from '../undici-without-fetch.ts';
 import { toRequestPieces } from './request-pieces.ts';
 

@@ -1,5 +1,5 @@
-import { memoizeByObject } from '../../memoize-by-object.ts';
-import type { DispatchRequest } from '../exchange.ts';
+import { memoizeByObject } from '../../cache.ts';
+import type { DispatchRequest } from '../outbound.ts';
 import { errors } from '../undici-without-fetch.ts';
 
 const PATH = /^\/[\x21-\xff]*$/;

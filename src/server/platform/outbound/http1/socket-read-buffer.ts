@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ReadingOptions } from '../guarded-connector-and-resolvers.ts';
+import type { ReadingOptions } from '../guard.ts';
 
 const READ_BYTES = 64 * 1024;
 const RECEIVE = Symbol('receive');

@@ -1,0 +1,207 @@
+import type { Log } from './log.ts';
+
+/**
+ * Shares one operation among all callers that request it while it runs. Nothing is cached afterwards: all waiting callers get
+ * its success or failure, and the next call starts it again.
+ */
+export class SingleFlight<T> {
+  readonly #running = new Map<string, Promise<T>>();
+
+  run(key: string, work: () => Promise<T>): Promise<T> {
+    const running = this.#running.get(key);
+    if (running !== undefined) return running;
+    const started = work().finally(() => this.#running.delete(key));
+    this.#running.set(key, started);
+    return started;
+  }
+}
+
+/**
+ * Shares reads among concurrent callers without ever returning data read before the call: a call that arrives during a read
+ * waits for the next read, together with all other calls that arrived meanwhile.
+ */
+export class FreshReadSingleFlight<T> {
+  readonly #fetch: () => Promise<T>;
+  #running: Promise<T> | undefined;
+  #next: Promise<T> | undefined;
+
+  constructor(read: () => Promise<T>) {
+    this.#fetch = read;
+  }
+
+  read(): Promise<T> {
+    if (this.#running === undefined) return this.#start();
+    this.#next ??= this.#running.then(
+      () => this.#start(),
+      () => this.#start(),
+    );
+    return this.#next;
+  }
+
+  #start(): Promise<T> {
+    this.#next = undefined;
+    const running = this.#fetch().finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+}
+
+/** Runs work on the same key one after the other within this process; work on different keys runs concurrently. */
+export class KeyedMutex<K> {
+  readonly #last = new Map<K, Promise<unknown>>();
+
+  /** Runs `work` when all earlier work on this key has ended, whether it succeeded or failed. */
+  runExclusive<T>(key: K, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const result = before.then(work, work);
+    const ended = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last.set(key, ended);
+    void ended.then(() => {
+      if (this.#last.get(key) === ended) this.#last.delete(key);
+    });
+    return result;
+  }
+}
+
+/** Lets a bounded number in at once; the others wait in order of arrival, up to a bound of their own. */
+export class Semaphore {
+  readonly #maxHolders: number;
+  readonly #maxWaiting: number;
+  readonly #waiting = new Set<() => void>();
+  #holders = 0;
+
+  constructor(maxHolders: number, maxWaiting: number) {
+    this.#maxHolders = maxHolders;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  get holders(): number {
+    return this.#holders;
+  }
+
+  /** Returns the function that releases the slot, or undefined when none became free within `timeoutMs`. */
+  async acquire(timeoutMs: number): Promise<(() => void) | undefined> {
+    if (this.#holders >= this.#maxHolders && !(await this.#wait(timeoutMs))) return undefined;
+    else if (this.#holders < this.#maxHolders) this.#holders++;
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.#release();
+    };
+  }
+
+  /** A place passes from the one who leaves to the first who waits, without becoming free for a latecomer. */
+  #release(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#holders--;
+    else next();
+  }
+
+  #wait(timeoutMs: number): Promise<boolean> {
+    if (this.#waiting.size >= this.#maxWaiting) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const settle = (entered: boolean): void => {
+        this.#waiting.delete(take);
+        clearTimeout(timer);
+        resolve(entered);
+      };
+      const take = (): void => settle(true);
+      const timer = setTimeout(() => settle(false), timeoutMs);
+      this.#waiting.add(take);
+    });
+  }
+}
+
+/**
+ * Shares queries among concurrent look-ups of different keys, without ever returning data read before the call: look-ups that arrive during a
+ * query wait for the next one and share it.
+ */
+export class BatchedLookup<V> {
+  readonly #find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>;
+  #waiting = new Map<string, PromiseWithResolvers<V | undefined>>();
+  #isRunning = false;
+
+  /** @param find resolves to those of the keys that exist */
+  constructor(find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>) {
+    this.#find = find;
+  }
+
+  find(key: string): Promise<V | undefined> {
+    let waiting = this.#waiting.get(key);
+    if (waiting === undefined) {
+      waiting = Promise.withResolvers();
+      this.#waiting.set(key, waiting);
+    }
+    if (!this.#isRunning) void this.#run();
+    return waiting.promise;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.size > 0) {
+      const batch = this.#waiting;
+      this.#waiting = new Map();
+      try {
+        const found = await this.#find([...batch.keys()]);
+        for (const [key, { resolve }] of batch) resolve(found.get(key));
+      } catch (error) {
+        for (const { reject } of batch.values()) reject(error);
+      }
+    }
+    this.#isRunning = false;
+  }
+}
+
+const WRITE_EVERY_MS = 10_000;
+
+/** What a `PeriodicWriter` needs. `V` is what is kept for each id. */
+interface PeriodicWriterOptions<V> {
+  readonly log: Log;
+  /** For the log where a write fails: `the last use of tokens`. */
+  readonly subject: string;
+  /** Stores one batch; called with at least one entry. */
+  write(batch: ReadonlyMap<number, V>): Promise<void>;
+}
+
+/**
+ * Collects the newest value of each id and stores the batch every ten seconds, so that no request waits for a write that
+ * is only shown to users (when a key was last used). A crash loses at most those ten seconds.
+ */
+export class PeriodicWriter<V> {
+  readonly #options: PeriodicWriterOptions<V>;
+  readonly #timer: NodeJS.Timeout;
+  #pending = new Map<number, V>();
+
+  constructor(options: PeriodicWriterOptions<V>) {
+    this.#options = options;
+    this.#timer = setInterval(() => {
+      this.flush().catch((error: unknown) =>
+        options.log.warn({ err: error }, `${options.subject} could not be written`),
+      );
+    }, WRITE_EVERY_MS).unref();
+  }
+
+  record(id: number, value: V): void {
+    this.#pending.set(id, value);
+  }
+
+  /** Writes what is pending and stops. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  /** Writes what is pending now. */
+  async flush(): Promise<void> {
+    if (this.#pending.size === 0) return;
+    const batch = this.#pending;
+    this.#pending = new Map();
+    await this.#options.write(batch);
+  }
+}

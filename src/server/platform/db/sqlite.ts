@@ -1,0 +1,456 @@
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type Dialect as KyselyDialect,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  type Transaction,
+} from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { assertSqliteFile, makeFolders } from '../path-checks.ts';
+import { type Database, type DatabaseOptions, runAfterCommitActions, TransactionContext } from './database.ts';
+import { DiskFullState } from './disk-full.ts';
+import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './group-commit.ts';
+import { type NamedQuery, setDirectExecutor, withDirectExecutor } from './prepared-query.ts';
+import { LocklessSqliteCompiler } from './sql.ts';
+
+export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
+  const context = new TransactionContext();
+  const space = new DiskFullState();
+  const driver = new SqliteDriver(path, {
+    onDiskFull: () => space.noteFull(),
+    stallMs: options.stallMs ?? 5_000,
+    batchMs: options.batchMs ?? 5,
+    onQuery: options.onQuery ?? (() => {}),
+    onStall: (error) => options.log?.error({ err: error }, 'a transaction held up all others and was rolled back'),
+  });
+  const kysely = new Kysely<T>({ dialect: sqliteDialect(context.guard(driver)) });
+  const beside = driver.connect();
+  setDirectExecutor(kysely, (query) => {
+    context.assertOutside();
+    return beside.executeQuery(query);
+  });
+  const inTransaction = <R>(run: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
+    kysely.transaction().execute((trx) => withDirectExecutor(trx, () => context.run(() => run(trx))));
+  return {
+    dialect: 'sqlite',
+    kysely,
+    watch: (tables) => driver.watch(tables),
+    connections: undefined,
+    releaseSpace: (maxPages) => driver.releaseSpace(maxPages),
+    transaction: (work) => runAfterCommitActions(inTransaction, work),
+    ping: () => space.assertFree(kysely),
+    close: () => driver.destroy(),
+  };
+}
+
+function sqliteDialect(driver: Driver): KyselyDialect {
+  return {
+    createDriver: () => driver,
+    createAdapter: () => new ConcurrentSqliteAdapter(),
+    createQueryCompiler: () => new LocklessSqliteCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/** Kysely lets only one query at a time near SQLite by default; here the driver orders the writes itself. */
+class ConcurrentSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
+interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit' | 'afterCommit'> {
+  /** Called after every statement with its seconds; a write counts without the wait for its batch. */
+  readonly onQuery: (seconds: number) => void;
+}
+
+/** https://sqlite.org/pragma.html#pragma_auto_vacuum */
+const INCREMENTAL = 2;
+/** Free pages that stay in the file: the next rows need them, and to take them from the disk again costs more. */
+const KEPT_FREE_SHARE = 0.1;
+
+/** One connection that writes, in batches, and one that reads, at once. */
+class SqliteDriver implements Driver {
+  readonly #writer: SqliteStatements;
+  readonly #reader: SqliteReadConnection;
+  readonly #commits: GroupCommit;
+  readonly #changes = new TableChangeCounter();
+  readonly #dataVersion: StatementSync;
+  #lastDataVersion: unknown;
+  readonly #temporary: string | undefined;
+  readonly #onQuery: SqliteDriverOptions['onQuery'];
+
+  /** `path` `:memory:` means a file that is deleted on close: two connections could not share one in memory. */
+  constructor(path: string, options: SqliteDriverOptions) {
+    assertSqliteFile(path);
+    this.#onQuery = options.onQuery;
+    this.#temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'reelgate-')) : undefined;
+    const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
+    makeFolders(dirname(file));
+    keepFromOthers(file);
+    this.#writer = new SqliteStatements(file, this.#changes);
+    // Pages of deleted rows can be given back later. Only a new file can be set so; another one would be written to without effect.
+    if (readNumber(this.#writer.database, 'page_count') === 0)
+      this.#writer.database.exec('pragma auto_vacuum = incremental');
+    this.#writer.database.exec(`
+      pragma journal_mode = wal;
+      pragma synchronous = full;
+      pragma temp_store = memory;
+      -- 16 MiB of log before pages are copied into the file: pages that many writes share are copied once
+      pragma wal_autocheckpoint = 4000;
+      pragma journal_size_limit = 67108864;
+      -- a held lock is waited for outside SQLite, where the process can go on meanwhile
+      pragma busy_timeout = 0;
+    `);
+    this.#dataVersion = this.#writer.database.prepare('pragma data_version');
+    this.#reader = new SqliteReadConnection(file, () => this.#noticeOthers());
+    this.#commits = new GroupCommit(this.#writer.database, {
+      ...options,
+      beforeCommit: this.#reader.renew,
+      afterCommit: () => this.#changes.commit(),
+    });
+  }
+
+  /** A number that is another one whenever rows of these tables may have changed. Ask for it before they are read. */
+  watch(tables: readonly string[]): () => number {
+    for (const table of tables) this.#changes.watch(table);
+    this.#writer.forget();
+    return () => {
+      this.#reader.open();
+      return this.#changes.countOf(tables);
+    };
+  }
+
+  /** A command of the administrator may write beside this process; https://sqlite.org/pragma.html#pragma_data_version */
+  #noticeOthers(): void {
+    const version = this.#dataVersion.get()?.data_version;
+    if (version !== this.#lastDataVersion) this.#changes.countAll();
+    this.#lastDataVersion = version;
+  }
+
+  /** Gives back free pages beyond a tenth of the file, at most so many. @returns whether there are more */
+  releaseSpace(maxPages: number): Promise<boolean> {
+    const { database } = this.#writer;
+    const read = (name: string): number => readNumber(database, name);
+    return this.#commits.write(() => {
+      if (read('auto_vacuum') !== INCREMENTAL) return false;
+      const surplus = read('freelist_count') - Math.ceil(read('page_count') * KEPT_FREE_SHARE);
+      if (surplus > 0) database.exec(`pragma incremental_vacuum(${Math.min(surplus, maxPages)})`);
+      return surplus > maxPages;
+    });
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<SqliteConnection> {
+    return this.connect();
+  }
+
+  /** What Kysely would be given for one query or one transaction; there is nothing to give back. */
+  connect(): SqliteConnection {
+    return new SqliteConnection(this.#reader, this.#writer, this.#commits, this.#onQuery);
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await asSqlite(connection).begin();
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await asSqlite(connection).commit();
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await asSqlite(connection).rollback();
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    // A query started in this turn has not reached the driver yet: Kysely passes it through several promises.
+    await nextTurn();
+    await this.#commits.drain();
+    this.#reader.close();
+    this.#writer.close();
+    if (this.#temporary) rmSync(this.#temporary, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Makes the file readable for its owner alone, and takes the rights of everybody from one that exists; a group's stay, since a
+ * mail server may read the accounts. SQLite gives its log the same rights.
+ */
+function keepFromOthers(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  const { mode, uid } = statSync(file);
+  // Another user's file keeps the permissions its owner set.
+  if ((mode & 0o007) !== 0 && uid === process.getuid?.()) chmodSync(file, mode & 0o770);
+}
+
+function asSqlite(connection: DatabaseConnection): SqliteConnection {
+  if (connection instanceof SqliteConnection) return connection;
+  throw new TypeError('not a connection of this driver');
+}
+
+/** What Kysely holds during one query or one transaction. */
+class SqliteConnection implements DatabaseConnection {
+  readonly #reader: SqliteReadConnection;
+  readonly #writer: SqliteStatements;
+  readonly #commits: GroupCommit;
+  readonly #onQuery: SqliteDriverOptions['onQuery'];
+  #transaction: WriteTransaction | undefined;
+  #failed = false;
+
+  constructor(
+    reader: SqliteReadConnection,
+    writer: SqliteStatements,
+    commits: GroupCommit,
+    onQuery: SqliteDriverOptions['onQuery'],
+  ) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#commits = commits;
+    this.#onQuery = onQuery;
+  }
+
+  async begin(): Promise<void> {
+    this.#transaction = await this.#commits.begin();
+  }
+
+  async commit(): Promise<void> {
+    this.#assertNotFailed();
+    await this.#transaction?.commit();
+  }
+
+  async rollback(): Promise<void> {
+    await this.#transaction?.rollback();
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#transaction) return this.#executeInTurn<R>(this.#transaction, query);
+    if (isRead(query)) return this.#timed(() => this.#reader.read<R>(query));
+    return this.#commits.write(() => this.#timed(() => this.#writer.execute<R>(query)));
+  }
+
+  /** After a failed statement nothing but a rollback follows, as on PostgreSQL: SQLite alone would go on. */
+  #executeInTurn<R>(turn: WriteTransaction, query: CompiledQuery): QueryResult<R> {
+    turn.assertOpen();
+    this.#assertNotFailed();
+    try {
+      return this.#timed(() => this.#writer.execute<R>(query));
+    } catch (error) {
+      this.#failed = true;
+      throw this.#commits.toWriteError(error);
+    }
+  }
+
+  #timed<T>(execute: () => T): T {
+    const startedAt = performance.now();
+    try {
+      return execute();
+    } finally {
+      this.#onQuery((performance.now() - startedAt) / 1_000);
+    }
+  }
+
+  #assertNotFailed(): void {
+    if (this.#failed) throw new Error('a statement failed, so the transaction is rolled back');
+  }
+
+  /** All rows at once: an open cursor would keep the log from being checkpointed. Read long lists page by page. */
+  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+    yield await this.executeQuery<R>(query);
+  }
+}
+
+/** What may go to the reading connection; any statement that is not certain to be a read is treated as a write. */
+function isRead(query: CompiledQuery): boolean {
+  if (query.query.kind === 'SelectQueryNode') return true;
+  return query.query.kind === 'RawNode' && /^\s*(select|explain)\b/i.test(query.sql);
+}
+
+const readNumber = (database: DatabaseSync, pragma: string): number =>
+  Number(Object.values(database.prepare(`pragma ${pragma}`).get() ?? {})[0]);
+
+/**
+ * The connection that reads. All reads of one turn of the event loop share a snapshot, since opening one costs several
+ * system calls, more than most queries. It is at most one turn old and never older than a write this process has confirmed.
+ */
+class SqliteReadConnection {
+  readonly #statements: SqliteStatements;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #onOpen: () => void;
+  #isOpen = false;
+
+  /** @param onOpen called before a snapshot is opened */
+  constructor(path: string, onOpen: () => void) {
+    this.#onOpen = onOpen;
+    this.#statements = new SqliteStatements(path);
+    const { database } = this.#statements;
+    database.exec('pragma query_only = on; pragma temp_store = memory;');
+    this.#begin = database.prepare('begin');
+    this.#commit = database.prepare('commit');
+  }
+
+  read<R>(query: CompiledQuery): QueryResult<R> {
+    this.open();
+    return this.#statements.execute<R>(query);
+  }
+
+  /** Opens the snapshot of this turn of the event loop if there is none. */
+  open(): void {
+    if (this.#isOpen) return;
+    this.#onOpen();
+    this.#begin.run();
+    this.#isOpen = true;
+    setImmediate(this.renew);
+  }
+
+  /** Ends the snapshot: the next read sees everything committed by then. */
+  readonly renew = (): void => {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    // A failed read may have ended it already.
+    if (this.#statements.database.isTransaction) this.#commit.run();
+  };
+
+  close(): void {
+    this.renew();
+    this.#statements.close();
+  }
+}
+
+interface CachedStatement {
+  readonly statement: StatementSync;
+  /** Names of the columns it returns; empty for a statement that returns a row count. */
+  columns: readonly string[];
+  /** Watched tables that it may change. */
+  readonly tables: readonly string[];
+}
+
+/** One connection with its prepared statements, kept by SQL text. Kysely alone would prepare each statement anew. */
+class SqliteStatements {
+  readonly database: DatabaseSync;
+  readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
+
+  readonly #changes: TableChangeCounter | undefined;
+
+  constructor(path: string, changes?: TableChangeCounter) {
+    this.#changes = changes;
+    this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
+  }
+
+  execute<R>(query: CompiledQuery): QueryResult<R> {
+    const cached = this.#prepare(query.sql);
+    if (cached.tables.length > 0) this.#changes?.note(cached.tables);
+    // A column of integers stores 5.0 as 5, and making a BigInt of each number takes a tenth of an insert.
+    const values = (query as NamedQuery).storesOnly
+      ? (query.parameters as readonly SQLInputValue[])
+      : query.parameters.map(toSqliteValue);
+    if (cached.columns.length === 0) {
+      const { changes, lastInsertRowid } = cached.statement.run(...values);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    }
+    const rows = cached.statement.all(...values);
+    return { rows: rows.map((row) => toRow<R>(row, cached)), numAffectedRows: BigInt(rows.length) };
+  }
+
+  /** All statements are prepared again when they are next run. */
+  forget(): void {
+    this.#cache.clear();
+  }
+
+  close(): void {
+    this.forget();
+    this.database.close();
+  }
+
+  #prepare(sql: string): CachedStatement {
+    const known = this.#cache.get(sql);
+    if (known) return known;
+    const statement = this.database.prepare(sql);
+    statement.setReturnArrays(true);
+    const cached = { statement, columns: columnNames(statement), tables: this.#changes?.namedIn(sql) ?? [] };
+    this.#cache.set(sql, cached);
+    return cached;
+  }
+}
+
+function columnNames(statement: StatementSync): readonly string[] {
+  return statement.columns().map((column) => column.name);
+}
+
+/**
+ * Rows arrive as arrays and become plain objects here: node:sqlite builds its own objects slowly and without a prototype,
+ * so they would not be deeply equal to PostgreSQL's rows.
+ */
+function toRow<R>(row: unknown, cached: CachedStatement): R {
+  const values = row as readonly unknown[];
+  if (values.length !== cached.columns.length) cached.columns = columnNames(cached.statement);
+  const object: Record<string, unknown> = {};
+  const { columns } = cached;
+  for (let i = 0; i < values.length; i++) object[columns[i] ?? i] = values[i];
+  return object as R;
+}
+
+/**
+ * node:sqlite binds every JavaScript number as a float, so that `balance / ?` would divide as floats and a number in a
+ * text column would read "5.0". Whole numbers are bound as integers instead, as PostgreSQL does.
+ */
+function toSqliteValue(value: unknown): SQLInputValue {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  return typeof value === 'boolean' ? BigInt(value) : (value as SQLInputValue);
+}
+
+/**
+ * Counts the changes of some tables of SQLite, so that what was read of one may be kept for as long as it has none. A statement with
+ * the name of a table in its text counts as a change of it, with its commit: reads before see the old rows, those after the new ones.
+ */
+class TableChangeCounter {
+  readonly #counts = new Map<string, number>();
+  readonly #uncommitted = new Set<string>();
+
+  /** Statements prepared before do not count: the caller prepares them again. */
+  watch(table: string): void {
+    this.#counts.set(table, this.#counts.get(table) ?? 0);
+  }
+
+  /** The watched tables that a statement may change. */
+  namedIn(sql: string): readonly string[] {
+    return [...this.#counts.keys()].filter((table) => new RegExp(`\\b${table}\\b`).test(sql));
+  }
+
+  /** A statement that may change tables has run. */
+  note(tables: readonly string[]): void {
+    for (const table of tables) this.#uncommitted.add(table);
+  }
+
+  commit(): void {
+    for (const table of this.#uncommitted) this.#increment(table);
+    this.#uncommitted.clear();
+  }
+
+  /** Another process has written: any table may be another one. */
+  countAll(): void {
+    for (const table of this.#counts.keys()) this.#increment(table);
+  }
+
+  countOf(tables: readonly string[]): number {
+    let sum = 0;
+    for (const table of tables) sum += this.#counts.get(table) ?? 0;
+    return sum;
+  }
+
+  #increment(table: string): void {
+    this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,253 @@
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { toIpLimitKey } from '../client-ip.ts';
+import { RequestWithCollectedBody } from './body.ts';
+import type { RequestHandler } from './lifecycle.ts';
+
+/**
+ * Whether a request target is spelled plainly. Doubled slashes, dot segments, encoded separators and control characters
+ * are used to bypass checks, so no rule behind this ever sees them.
+ */
+export function isCanonicalRequestTarget(target: string): boolean {
+  const query = target.indexOf('?');
+  const path = query === -1 ? target : target.slice(0, query);
+  return path.startsWith('/') && target.length <= 8192 && !/\/\/|%2f|%5c|%00|\\|\/\.{1,2}(?:\/|$)|%2e/i.test(path);
+}
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(\/[^#]*)?$/i;
+/** A model API's path with the mistakes of base URLs: doubled slashes, several versions of which the last counts, a final slash. */
+const VERSIONED_PATH = /^\/+(?:v\d+\/+)*(v\d+(?:beta)?)(\/[^?]*?)?\/*(\?.*)?$/;
+/** Models in paths, whose ids may have slashes of their own, plain or encoded. */
+const MODEL_PATH = /^(\/v\d+(?:beta)?\/models\/)([^?]+)(.*)$/;
+
+interface RequestTarget {
+  /** In origin form, its path spelled as the routes are. */
+  readonly url: string;
+  /** The authority of a target in absolute form, which takes the place of `Host` (RFC 9112 section 3.2.2). */
+  readonly host: string | undefined;
+}
+
+/**
+ * Reads the target of a request before any rule sees it; undefined where its spelling is refused. The model APIs are called with base URLs
+ * that people type, so their paths are read generously; all others are as they must be.
+ */
+export function parseRequestTarget(target: string): RequestTarget | undefined {
+  const [, host, path = '/'] = ABSOLUTE_FORM.exec(target) ?? [];
+  const origin = host === undefined ? target : path;
+  const [, version, rest = '', query = ''] = VERSIONED_PATH.exec(origin) ?? [];
+  const url = version === undefined ? origin : `/${version}${rest.replace(/\/{2,}/g, '/')}${query}`;
+  const [, models, id = '', more] = MODEL_PATH.exec(url) ?? [];
+  if (models === undefined) return isCanonicalRequestTarget(url) ? { url, host } : undefined;
+  const plain = id.replace(/%2f/gi, '/');
+  if (!isCanonicalRequestTarget(`${models}${plain}${more}`)) return undefined;
+  return { url: `${models}${plain.replaceAll('/', '%2F')}${more}`, host };
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
+
+const hostName = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase();
+
+/** Links come from BASE_URL only; a request for another host name is misdirected or forged. */
+export function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
+  if (host === undefined || hosts.includes(host) || LOOPBACK.test(host)) return true;
+  const name = hostName(host);
+  return LOOPBACK.test(name) || hosts.includes(name);
+}
+
+/**
+ * Whether there are two `Host` headers: Node uses the first, but a proxy may have used the last (RFC 9112 section 3.2).
+ *
+ * @param rawHeaders names and values in turn
+ */
+export function hasMultipleHostHeaders(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Fetch metadata first, Origin where a browser sends none: unsafe requests of other sites are refused.
+ *
+ * @param ofPage the request goes to a page of ours: those are sent with `no-referrer`, so that a browser without fetch
+ *   metadata posts their forms with `Origin: null`; each such form carries an anti-forgery value of its own
+ */
+export function isCrossSite(
+  method: string,
+  headers: IncomingHttpHeaders,
+  hosts: readonly string[],
+  ofPage = false,
+): boolean {
+  if (SAFE_METHODS.has(method)) return false;
+  const site = headers['sec-fetch-site'];
+  // Programs with a bearer key are no browser with a cookie; pages elsewhere may call the model API with their own key.
+  if (headers.authorization !== undefined && headers.cookie === undefined) return false;
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  const { origin } = headers;
+  if (origin === undefined || (ofPage && origin === 'null')) return false;
+  return !URL.canParse(origin) || !isKnownHost(new URL(origin).host, hosts);
+}
+
+/** Every body may take this long, regardless of its size. */
+export const BODY_GRACE_MS = 15_000;
+export const CHECKS_PER_GRACE = 3;
+/** After the grace period a body must arrive at this average rate, that of a slow mobile connection. */
+const MIN_BODY_BYTES_PER_MS = 8;
+
+interface ConnectionAndSlowBodyLimitsOptions {
+  /** Connections one IP address (an IPv6 /64) may hold; 0: any number. */
+  readonly maxPerIp: number;
+  /** IP addresses with any number of connections: trusted proxies and this machine itself. */
+  isExempt(ip: string): boolean;
+  readonly bodyGraceMs: number;
+  /** Ends a request whose body comes too slowly. */
+  onSlowBody(request: IncomingMessage, response: ServerResponse): void;
+}
+
+interface Connection {
+  key: string | undefined;
+  /** The request whose body may still be on its way. */
+  request: IncomingMessage | undefined;
+  response: ServerResponse | undefined;
+  startedAt: number;
+  bytesBefore: number;
+}
+
+/**
+ * Keeps one client from holding the service's sockets: limits connections per IP address and ends bodies that arrive slowly.
+ * One timer checks all connections, so that no request needs a timer of its own.
+ */
+export class ConnectionAndSlowBodyLimits {
+  readonly #options: ConnectionAndSlowBodyLimitsOptions;
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #perIp = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ConnectionAndSlowBodyLimitsOptions) {
+    this.#options = options;
+  }
+
+  attach(server: Server): void {
+    server.on('connection', (socket: Socket) => this.#add(socket));
+    server.on('close', () => clearInterval(this.#timer));
+    const { bodyGraceMs } = this.#options;
+    this.#timer = setInterval(() => this.endSlowBodies(performance.now()), bodyGraceMs / CHECKS_PER_GRACE).unref();
+  }
+
+  /** To be called for every request, before its body is read. */
+  onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined) return;
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    if (coding === undefined && (length === undefined || length === '0')) {
+      connection.request = undefined;
+      connection.response = undefined;
+      return;
+    }
+    connection.request = request;
+    connection.response = response;
+    connection.startedAt = performance.now();
+    connection.bytesBefore = request.socket.bytesRead;
+  }
+
+  #add(socket: Socket): void {
+    const { maxPerIp, isExempt } = this.#options;
+    const ip = socket.remoteAddress ?? '';
+    const key = maxPerIp === 0 || isExempt(ip) ? undefined : toIpLimitKey(ip);
+    const held = key === undefined ? 0 : (this.#perIp.get(key) ?? 0);
+    if (key !== undefined && held >= maxPerIp) {
+      socket.destroy();
+      return;
+    }
+    if (key !== undefined) this.#perIp.set(key, held + 1);
+    this.#connections.set(socket, { key, request: undefined, response: undefined, startedAt: 0, bytesBefore: 0 });
+    socket.once('close', () => this.#remove(socket));
+  }
+
+  #remove(socket: Socket): void {
+    const key = this.#connections.get(socket)?.key;
+    this.#connections.delete(socket);
+    if (key === undefined) return;
+    const left = (this.#perIp.get(key) ?? 1) - 1;
+    if (left > 0) this.#perIp.set(key, left);
+    else this.#perIp.delete(key);
+  }
+
+  /** Ends what is too slow by now, in ms of `performance.now()`. `attach` has it called every few seconds. */
+  endSlowBodies(now: number): void {
+    for (const [socket, connection] of this.#connections) {
+      const { request, response, startedAt, bytesBefore } = connection;
+      if (request === undefined || response === undefined) continue;
+      if (request.complete) {
+        connection.request = undefined;
+        connection.response = undefined;
+        continue;
+      }
+      const allowedMs = this.#options.bodyGraceMs + (socket.bytesRead - bytesBefore) / MIN_BODY_BYTES_PER_MS;
+      // A body that is not read now, because others are in turn, is not its sender's fault.
+      if (now - startedAt > allowedMs && isBeingRead(request)) this.#options.onSlowBody(request, response);
+    }
+  }
+}
+
+const isBeingRead = (request: IncomingMessage): boolean =>
+  request.readableFlowing === true || (request instanceof RequestWithCollectedBody && request.isCollected);
+
+/** Paths that programs of other origins may call with their own key. */
+const SHARED_PATH = /^\/v1(?:beta)?(?:\/|$|\?)/;
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
+/** What browsers hide from scripts unless it is named. */
+const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, content-range, deprecation, sunset';
+const HEADER_NAMES = /^[A-Za-z0-9-]{1,64}(?:, ?[A-Za-z0-9-]{1,64}){0,31}$/;
+const PREFLIGHT_SECONDS = '600';
+
+/**
+ * Lets web pages of the configured origins call the model API (Fetch standard, CORS protocol). Never with cookies: a page
+ * brings a key of its own, so that what it may do follows from that key alone.
+ */
+export class CorsPolicy {
+  readonly #origins: ReadonlySet<string>;
+  readonly #anyOrigin: boolean;
+
+  /** @param origins `https://app.example`, or `*` for all; empty switches CORS off */
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+    this.#anyOrigin = this.#origins.has('*');
+  }
+
+  /** Whether the request comes from a page that may read the response. */
+  allows({ url = '', headers: { origin } }: IncomingMessage): boolean {
+    if (origin === undefined || this.#origins.size === 0 || !SHARED_PATH.test(url)) return false;
+    return this.#anyOrigin || this.#origins.has(origin);
+  }
+
+  /**
+   * Adds the headers that let a page read the response, whoever writes it.
+   *
+   * @param beforeResponse called where this sends the response itself
+   * @returns true when the request was a preflight and the response has been sent
+   */
+  handle(request: IncomingMessage, response: ServerResponse, beforeResponse: RequestHandler = () => {}): boolean {
+    if (this.#origins.size === 0 || !SHARED_PATH.test(request.url ?? '')) return false;
+    // What is cached for one origin must not be served to another.
+    if (!this.#anyOrigin) response.setHeader('vary', 'Origin');
+    if (!this.allows(request)) return false;
+    response.setHeader('access-control-allow-origin', this.#anyOrigin ? '*' : (request.headers.origin ?? ''));
+    response.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+    beforeResponse(request, response);
+    const wanted = request.headers['access-control-request-headers'];
+    response.writeHead(204, {
+      'access-control-allow-methods': ALLOWED_METHODS,
+      ...(wanted !== undefined && HEADER_NAMES.test(wanted) && { 'access-control-allow-headers': wanted }),
+      'access-control-max-age': PREFLIGHT_SECONDS,
+      'content-length': '0',
+    });
+    response.end();
+    return true;
+  }
+}

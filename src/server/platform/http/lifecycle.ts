@@ -1,0 +1,174 @@
+import type {
+  ServerResponse as HeldResponse,
+  IncomingMessage,
+  OutgoingHttpHeader,
+  OutgoingHttpHeaders,
+  ServerResponse as Response,
+  Server,
+} from 'node:http';
+import { type AddressInfo, Server as NetServer } from 'node:net';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { createServer, RequestWithCollectedBody, ServerResponse } from './body.ts';
+
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+const MAX_CONNECTIONS = 20_000;
+/** Uploads of 64 MB over slow lines take minutes; heads never do. nginx keeps a connection for 60 s: less than we do. */
+const TIMEOUTS = { requestTimeout: 300_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
+const SWEEP_INTERVAL_MS = 100;
+/** A turn of the event loop that took less had nothing to do. */
+const QUIET_TURN_MS = 0.3;
+const MAX_QUIET_WAIT_MS = 2_000;
+/** nginx notices that a server is gone when a connection to it is refused, and until then sends requests on connections it has kept. */
+const MAX_KEPT_AFTER_CLOSE_MS = 1_000;
+
+/**
+ * The port of the service, open from the first moment of the process (health checks are answered while the schema is
+ * brought up to date) until the end of a drain. While it drains, every response carries `Connection: close`, so that a
+ * proxy takes its kept connections elsewhere before they are closed.
+ */
+export class PortLifecycle {
+  readonly server: Server;
+  readonly #starting = new RequestsDuringStart();
+  #handler: RequestHandler = this.#starting.handle;
+  /** By the clock of `performance.now()`; undefined: it does not drain. */
+  #drainingSince: number | undefined;
+
+  constructor() {
+    const isDraining = () => this.#drainingSince !== undefined;
+    class DrainingResponse extends ServerResponse {
+      // Decided when the head is sent, for requests that were under way when the drain began too.
+      override writeHead(status: number, message?: string | Headers, headers?: Headers): this {
+        if (isDraining()) this.shouldKeepAlive = false;
+        // Node takes headers in either place.
+        return super.writeHead(status, message as string | undefined, headers);
+      }
+    }
+    const classes = {
+      IncomingMessage: RequestWithCollectedBody as typeof IncomingMessage,
+      ServerResponse: DrainingResponse,
+    };
+    const options = { maxHeaderSize: 16_384, ...TIMEOUTS, ...classes };
+    this.server = createServer(options, (request, response) => this.#handler(request, response as Response));
+    this.server.maxConnections = MAX_CONNECTIONS;
+  }
+
+  /** Opens the port; a second call returns the address of the first. */
+  async listen(host: string, port: number): Promise<AddressInfo> {
+    if (!this.server.listening)
+      await new Promise<void>((resolve, reject) => {
+        this.server.once('error', reject);
+        // Clients try both addresses of this name, and IPv6 may be off.
+        this.server.listen(port, host === 'localhost' ? '127.0.0.1' : host, () => {
+          this.server.off('error', reject);
+          resolve();
+        });
+      });
+    return this.server.address() as AddressInfo;
+  }
+
+  /** From now on the service itself answers, beginning with what has waited for it. */
+  serve(handler: RequestHandler): void {
+    this.#handler = handler;
+    this.#starting.passTo(handler);
+  }
+
+  /** From now on connections end with their response; the port stays open. @returns since when, by `performance.now()` */
+  drain(): number {
+    this.#drainingSince ??= performance.now();
+    return this.#drainingSince;
+  }
+
+  /**
+   * Closes the port, gives requests under way `graceMs`, then aborts them. Connections without a request are kept a little longer
+   * than the port where there was time for a drain: a second at most.
+   */
+  async close(graceMs: number): Promise<void> {
+    const drainedMs = performance.now() - this.drain();
+    if (graceMs > 0) await untilQuiet();
+    // Not the method of the HTTP server, which would end connections without a request in the same moment.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.server, () => resolve()));
+    const ended = new AbortController();
+    const keptMs = Math.min(drainedMs, graceMs, MAX_KEPT_AFTER_CLOSE_MS);
+    const sweeping = this.#endUnusedConnections(keptMs, graceMs, ended.signal);
+    await closed;
+    ended.abort();
+    await sweeping;
+    // Ends the HTTP server's own timer.
+    this.server.close(() => {});
+  }
+
+  async #endUnusedConnections(keptMs: number, graceMs: number, ended: AbortSignal): Promise<void> {
+    const closedAt = performance.now();
+    if (keptMs > SWEEP_INTERVAL_MS) await delay(keptMs, undefined, { signal: ended }).catch(() => {});
+    else this.server.closeIdleConnections();
+    for (let passedMs = 0; passedMs < graceMs && !ended.aborted; passedMs = performance.now() - closedAt) {
+      await delay(SWEEP_INTERVAL_MS, undefined, { signal: ended }).catch(() => {});
+      if (!ended.aborted) await untilQuiet();
+      this.server.closeIdleConnections();
+    }
+    if (!ended.aborted) this.server.closeAllConnections();
+  }
+}
+
+/**
+ * Resolves just after the event loop has checked for events and found none, so that no connection waits to be accepted and
+ * no request waits to be read: what is closed in this moment is almost certainly unused.
+ */
+async function untilQuiet(): Promise<void> {
+  const giveUpAt = performance.now() + MAX_QUIET_WAIT_MS;
+  for (let quietTurns = 0; quietTurns < 2 && performance.now() < giveUpAt; ) {
+    const turnBegan = performance.now();
+    await nextTurn();
+    quietTurns = performance.now() - turnBegan < QUIET_TURN_MS ? quietTurns + 1 : 0;
+  }
+}
+
+export type RequestHandler = (request: IncomingMessage, response: HeldResponse) => void;
+
+/** A balancer without health checks sends requests as soon as the port is open; a start takes seconds. */
+const MAX_WAIT_MS = 20_000;
+const MAX_WAITING = 1_000;
+const RETRY_AFTER_SECONDS = '2';
+
+/** Answers health checks before the service is constructed, and lets everything else wait for it. */
+export class RequestsDuringStart {
+  readonly #waiting = new Map<HeldResponse, { readonly request: IncomingMessage; readonly timer: NodeJS.Timeout }>();
+  readonly #maxWaitMs: number;
+
+  constructor(maxWaitMs = MAX_WAIT_MS) {
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  /** Nothing of the body is read before the service takes the request. */
+  readonly handle: RequestHandler = (request, response) => {
+    const path = request.url?.split('?', 1)[0];
+    if (path === '/livez') return void response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n');
+    if (path === '/readyz') return refuse(response, { ready: false, reason: 'migrating' });
+    const tooLong = () => {
+      this.#waiting.delete(response);
+      refuse(response, { success: false, message: 'The service is starting. Try again in a few seconds.' });
+    };
+    if (this.#waiting.size >= MAX_WAITING) return tooLong();
+    this.#waiting.set(response, { request, timer: setTimeout(tooLong, this.#maxWaitMs).unref() });
+    response.once('close', () => this.#drop(response));
+  };
+
+  /** Hands over what has waited. */
+  passTo(handler: RequestHandler): void {
+    for (const [response, { request }] of [...this.#waiting]) {
+      this.#drop(response);
+      handler(request, response);
+    }
+  }
+
+  #drop(response: HeldResponse): void {
+    clearTimeout(this.#waiting.get(response)?.timer);
+    this.#waiting.delete(response);
+  }
+}
+
+function refuse(response: HeldResponse, body: object): void {
+  const head = { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': RETRY_AFTER_SECONDS };
+  response.writeHead(503, { ...head, connection: 'close' }).end(JSON.stringify(body));
+}

@@ -1,0 +1,127 @@
+import { hash } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { NotReadyReason } from '../../../contract/health-and-status.ts';
+import * as healthEndpoints from '../../../contract/health-and-status.ts';
+import * as files from '../../../contract/stylesheet-and-logo-endpoints.ts';
+import { ok } from '../../../contract/success-bodies-and-pagination.ts';
+import type { AccentName } from '../../../design/accent-colors.ts';
+import { logoSvg } from '../../../design/logo.ts';
+import { PAGES_CSS } from '../../../design/server-rendered-pages-css.ts';
+import { toTokensCss } from '../../../design/tokens-css.ts';
+import { AppError } from '../app-error.ts';
+import type { Config } from '../config.ts';
+import type { Metrics } from '../metrics.ts';
+import { isSameSecret } from '../tokens.ts';
+import { createServer } from './body.ts';
+import type { RouteRegistry } from './route-registry.ts';
+
+export interface HealthRouteDependencies {
+  readonly config: Config;
+  readonly version: string;
+  readonly metrics: Metrics;
+  /** Resolves with the reason why this process is not ready, undefined when it is; within two seconds. */
+  notReadyReason(): Promise<NotReadyReason | undefined>;
+}
+
+/** Health checks for load balancers, and the status that clients read before they log in. */
+export function addHealthStatusAndMetricsRoutes(
+  routes: RouteRegistry,
+  { config, version, metrics, notReadyReason }: HealthRouteDependencies,
+): void {
+  routes.add(healthEndpoints.getStatus, async () =>
+    ok({
+      ...readPublicServiceSettings(config, version),
+      ready: (await notReadyReason()) === undefined,
+    }),
+  );
+  routes.add(healthEndpoints.livez, async ({ reply }) => reply.type('text/plain').send('ok\n'));
+  routes.add(healthEndpoints.readyz, async ({ reply }) => {
+    const reason = await notReadyReason();
+    if (reason === undefined) return { ready: true };
+    reply.status(503);
+    return { ready: false, reason };
+  });
+  routes.add(healthEndpoints.metricsPage, async ({ request, reply }) => {
+    if (config.metricsToken === undefined) throw new AppError('not_found');
+    if (!hasToken(request.headers.authorization, config.metricsToken)) throw new AppError('unauthorized');
+    const { contentType, body } = await metrics.render();
+    return reply.type(contentType).send(body);
+  });
+}
+
+const hasToken = (authorization: string | undefined, token: string): boolean =>
+  isSameSecret(authorization ?? '', `Bearer ${token}`);
+
+/** /metrics on a port of its own, for networks that keep it apart. Where a token is set, this port asks for it too. */
+export async function startMetricsServer(
+  { host, metricsToken }: Pick<Config, 'host' | 'metricsToken'>,
+  port: number,
+  metrics: Metrics,
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    if (metricsToken !== undefined && !hasToken(request.headers.authorization, metricsToken)) {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+      return;
+    }
+    metrics.render().then(
+      ({ contentType, body }) => response.writeHead(200, { 'content-type': contentType }).end(body),
+      () => response.writeHead(500).end(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  return server;
+}
+
+/** What everyone may know of the service, before signing in too: `GET /api/status` says it, and the page of the console has it inside. */
+export const readPublicServiceSettings = (config: Config, version: string) => ({
+  version,
+  sandbox: config.sandbox,
+  site_name: config.siteName,
+  sign_in_notice: config.signInNotice ?? '',
+  registration: config.registration,
+  quota_per_unit: config.quotaPerUnit,
+  currency: config.currency ?? '',
+  api_user_header: config.apiUserHeader,
+  server_address: config.baseUrl,
+  phone_codes: config.phoneDriver === 'http' ? ('sms' as const) : ('log' as const),
+  mail: config.smtpUrl !== undefined,
+  messaging_binding: config.messagingVerifyUrl !== undefined,
+});
+
+/** The files that every page takes its design from. Browsers ask each time whether they changed, so a new colour is seen at once. */
+export function addStylesheetAndLogoRoutes(routes: RouteRegistry, site: SiteDesign): void {
+  const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
+    routes.add(endpoint, async ({ reply, request }) =>
+      sendFile(reply, request.headers['if-none-match'], type, render(site.siteAccent)),
+    );
+  add(files.tokensCssFile, 'text/css; charset=utf-8', toTokensCss);
+  add(files.pagesCssFile, 'text/css; charset=utf-8', (name) => `${toTokensCss(name)}\n${PAGES_CSS}`);
+  routes.add(files.logoFile, async ({ reply, request }) => {
+    const [, type = 'image/svg+xml', data] = LOGO_URL.exec(site.siteLogo ?? '') ?? [];
+    const body = data === undefined ? logoSvg(site.siteAccent) : Buffer.from(data, 'base64');
+    return sendFile(reply, request.headers['if-none-match'], type, body);
+  });
+}
+
+/** How the pages look, read at each request: an administrator may change it. */
+export interface SiteDesign {
+  readonly siteAccent: AccentName;
+  /** A data URL; undefined: the default logo. */
+  readonly siteLogo: string | undefined;
+}
+
+const LOGO_URL = /^data:(image\/(?:png|webp|jpeg));base64,(.+)$/;
+
+type DesignFile = (typeof files)[keyof typeof files];
+
+function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string | Buffer): FastifyReply {
+  // Weak: the same file may be sent compressed (RFC 9110 section 8.8.1).
+  const etag = `W/"${hash('sha256', body, 'base64url')}"`;
+  reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
+  return known === etag ? reply.status(304).send() : reply.type(type).send(body);
+}

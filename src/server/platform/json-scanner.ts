@@ -1,0 +1,404 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { assertNoPollutingKeys, JsonRejectedError } from './json.ts';
+import { type KeptLongTexts, keepLongTexts, LONG_TEXT_LENGTH, NO_LONG_TEXTS, TextInBytes } from './long-text.ts';
+import { hasControlCharacter, hasOnlyWellFormedText } from './text.ts';
+
+/** What a JSON document may have before it is parsed. A wider one costs more to parse and to check than to send. */
+interface JsonScanBounds {
+  /** Levels of arrays and objects. */
+  readonly maxDepth: number;
+  /** Values in the whole document: members, elements and the root. */
+  readonly maxValues: number;
+}
+
+/** Bytes of one member name; the longest names in use are paths and identifiers of some hundred characters. */
+const MAX_KEY_BYTES = 1_024;
+/** Bytes of one number; a double needs 25. */
+const MAX_NUMBER_BYTES = 128;
+/** Bytes outside of strings: punctuation, numbers, white space. Indented documents of the widest kind stay below. */
+const MAX_BYTES_OUTSIDE_STRINGS = 8 * 1024 * 1024;
+/** Escapes in all strings together: what a megabyte of Chinese needs where every character is escaped, several times over. */
+const MAX_ESCAPES = 2_000_000;
+/** Longest name that `isPollutingName` needs to see: `constructor`. */
+const KEPT_KEY_BYTES = 12;
+
+/** Bytes of a string that are read one by one before those that follow are searched many at a time. */
+const SHORT_TEXT_BYTES = 64;
+/** Searched at a time: so few that finding something early in it, again and again, costs little. */
+const WINDOW_BYTES = 4 * 1024;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const SMALL_U = 0x75;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** What the bytes between two pushes belong to. */
+const OUTSIDE = 0;
+const IN_STRING = 1;
+const AFTER_BACKSLASH = 2;
+const IN_UNICODE_ESCAPE = 3;
+
+/**
+ * Reads a JSON document byte by byte as it arrives and stops at the first violation of its bounds, so that a hostile body is
+ * rejected before it was received as a whole and before anything was built from it. It does not check the grammar, which is
+ * left to `JSON.parse`, but notes what later checks need to know so that they can be skipped for ordinary documents.
+ *
+ * One pass costs about a nanosecond a byte, a tenth of it inside long texts, and no memory.
+ */
+export class JsonBoundsScanner {
+  /** A byte above 0x7F: the text is not ASCII, so its UTF-8 must be checked. */
+  hasNonAscii = false;
+  /** An escape for U+0000 or for a surrogate, which may be a lone one. */
+  hasSuspectEscape = false;
+  /** A member name that may pollute a prototype: `__proto__`, `constructor`, or one with an escape in it. */
+  hasSuspectKey = false;
+  /** A number written with a fraction or an exponent. */
+  hasFraction = false;
+  /** Values directly in the root: members written, those with the same name counted each. */
+  rootMembers = 0;
+  /** Values of the document so far: members, elements and the root. */
+  values = 0;
+  /**
+   * Texts from 64 KiB on, by their first byte and the one after their last: pictures in Base64, as a rule. Those with escapes or with control
+   * characters, which JSON forbids there, are not among them: `JSON.parse` must see them.
+   */
+  readonly longTexts: { readonly start: number; readonly end: number }[] = [];
+
+  readonly #bounds: JsonScanBounds;
+  /** By level. Of up to 64 bytes, which the engine keeps beside the object; more would be allocated apart. */
+  readonly #isObject: Uint8Array;
+  #depth = 0;
+  #outside = 0;
+  #state = OUTSIDE;
+  #atKey = false;
+  #isKey = false;
+  /** Bytes of the chunks before this one. */
+  #before = 0;
+  #textStart = 0;
+  /** Neither an escape nor a control character in it so far. */
+  #isPlainText = true;
+  #inScalar = false;
+  #scalarBytes = 0;
+  #keyBytes = 0;
+  readonly #keyStart = Buffer.allocUnsafe(KEPT_KEY_BYTES);
+  #escapes = 0;
+  #escapeDigits = 0;
+  #escapeValue = 0;
+
+  constructor(bounds: JsonScanBounds) {
+    this.#bounds = bounds;
+    this.#isObject = new Uint8Array(bounds.maxDepth);
+  }
+
+  /** @throws JsonRejectedError `depth`, `keys` or `width` */
+  push(chunk: Buffer): void {
+    const { length } = chunk;
+    let at = 0;
+    while (at < length) {
+      if (this.#state === OUTSIDE) at = this.#pushOutside(chunk, at);
+      else if (this.#state === IN_STRING) at = this.#pushString(chunk, at);
+      else at = this.#pushEscape(chunk[at] ?? 0, at);
+    }
+    this.#before += length;
+  }
+
+  #pushOutside(chunk: Buffer, start: number): number {
+    const { length } = chunk;
+    let at = start;
+    for (; at < length; at++) {
+      const byte = chunk[at] as number;
+      if (byte === QUOTE) {
+        this.#inScalar = false;
+        this.#isKey = this.#atKey;
+        this.#keyBytes = 0;
+        if (!this.#isKey) this.#countValue();
+        this.#state = IN_STRING;
+        at++;
+        this.#textStart = this.#before + at;
+        this.#isPlainText = true;
+        break;
+      }
+      if (byte <= 0x20) this.#inScalar = false;
+      else if (byte === COMMA) {
+        this.#inScalar = false;
+        this.#atKey = this.#depth > 0 && this.#isObject[this.#depth - 1] === 1;
+      } else if (byte === COLON) {
+        this.#inScalar = false;
+        this.#atKey = false;
+      } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#open(byte === OPEN_OBJECT);
+      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        this.#inScalar = false;
+        if (this.#depth > 0) this.#depth--;
+        this.#atKey = false;
+      } else this.#pushScalar(byte);
+    }
+    this.#outside += at - start;
+    if (this.#outside > MAX_BYTES_OUTSIDE_STRINGS) throw tooWide('too many bytes outside of strings');
+    return at;
+  }
+
+  /** A byte of a number or of a word. */
+  #pushScalar(byte: number): void {
+    if (!this.#inScalar) {
+      this.#inScalar = true;
+      this.#scalarBytes = 0;
+      this.#countValue();
+    }
+    // A byte order mark, or what is no JSON: either must be decoded as UTF-8.
+    if (byte > 0x7f) this.hasNonAscii = true;
+    if (++this.#scalarBytes > MAX_NUMBER_BYTES) throw tooWide(`a number of more than ${MAX_NUMBER_BYTES} characters`);
+    // `.`, `E`, `e`: the words true and false have an e too, which costs a needless check and no more.
+    if (byte === 0x2e || byte === 0x45 || byte === 0x65) this.hasFraction = true;
+  }
+
+  #open(isObject: boolean): void {
+    this.#inScalar = false;
+    this.#countValue();
+    const { maxDepth } = this.#bounds;
+    if (++this.#depth > maxDepth) throw new JsonRejectedError('depth', `JSON deeper than ${maxDepth} levels`);
+    this.#isObject[this.#depth - 1] = isObject ? 1 : 0;
+    this.#atKey = isObject;
+  }
+
+  #countValue(): void {
+    const { maxValues } = this.#bounds;
+    if (this.#depth === 1) this.rootMembers++;
+    if (++this.values > maxValues) throw tooWide(`JSON with more than ${maxValues} values`);
+  }
+
+  #pushString(chunk: Buffer, start: number): number {
+    const { length } = chunk;
+    let at = start;
+    let nonAscii = 0;
+    for (let shortEnd = start + SHORT_TEXT_BYTES; at < length; at++) {
+      if (at >= shortEnd) {
+        at = this.#skipPlainText(chunk, at);
+        shortEnd = at + SHORT_TEXT_BYTES;
+        if (at >= length) break;
+      }
+      const byte = chunk[at] as number;
+      if (byte === QUOTE) break;
+      if (byte === BACKSLASH) {
+        this.#countEscape();
+        // Nearly all escapes are a single letter and stand in one piece.
+        if (at + 1 < length && chunk[at + 1] !== SMALL_U) at++;
+        else {
+          this.#state = AFTER_BACKSLASH;
+          break;
+        }
+      } else nonAscii |= byte;
+    }
+    if (nonAscii > 0x7f) this.hasNonAscii = true;
+    const end = Math.min(at, length);
+    if (this.#isKey) this.#keepKey(chunk, start, end);
+    // Of what is short `JSON.parse` sees every character.
+    const mayBeLong = at >= length || this.#isLongText(at);
+    if (mayBeLong && this.#isPlainText) this.#isPlainText = !hasControlCharacter(chunk.subarray(start, end));
+    if (at >= length) return length;
+    if (this.#state === IN_STRING) this.#endString(at);
+    return at + 1;
+  }
+
+  /** Where the next quote or backslash is, or the end of the chunk. */
+  #skipPlainText(chunk: Buffer, start: number): number {
+    const { length } = chunk;
+    for (let at = start; at < length; at += WINDOW_BYTES) {
+      let text = chunk.subarray(at, at + WINDOW_BYTES);
+      const { length: window } = text;
+      for (const end of [QUOTE, BACKSLASH]) {
+        const found = text.indexOf(end);
+        if (found >= 0) text = text.subarray(0, found);
+      }
+      if (!this.hasNonAscii && !isAscii(text)) this.hasNonAscii = true;
+      if (text.length < window) return at + text.length;
+    }
+    return length;
+  }
+
+  #countEscape(): void {
+    if (++this.#escapes > MAX_ESCAPES) throw tooWide(`JSON with more than ${MAX_ESCAPES} escapes`);
+    this.#isPlainText = false;
+    if (this.#isKey) this.hasSuspectKey = true;
+  }
+
+  #keepKey(chunk: Buffer, start: number, end: number): void {
+    for (let at = start; at < end && this.#keyBytes + at - start < KEPT_KEY_BYTES; at++)
+      this.#keyStart[this.#keyBytes + at - start] = chunk[at] as number;
+    this.#keyBytes += end - start;
+    if (this.#keyBytes > MAX_KEY_BYTES) throw tooWide(`a member name of more than ${MAX_KEY_BYTES} bytes`);
+  }
+
+  /** Whether the text that ends at this place of the chunk is one of those that are not parsed with the rest. */
+  #isLongText(end: number): boolean {
+    return this.#before + end - this.#textStart >= LONG_TEXT_LENGTH;
+  }
+
+  #endString(end: number): void {
+    this.#state = OUTSIDE;
+    if (this.#isPlainText && this.#isLongText(end))
+      this.longTexts.push({ start: this.#textStart, end: this.#before + end });
+    if (this.#isKey && (this.#keyBytes === 9 || this.#keyBytes === 11)) {
+      const name = this.#keyStart.toString('latin1', 0, this.#keyBytes);
+      if (name === '__proto__' || name === 'constructor') this.hasSuspectKey = true;
+    }
+  }
+
+  #pushEscape(byte: number, at: number): number {
+    if (this.#state === AFTER_BACKSLASH) {
+      this.#state = byte === SMALL_U ? IN_UNICODE_ESCAPE : IN_STRING;
+      this.#escapeDigits = 0;
+      this.#escapeValue = 0;
+      if (this.#isKey) this.#keyBytes++;
+      return at + 1;
+    }
+    const digit = hexDigit(byte);
+    // Malformed: `JSON.parse` says so.
+    if (digit < 0) {
+      this.#state = IN_STRING;
+      return at;
+    }
+    this.#escapeValue = this.#escapeValue * 16 + digit;
+    if (++this.#escapeDigits === 4) {
+      this.#state = IN_STRING;
+      if (this.#escapeValue === 0 || (this.#escapeValue & 0xf800) === 0xd800) this.hasSuspectEscape = true;
+    }
+    return at + 1;
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+const tooWide = (message: string): JsonRejectedError => new JsonRejectedError('width', message);
+
+const MAX_DEPTH = 64;
+/** Far above the longest conversation; a million values would cost more to parse and to check than to send. */
+const DEFAULT_MAX_VALUES = 50_000;
+
+export const requestScanner = (maxValues = DEFAULT_MAX_VALUES): JsonBoundsScanner =>
+  new JsonBoundsScanner({ maxDepth: MAX_DEPTH, maxValues });
+
+/**
+ * Parses the body of a caller's request: what `parseJson` refuses, then more values than a request needs, bytes that are no
+ * UTF-8, and text with U+0000 or lone surrogates (reason `text`), which would come back changed from the database or not
+ * at all.
+ *
+ * @throws JsonRejectedError
+ */
+export function parseRequestJson(bytes: Buffer): unknown {
+  const scanner = requestScanner();
+  scanner.push(bytes);
+  return parseScannedJson(bytes, scanner);
+}
+
+/**
+ * The same for a body that was scanned as it arrived. What the scanner has not seen needs no further pass.
+ *
+ * @throws JsonRejectedError `syntax`, `prototype` or `text`
+ */
+export const parseScannedJson = (bytes: Buffer, scanner: JsonBoundsScanner): unknown =>
+  parseKeepingLongTexts(bytes, scanner, []).value;
+
+/** A parsed body, and its long texts in `fields` that were left in its bytes. */
+export interface ParsedBody {
+  readonly value: unknown;
+  readonly longTexts: KeptLongTexts;
+}
+
+/**
+ * The same; long texts in the root's `fields` stay in the bytes and are cut in the value. A document with an escape for U+0000 or a surrogate
+ * keeps none.
+ *
+ * @throws JsonRejectedError `syntax`, `prototype` or `text`
+ */
+export function parseKeepingLongTexts(
+  bytes: Buffer,
+  scanner: JsonBoundsScanner,
+  fields: readonly string[],
+): ParsedBody {
+  if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
+  const isWhole = scanner.hasSuspectEscape || scanner.longTexts.length === 0;
+  const parsed = isWhole ? parseWhole(bytes, scanner) : parseAroundLongTexts(bytes, scanner, fields);
+  const { value } = parsed;
+  if (scanner.hasSuspectKey) assertNoPollutingKeys(value);
+  if (scanner.hasSuspectEscape && !hasOnlyWellFormedText(value))
+    throw new JsonRejectedError('text', 'text with U+0000 or a lone surrogate is not allowed');
+  return parsed;
+}
+
+/** A number in a parsed document, by the object or array that holds it. */
+interface NumberPosition {
+  readonly holder: object;
+  readonly key: string;
+}
+
+const integersWrittenAsFractions = new WeakMap<object, readonly NumberPosition[]>();
+
+/**
+ * Where a parsed request body has a whole number written with a fraction or an exponent (`5.0`, `1e3`). `JSON.parse` loses
+ * how a number was written, and where the contract asks for an integer it is digits with an optional minus.
+ */
+export const positionsOfWrittenFractions = (body: unknown): readonly NumberPosition[] =>
+  (typeof body === 'object' && body !== null && integersWrittenAsFractions.get(body)) || [];
+
+/** A number written with a fraction or an exponent, or with both. */
+const WRITTEN_FRACTION = /[.eE]/;
+
+/** The reviver of ECMAScript 2026, whose third argument has the text of a number. */
+type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
+
+function parseWhole(bytes: Buffer, scanner: JsonBoundsScanner): ParsedBody {
+  return { value: parse(bytes.toString(encodingOf(scanner)), scanner), longTexts: NO_LONG_TEXTS };
+}
+
+/** Stands first in what takes the place of a long text; a document with an escape for it is parsed as a whole. */
+const PLACEHOLDER = 0;
+
+/** Parses a small text with a placeholder for each long one, which is then taken from the bytes directly or left there. */
+function parseAroundLongTexts(bytes: Buffer, scanner: JsonBoundsScanner, fields: readonly string[]): ParsedBody {
+  const { longTexts } = scanner;
+  const encoding = encodingOf(scanner);
+  let text = '';
+  let at = 0;
+  for (const [index, { start, end }] of longTexts.entries()) {
+    text += `${bytes.toString(encoding, at, start)}\\u0000${index}`;
+    at = end;
+  }
+  text += bytes.toString(encoding, at);
+  const textOf = (value: unknown): TextInBytes | undefined => {
+    if (typeof value !== 'string' || value.charCodeAt(0) !== PLACEHOLDER) return undefined;
+    const place = longTexts[Number(value.slice(1))];
+    return new TextInBytes(bytes.subarray(place?.start, place?.end));
+  };
+  const root = parse(text, scanner);
+  const kept = keepLongTexts(root, fields, textOf);
+  return { value: textOf(root)?.toString() ?? root, longTexts: kept };
+}
+
+const encodingOf = ({ hasNonAscii }: JsonBoundsScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');
+
+function parse(text: string, { hasFraction }: JsonBoundsScanner): unknown {
+  const positions: NumberPosition[] = [];
+  const reviver: Reviver = function (key, inner, { source } = {}) {
+    if (typeof inner === 'number' && Number.isInteger(inner) && source !== undefined && WRITTEN_FRACTION.test(source))
+      positions.push({ holder: this as object, key });
+    return inner;
+  };
+  try {
+    const document = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+    const value: unknown = hasFraction ? JSON.parse(document, reviver) : JSON.parse(document);
+    if (positions.length > 0 && typeof value === 'object' && value !== null)
+      integersWrittenAsFractions.set(value, positions);
+    return value;
+  } catch (error) {
+    throw new JsonRejectedError('syntax', 'not valid JSON', error);
+  }
+}

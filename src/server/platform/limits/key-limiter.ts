@@ -1,0 +1,188 @@
+import type { MessageKey } from '../../../contract/localized-messages/format-message.ts';
+import { AppError } from '../app-error.ts';
+import type { Clock } from '../clock.ts';
+import type { ConcurrencySlots, TakenPoints } from './counters.ts';
+import type { KeyedBudget, RateLimits } from './rate-limits.ts';
+
+/** What the owner of a key allows it; a limit that is not set is undefined. */
+export interface KeyLimits {
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerMinute?: number | undefined;
+  readonly concurrentCalls?: number | undefined;
+  readonly concurrentTasks?: number | undefined;
+}
+
+/** A key with at least one limit. */
+export interface LimitedKey {
+  readonly tokenId: number;
+  readonly limits: KeyLimits;
+}
+
+/** What a request is about to use. */
+interface RequestUse {
+  readonly format: LimitFormat;
+  /** Tokens of a model call, as far as they can be estimated; undefined: it is no model call. */
+  readonly tokens: number | undefined;
+}
+
+/** A request within the limits of its key. */
+export interface Admission {
+  /** For the response. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** To be called when the request is over, with the tokens it really used; a second call changes nothing. */
+  end(tokens: number): void;
+}
+
+const MINUTE_SECONDS = 60;
+const NO_SLOT = async (): Promise<void> => {};
+/** When to ask again where it depends on when another call ends. */
+const SLOT_RETRY_MS = 1_000;
+
+/**
+ * The limits of single keys: requests and tokens of a minute, and model calls at once. A minute begins with its first request. Counted
+ * where the rate limits are, for all processes together.
+ */
+export class ApiKeyLimiter {
+  readonly #requests: KeyedBudget;
+  readonly #tokens: KeyedBudget;
+  readonly #calls: ConcurrencySlots;
+  readonly #clock: Clock;
+
+  constructor(limits: RateLimits, clock: Clock) {
+    this.#requests = limits.defineBudget({ name: 'key-requests', durationSeconds: MINUTE_SECONDS });
+    this.#tokens = limits.defineBudget({ name: 'key-tokens', durationSeconds: MINUTE_SECONDS });
+    this.#calls = limits.defineSlots('key-calls');
+    this.#clock = clock;
+  }
+
+  /**
+   * Admits a request, or refuses it without using anything. What a call uses is taken before it begins, so that calls that begin at once
+   * do not pass the limit together. A call that may use more than a whole minute's tokens takes all of them.
+   *
+   * @throws AppError `rate_limit_exceeded` naming the limit, with the headers of the dialect
+   */
+  async admit({ tokenId, limits }: LimitedKey, { tokens, format }: RequestUse): Promise<Admission> {
+    const key = String(tokenId);
+    const { requestsPerMinute, tokensPerMinute, concurrentCalls } = limits;
+    const release =
+      concurrentCalls === undefined || tokens === undefined ? NO_SLOT : await this.#calls.acquire(key, concurrentCalls);
+    if (release === undefined) throw refusal('key_calls_limit', concurrentCalls, SLOT_RETRY_MS, {});
+    const requests = requestsPerMinute === undefined ? undefined : await this.#requests.take(key, 1, requestsPerMinute);
+    const needed = Math.min(tokens ?? 0, tokensPerMinute ?? 0);
+    const used =
+      needed === 0 || tokensPerMinute === undefined || requests?.taken === false
+        ? undefined
+        : await this.#tokens.take(key, needed, tokensPerMinute);
+    const figures = { requests: toFigures(requests, requestsPerMinute), tokens: toFigures(used, tokensPerMinute) };
+    const headers = toLimitHeaders(format, figures, this.#clock.now());
+    const refused = findRefusal(requests, used, figures, headers);
+    if (refused !== undefined) {
+      // Nothing is left to be returned later: the next request of the key must find it as it was.
+      if (requests?.taken === true) await this.#requests.adjust(key, requests.endsAt, -1);
+      await release();
+      throw refused;
+    }
+    const end = once((actual) => {
+      void release();
+      if (used !== undefined && actual !== needed) void this.#tokens.adjust(key, used.endsAt, actual - needed);
+    });
+    return { headers, end };
+  }
+}
+
+/** A key that has as many videos under way as it may. */
+export const tooManyTasksError = (limit: number): AppError => refusal('key_tasks_limit', limit, TASK_RETRY_MS, {});
+const TASK_RETRY_MS = 10_000;
+
+function findRefusal(
+  requests: TakenPoints | undefined,
+  tokens: TakenPoints | undefined,
+  { requests: requestFigures, tokens: tokenFigures }: LimitFigures,
+  headers: Readonly<Record<string, string>>,
+): AppError | undefined {
+  if (requests?.taken === false)
+    return refusal('key_requests_limit', requestFigures?.limit, requests.endsInMs, headers);
+  if (tokens?.taken === false) return refusal('key_tokens_limit', tokenFigures?.limit, tokens.endsInMs, headers);
+  return undefined;
+}
+
+function refusal(
+  messageKey: MessageKey,
+  limit: number | undefined,
+  retryAfterMs: number,
+  headers: Readonly<Record<string, string>>,
+): AppError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const params = { limit: limit ?? 0, seconds };
+  return new AppError('rate_limit_exceeded', { messageKey, params, retryAfterSeconds: seconds, headers });
+}
+
+const toFigures = (taken: TakenPoints | undefined, limit: number | undefined): WindowFigures | undefined =>
+  taken === undefined || limit === undefined
+    ? undefined
+    : { limit, remaining: Math.max(0, limit - taken.used), resetsInMs: taken.endsInMs };
+
+function once(action: (tokens: number) => void): (tokens: number) => void {
+  let isDone = false;
+  return (tokens) => {
+    if (isDone) return;
+    isDone = true;
+    action(tokens);
+  };
+}
+
+/** A window of one minute of one key. */
+interface WindowFigures {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetsInMs: number;
+}
+
+/** What is left of a key's limits; undefined: it has no such limit. */
+interface LimitFigures {
+  readonly requests: WindowFigures | undefined;
+  readonly tokens: WindowFigures | undefined;
+}
+
+/** Whose names the headers have. Google's API has none: its 429 says in the body when to come again. */
+type LimitFormat = 'openai' | 'anthropic' | 'gemini';
+
+/** The headers by which clients of a dialect know how much they may still send. */
+function toLimitHeaders(
+  format: LimitFormat,
+  { requests, tokens }: LimitFigures,
+  nowMs: number,
+): Readonly<Record<string, string>> {
+  const named = { requests, tokens };
+  const entries = Object.entries(named).flatMap(([what, figures]) =>
+    figures === undefined ? [] : HEADERS[format](what, figures, nowMs),
+  );
+  return Object.fromEntries(entries);
+}
+
+const HEADERS: Readonly<
+  Record<LimitFormat, (what: string, figures: WindowFigures, nowMs: number) => [string, string][]>
+> = {
+  // platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
+  openai: (what, { limit, remaining, resetsInMs }) => [
+    [`x-ratelimit-limit-${what}`, String(limit)],
+    [`x-ratelimit-remaining-${what}`, String(remaining)],
+    [`x-ratelimit-reset-${what}`, formatDuration(resetsInMs)],
+  ],
+  // docs.claude.com/en/api/rate-limits#response-headers
+  anthropic: (what, { limit, remaining, resetsInMs }, nowMs) => [
+    [`anthropic-ratelimit-${what}-limit`, String(limit)],
+    [`anthropic-ratelimit-${what}-remaining`, String(remaining)],
+    [`anthropic-ratelimit-${what}-reset`, new Date(nowMs + resetsInMs).toISOString()],
+  ],
+  gemini: () => [],
+};
+
+/** As OpenAI writes durations of up to a minute: `340ms`, `8.64s`, `1m0s`. */
+function formatDuration(ms: number): string {
+  const whole = Math.max(0, Math.ceil(ms));
+  if (whole < 1_000) return `${whole}ms`;
+  const minutes = Math.floor(whole / 60_000);
+  const seconds = Number(((whole % 60_000) / 1_000).toFixed(3));
+  return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds}s`;
+}

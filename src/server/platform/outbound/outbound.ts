@@ -1,0 +1,359 @@
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { BlockedIpError, HostNotFoundError } from './guard.ts';
+import { errors } from './undici-without-fetch.ts';
+
+/** One request that leaves this service. Times are milliseconds, sizes are bytes. */
+export interface OutboundRequest {
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | Readable | undefined;
+  /** Default 5 000, at most 10 000; waiting for a free socket counts too. */
+  readonly connectTimeoutMs?: number;
+  /** Until the status line has come; default 30 000. */
+  readonly headersTimeoutMs?: number;
+  /** Longest silence inside a body; default 60 000. */
+  readonly idleTimeoutMs?: number;
+  /** The whole exchange; default none for streams, 60 000 for `requestJson`, 15 minutes for `requestUntrusted`. */
+  readonly totalTimeoutMs?: number;
+  /** Extends `totalTimeoutMs` by the received bytes at this rate: a faster response is never cut off; default none. */
+  readonly minBytesPerSecond?: number;
+  /** A body that outgrows this ends with phase `body`; default none for `request` and `stream`, 1 GiB for `requestUntrusted`. */
+  readonly maxBytes?: number;
+  /** Bytes of a streamed body that are received before they are read; default 64 KiB. */
+  readonly readAheadBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A request to a host of our own configuration. Without `private` it goes by https to public IPs only, as it may
+ * carry credentials.
+ */
+export interface ConfiguredRequest extends OutboundRequest {
+  readonly private?: boolean;
+  /** URL of an http or https proxy, with its credentials; the request goes through a tunnel of it (RFC 9110 section 9.3.6). */
+  readonly proxy?: string | undefined;
+}
+
+/** A request whose response is relayed as it arrives, its body in memory. */
+export interface StreamedRequest extends ConfiguredRequest {
+  readonly method: 'GET' | 'POST';
+  readonly body?: string | Buffer | undefined;
+}
+
+/**
+ * A request to a URL from a caller or an upstream. Only `accept`, `range` and the conditional headers pass, `user-agent` and
+ * whatever else is dropped, so that no credential can be sent by mistake.
+ */
+export interface UntrustedRequest extends Omit<OutboundRequest, 'method' | 'body'> {
+  readonly method: 'GET' | 'HEAD';
+  /** `host:port` pairs that are allowed although private: a private channel's own artifact hosts. */
+  readonly allowedPrivateHosts?: readonly string[];
+}
+
+/**
+ * A POST to a URL from a caller that carries no credential of ours: a webhook. Redirects are responses like any other, and
+ * a body beyond `maxBytes` is cut.
+ */
+export interface UntrustedPost extends Pick<OutboundRequest, 'url' | 'totalTimeoutMs' | 'maxBytes' | 'signal'> {
+  readonly body: string;
+  /** All headers that are sent, none is added but those of HTTP itself. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Without it only https is allowed. */
+  readonly allowHttp: boolean;
+  /** `host:port` pairs that are allowed although private, and by http. */
+  readonly allowedPrivateHosts: readonly string[];
+}
+
+export interface OutboundResponse {
+  readonly status: number;
+  /** Lower-case names; repeated headers joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undecoded bytes as they arrive; must be consumed or destroyed by the receiver. */
+  readonly body: Readable;
+}
+
+/** A complete response read into memory within its limits. */
+export interface BufferedResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as text, always there, cut at the bound. */
+  readonly text: string;
+  /**
+   * Parsed JSON, or undefined where the text is not JSON (HTML pages of gateways), too deep or too large. Whole numbers beyond 2^53
+   * are text with all their digits: vendors write identifiers of 17 to 20 digits as JSON numbers.
+   */
+  readonly json: unknown;
+}
+
+/**
+ * Phase in which an exchange failed.
+ * - `blocked`: the IP guard refused it; nothing left this machine
+ * - `resolve`, `connect`: no byte of the request left
+ * - `sent`: the request, or a part of it, left and no status came back: the outcome is unknown
+ * - `body`: a status came, then the body broke, stalled or outgrew its bound
+ * - `aborted`: our own signal ended it
+ */
+export type OutboundPhase = 'blocked' | 'resolve' | 'connect' | 'sent' | 'body' | 'aborted';
+
+export class OutboundError extends Error {
+  readonly phase: OutboundPhase;
+  /** True when the other side may have acted on the request. */
+  readonly mayHaveArrived: boolean;
+  constructor(phase: OutboundPhase, message: string, options: { cause?: unknown; mayHaveArrived?: boolean } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'OutboundError';
+    this.phase = phase;
+    this.mayHaveArrived = options.mayHaveArrived ?? (phase === 'sent' || phase === 'body');
+  }
+}
+
+/** Controls an exchange in progress. */
+export interface ExchangeControl {
+  /** Stops reading from the socket; the idle timeout is suspended meanwhile. */
+  pause(): void;
+  resume(): void;
+  /** Ends the exchange; `fail` follows with phase `aborted` unless the exchange has ended already. */
+  abort(): void;
+}
+
+/**
+ * Receives a response as it arrives, without a stream object: one `head`, any number of `chunk`, then exactly one of `end`
+ * and `fail`. Without a response only `fail` is called. After `end` or `fail` nothing is called any more. A method that
+ * throws ends the exchange with `fail`.
+ */
+export interface ExchangeHandler {
+  /** `headers` have lower-case names, repeated ones joined by ", ". */
+  head(status: number, headers: Readonly<Record<string, string>>, control: ExchangeControl): void;
+  /** Undecoded bytes. Call `control.pause()` to be given no more until `control.resume()`. */
+  chunk(bytes: Buffer, control: ExchangeControl): void;
+  end(): void;
+  fail(error: OutboundError): void;
+}
+
+/**
+ * The one HTTP client for requests that leave the service.
+ *
+ * `request`, `requestJson` and `stream` serve hosts from our own configuration and may carry credentials; private IPs and plain
+ * http only with `private: true` on the channel, never a cloud's metadata service; redirects are responses like any other.
+ * `requestUntrusted` serves URLs from a caller or an upstream: http(s) on ports 80 and 443 to public unicast IPs only, checked
+ * on the IP that is connected to, redirects (at most 3) re-checked, no credentials. All fail with OutboundError and nothing else.
+ */
+export interface OutboundClient {
+  request(request: ConfiguredRequest): Promise<OutboundResponse>;
+  requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse>;
+  /** To ports 80, 443 and those above 1023. Takes no place among the exchanges of `requestUntrusted`: its callers bound their number. */
+  postUntrusted(request: UntrustedPost): Promise<BufferedResponse>;
+  /**
+   * Reads a complete JSON response; `maxBytes` default 8 MiB, JSON depth at most 64. A longer one is cut and has no `json`.
+   * Requests an unencoded response; one encoding (gzip, deflate, br) is decoded within `maxBytes`, as some gateways
+   * compress anyway; stacked and unknown encodings end with phase `body`.
+   */
+  requestJson(request: ConfiguredRequest): Promise<BufferedResponse>;
+  /** The cheapest way to relay a response chunk by chunk; never throws, reports through `handler`. */
+  stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl;
+  /** Ends idle sockets; requests in progress are given `graceMs` (default 0) to finish. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
+const DEFAULT_HEADERS_TIMEOUT_MS = 30_000;
+const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
+
+/** Extra time before our own timer ends a wait that undici's coarse timers should have ended. */
+const BACKSTOP_MS = 1_000;
+
+/** Where a request goes, its URL checked and taken apart. */
+export interface Target {
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+}
+
+/** A request as it is given to what sends it; times are milliseconds. */
+export interface DispatchRequest extends Target {
+  readonly method: OutboundRequest['method'];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: NonNullable<OutboundRequest['body']> | null;
+  /** Longest wait for the status line. */
+  readonly headersTimeout: number;
+  /** Longest silence inside the body. */
+  readonly bodyTimeout: number;
+}
+
+/** What sends requests: undici's agents, and `Http1Agent`. */
+export interface ExchangeDispatcher {
+  dispatch(request: DispatchRequest, handler: Dispatcher.DispatchHandler): unknown;
+}
+
+/**
+ * One request and its response at undici's dispatch level.
+ *
+ * `onRequestStart` is called right before it writes the first byte of this request to a connected socket, on fresh and
+ * reused sockets alike. That call is the border between "nothing left" and "may have arrived".
+ */
+export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
+  readonly #handler: ExchangeHandler;
+  readonly #request: OutboundRequest;
+  readonly #maxBytes: number;
+  readonly #begunAt = performance.now();
+  #control: Dispatcher.DispatchController | undefined;
+  #bodySentAt: number | undefined;
+  #status = 0;
+  #bytes = 0;
+  #ended = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(request: OutboundRequest, handler: ExchangeHandler, maxBytes = request.maxBytes) {
+    this.#request = request;
+    this.#handler = handler;
+    this.#maxBytes = maxBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Sends the request. Never throws: whatever happens reaches the handler. */
+  begin(dispatcher: ExchangeDispatcher, target: Target, headers: Readonly<Record<string, string>>): this {
+    const { method, body, signal, headersTimeoutMs, idleTimeoutMs } = this.#request;
+    if (signal?.aborted) {
+      this.abort();
+      return this;
+    }
+    signal?.addEventListener('abort', this.#onSignal);
+    this.#armTimer();
+    dispatcher.dispatch(
+      {
+        origin: target.origin,
+        path: target.path,
+        method,
+        headers,
+        body: body ?? null,
+        headersTimeout: headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
+        bodyTimeout: idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+      },
+      this,
+    );
+    return this;
+  }
+
+  pause(): void {
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#control?.resume();
+  }
+
+  abort(): void {
+    this.#fail('aborted', 'the exchange was ended by this side');
+  }
+
+  readonly #onSignal = (): void => this.abort();
+
+  onRequestStart(control: Dispatcher.DispatchController): void {
+    // A request given up while it waited for a socket must not be written, and none is ever written twice.
+    if (this.#ended || this.#control !== undefined) {
+      control.abort(new errors.RequestAbortedError());
+      return;
+    }
+    this.#control = control;
+  }
+
+  onRequestSent(): void {
+    this.#bodySentAt = performance.now();
+  }
+
+  onResponseStart(
+    _control: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.#ended || status < 200) return;
+    this.#status = status;
+    this.#handler.head(status, joinRepeated(headers), this);
+  }
+
+  onResponseData(_control: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#maxBytes) this.#fail('body', `the answer is longer than ${this.#maxBytes} bytes`);
+    else this.#handler.chunk(chunk, this);
+  }
+
+  onResponseEnd(): void {
+    if (this.#ended) return;
+    this.#finish();
+    this.#handler.end();
+  }
+
+  onResponseError(_control: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#ended) return;
+    const phase = this.#phaseOf(error);
+    this.#fail(phase, error.message, error);
+  }
+
+  #phaseOf(error: Error): OutboundPhase {
+    if (this.#status !== 0) return 'body';
+    if (this.#control !== undefined) return 'sent';
+    if (error instanceof BlockedIpError || error instanceof errors.InvalidArgumentError) return 'blocked';
+    return error instanceof HostNotFoundError ? 'resolve' : 'connect';
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#request.signal?.removeEventListener('abort', this.#onSignal);
+  }
+
+  #fail(phase: OutboundPhase, message: string, cause?: Error): void {
+    if (this.#ended) return;
+    this.#finish();
+    const failure = new OutboundError(phase, message, { cause, mayHaveArrived: this.#control !== undefined });
+    if (this.#control !== undefined && !this.#control.aborted) this.#control.abort(failure);
+    this.#handler.fail(failure);
+  }
+
+  /** One timer serves every bound in turn, so that a quick exchange arms and clears a single one. */
+  #armTimer(): void {
+    const { at } = this.#nextDeadline();
+    if (at === Number.POSITIVE_INFINITY) return;
+    this.#timer = setTimeout(this.#onTimer, Math.max(1, at - performance.now()));
+  }
+
+  readonly #onTimer = (): void => {
+    const { at, phase, message } = this.#nextDeadline();
+    if (at > performance.now() + 1) this.#armTimer();
+    else this.#fail(phase, message);
+  };
+
+  #nextDeadline(): { at: number; phase: OutboundPhase; message: string } {
+    const { totalTimeoutMs, minBytesPerSecond, connectTimeoutMs, headersTimeoutMs } = this.#request;
+    const earnedMs = minBytesPerSecond === undefined ? 0 : (this.#bytes / minBytesPerSecond) * 1000;
+    const total = this.#begunAt + (totalTimeoutMs ?? Number.POSITIVE_INFINITY) + earnedMs;
+    const phase = this.#status !== 0 ? 'body' : this.#control !== undefined ? 'sent' : 'connect';
+    const wait =
+      phase === 'connect'
+        ? { at: this.#begunAt + (connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS), message: 'no connection in time' }
+        : phase === 'sent'
+          ? {
+              // While an upload is in progress, each check moves the deadline on; it is fixed once the body has been sent.
+              at:
+                (this.#bodySentAt ?? performance.now()) +
+                (headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS) +
+                BACKSTOP_MS,
+              message: 'no answer in time',
+            }
+          : { at: Number.POSITIVE_INFINITY, message: '' };
+    return wait.at < total
+      ? { ...wait, phase }
+      : { at: total, phase, message: `not finished within ${Math.round(total - this.#begunAt)} ms` };
+  }
+}
+
+/** undici gives repeated headers as arrays; most responses have none, and then its object is used as it is. */
+function joinRepeated(headers: Record<string, string | string[] | undefined>): Readonly<Record<string, string>> {
+  for (const name in headers) {
+    const value = headers[name];
+    if (typeof value !== 'string') headers[name] = Array.isArray(value) ? value.join(', ') : '';
+  }
+  return headers as Record<string, string>;
+}

@@ -1,0 +1,75 @@
+import { containersOf } from './json.ts';
+
+/** False for U+0000, which PostgreSQL cannot store, and for lone surrogates, which have no UTF-8 form. */
+export function isWellFormedText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+/** What is well-formed of a text that others wrote, so that it can be stored. */
+export const toWellFormedText = (text: string): string => text.toWellFormed().replaceAll('\u0000', '');
+
+/** Whether every string inside a value, keys included, is well-formed text. */
+export function hasOnlyWellFormedText(root: unknown): boolean {
+  if (typeof root === 'string') return isWellFormedText(root);
+  for (const container of containersOf(root)) {
+    if (!Array.isArray(container) && !Object.keys(container).every(isWellFormedText)) return false;
+    for (const value of Array.isArray(container) ? container : Object.values(container)) {
+      if (typeof value === 'string' && !isWellFormedText(value)) return false;
+    }
+  }
+  return true;
+}
+
+/** Length in code points; a lone surrogate counts as one. */
+export function countCodePoints(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += codeUnitsAt(text, at)) count++;
+  return count;
+}
+
+/** The first `max` code points of a text; never cuts a surrogate pair in half. */
+export function truncateCodePoints(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let at = 0;
+  for (let count = 0; count < max && at < text.length; count++) at += codeUnitsAt(text, at);
+  return text.slice(0, at);
+}
+
+function codeUnitsAt(text: string, at: number): 1 | 2 {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+}
+
+const SPACE = 0x20;
+
+/**
+ * Whether one of the bytes is below 0x20. Four at a time, by what a subtraction borrows from the highest bit of each: 0.3 ns a byte, where a
+ * pattern would first need a text of them.
+ */
+export function hasControlCharacter(bytes: Buffer): boolean {
+  // Words lie at every fourth place of the memory.
+  const start = -bytes.byteOffset & 3;
+  const count = (bytes.length - start) >> 2;
+  if (count <= 0) return hasOneFrom(bytes, 0, bytes.length);
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + start, count);
+  let borrowed = 0;
+  for (let at = 0; at < count; at++) {
+    const word = words[at] as number;
+    borrowed |= (word - 0x20_20_20_20) & ~word;
+  }
+  return (
+    (borrowed & 0x80_80_80_80) !== 0 ||
+    hasOneFrom(bytes, 0, start) ||
+    hasOneFrom(bytes, start + count * 4, bytes.length)
+  );
+}
+
+function hasOneFrom(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if ((bytes[at] as number) < SPACE) return true;
+  return false;
+}
+
+/** A name as it was meant: input methods for Chinese write full-width characters, and keyboards of phones add a blank. */
+export const normalizeName = (typed: string): string => typed.normalize('NFKC').trim();
+
+/** A code as it was meant: the same, without the blanks and dashes it is grouped by. */
+export const normalizeTypedCode = (typed: string): string => typed.normalize('NFKC').replace(/[\s\p{Cf}\p{Pd}]/gu, '');
