@@ -6,10 +6,8 @@ import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { backUpSqlite, restoreSqlite } from '../src/server/platform/transfer/sqlite-backup.ts';
-import { LedgerAuditService } from '../src/server/quota/ledger-audit-service.ts';
-import { LedgerCheckpointStore } from '../src/server/quota/ledger-checkpoint-store.ts';
-import { LedgerCompaction } from '../src/server/quota/ledger-compaction.ts';
-import { LedgerCompactionStore } from '../src/server/quota/ledger-compaction-store.ts';
+import { LedgerAuditService, LedgerCheckpointStore } from '../src/server/quota/ledger-audit.ts';
+import { LedgerCompaction, LedgerCompactionStore } from '../src/server/quota/ledger-compaction.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { findPostgres } from '../test/start-postgres.ts';
 

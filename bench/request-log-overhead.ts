@@ -7,9 +7,9 @@ import { toCallDetail, toStoredTerms } from '../src/server/chat/request-log-call
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
+import type { CloseListener } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../src/server/quota/reservation-and-ledger-store.ts';
-import type { CloseListener } from '../src/server/quota/reservation-and-ledger-types.ts';
+import { LedgerStore } from '../src/server/quota/ledger-store.ts';
 import { callToRequestRow } from '../src/server/request-log/call-to-request-row.ts';
 import { RequestStore } from '../src/server/request-log/request-store.ts';
 import type { Tables } from '../src/server/tables.ts';

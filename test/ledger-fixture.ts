@@ -1,9 +1,9 @@
 import { isAppError } from '../src/server/platform/app-error.ts';
 import { type Clock, manualClock } from '../src/server/platform/clock.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
+import type { Allowances } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../src/server/quota/reservation-and-ledger-store.ts';
-import type { Allowances } from '../src/server/quota/reservation-and-ledger-types.ts';
+import { LedgerStore } from '../src/server/quota/ledger-store.ts';
 import type { Tables } from '../src/server/tables.ts';
 
 export type Trx = Parameters<Parameters<Database<Tables>['transaction']>[0]>[0];

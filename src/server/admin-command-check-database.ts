@@ -7,7 +7,7 @@ import { findMasterKey } from './platform/master-key.ts';
 import { findDamage } from './platform/transfer/sqlite-backup.ts';
 import { sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { createVault, openSealed } from './platform/vault.ts';
-import { auditLedger } from './quota/ledger-audit-store.ts';
+import { auditLedger } from './quota/ledger-audit.ts';
 import type { Tables } from './tables.ts';
 
 /** Something that is wrong with the data. */

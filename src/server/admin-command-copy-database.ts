@@ -19,7 +19,7 @@ import {
 import { PostgresTarget } from './platform/transfer/postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from './platform/transfer/sqlite-source.ts';
 import { createVault, matchesKeyCheck, openSealed } from './platform/vault.ts';
-import { auditLedger, type LedgerAuditFinding } from './quota/ledger-audit-store.ts';
+import { auditLedger, type LedgerAuditFinding } from './quota/ledger-audit.ts';
 import type { Tables } from './tables.ts';
 
 /** What is older goes into the part for the rest. */

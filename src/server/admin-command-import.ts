@@ -32,7 +32,7 @@ import { openDatabase } from './platform/db/open-database.ts';
 import { assertMasterKey, openMasterKeys } from './platform/master-key.ts';
 import { hashToken } from './platform/tokens.ts';
 import { createVault, type Vault } from './platform/vault.ts';
-import { auditLedger } from './quota/ledger-audit-store.ts';
+import { auditLedger } from './quota/ledger-audit.ts';
 import type { Tables } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
 

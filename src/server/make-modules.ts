@@ -18,7 +18,7 @@ import type { MailSender } from './mail/smtp-sender.ts';
 import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
 import { makePlanAllowances, makePlans } from './plans/make.ts';
-import { makeQuota } from './quota/make.ts';
+import { makeQuota } from './quota/module.ts';
 import { callToRequestRow } from './request-log/call-to-request-row.ts';
 import { makeRequests } from './request-log/make.ts';
 import { importSandbox } from './sandbox-loader.ts';

@@ -12,7 +12,7 @@ import { notificationMigrations } from './notifications/tables.ts';
 import { planMigrations } from './plans/tables.ts';
 import { type Migration, metaMigrations } from './platform/db/migrate.ts';
 import { rateLimitMigrations } from './platform/limits/tables.ts';
-import { chargeMigrations } from './quota/postgres-charge-function.ts';
+import { chargeMigrations } from './quota/call-charges.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { requestMigrations } from './request-log/tables.ts';
 import { siteMigrations } from './site-settings/tables.ts';

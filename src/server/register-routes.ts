@@ -31,8 +31,7 @@ import {
 } from './platform/http/service-routes.ts';
 import { ApiKeyLimiter } from './platform/limits/key-limiter.ts';
 import { newTaskId } from './platform/tokens.ts';
-import { addBillingDashboardRoutes } from './quota/billing-dashboard-routes.ts';
-import { addQuotaRoutes } from './quota/routes.ts';
+import { addBillingDashboardRoutes, addQuotaRoutes } from './quota/routes.ts';
 import { registerOnDemandMetrics } from './register-on-demand-metrics.ts';
 import { makeReceipts } from './request-log/make.ts';
 import { addReceiptRoutes } from './request-log/receipt-routes.ts';

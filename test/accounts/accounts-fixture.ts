@@ -13,7 +13,7 @@ import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
-import { LedgerStore } from '../../src/server/quota/reservation-and-ledger-store.ts';
+import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import { checkResponses } from '../openapi-response-check.ts';

@@ -13,7 +13,7 @@ const isNode = (entry: ModuleImport) => entry.specifier.startsWith('node:');
 const isWithin = (entry: ModuleImport, ...folders: string[]) =>
   folders.some((folder) => entry.target === folder || entry.target.startsWith(`${folder}/`));
 
-/** `quota` for `src/server/quota/reservation-and-ledger-store.ts`; undefined for platform and the files that put the app together. */
+/** `quota` for `src/server/quota/ledger-store.ts`; undefined for platform and the files that put the app together. */
 export function capabilityOf(path: string): string | undefined {
   const name = /^src\/server\/([^/]+)\//.exec(path)?.[1];
   return name === 'platform' ? undefined : name;

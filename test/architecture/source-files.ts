@@ -14,7 +14,7 @@ export interface ModuleImport {
 }
 
 export interface SourceFile {
-  /** Relative to the repository, with forward slashes: `src/server/quota/reservation-and-ledger-store.ts`. */
+  /** Relative to the repository, with forward slashes: `src/server/quota/ledger-store.ts`. */
   path: string;
   text: string;
   lineCount: number;

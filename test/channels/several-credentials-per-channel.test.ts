@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { smallVideo } from '../artifacts/unique-clip.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';

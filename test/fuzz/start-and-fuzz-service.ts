@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { manualClock } from '../../src/server/platform/clock.ts';
-import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
 import { type FuzzReport, runFuzz } from './run-fuzz.ts';
 

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Create } from 'typebox/value';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
-import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { ROOT_LOGIN } from '../admin-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';

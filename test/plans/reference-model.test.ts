@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { HOUR_MS } from '../../src/contract/time-units.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
-import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowancesConsistent } from './assert-allowances-consistent.ts';
 import { addPlan, openPlansFixture, setAllowanceWithoutPlan } from './plans-fixture.ts';

@@ -7,7 +7,7 @@ import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
 import { LoginHistoryStore } from '../../src/server/accounts/login-history/login-history-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
-import { LedgerReportStore } from '../../src/server/quota/ledger-entry-and-usage-report-store.ts';
+import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { PollStore } from '../../src/server/video/poll/poll-store.ts';

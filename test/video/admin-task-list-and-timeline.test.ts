@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { vidu } from '../../src/sandbox/vendors/vidu.ts';
-import { auditLedger } from '../../src/server/quota/ledger-audit-store.ts';
+import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';

@@ -4,7 +4,7 @@ import type { ManualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { NO_TRACING } from '../../src/server/platform/tracing/tracing.ts';
-import type { Ledger } from '../../src/server/quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../../src/server/quota/ledger.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { UpstreamCalls } from '../../src/server/upstreams/adapter-context.ts';
 import { TaskUpstreams } from '../../src/server/upstreams/find-task-upstream.ts';

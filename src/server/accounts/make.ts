@@ -9,7 +9,7 @@ import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { AccountAccess } from './account-access.ts';
 import { AccountStore } from './account-store.ts';

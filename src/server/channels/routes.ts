@@ -5,7 +5,7 @@ import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channe
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
+import type { Allowances } from '../quota/ledger.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { addChannelAdminRoutes } from './admin-routes.ts';
 import { ChannelAdminService, type UnfinishedTasks } from './channel-admin-service.ts';

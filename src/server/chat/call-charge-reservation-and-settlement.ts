@@ -8,7 +8,7 @@ import {
 import { type AppError, isAppError } from '../platform/app-error.ts';
 import type { Admission } from '../platform/limits/key-limiter.ts';
 import type { Log } from '../platform/log.ts';
-import type { Payer } from '../quota/reservation-and-ledger-types.ts';
+import type { Payer } from '../quota/ledger.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import { type ChatRequest, estimateImageTokens, mayUseAudio } from './chat-request.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './count-text-tokens.ts';

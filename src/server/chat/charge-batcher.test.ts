@@ -10,11 +10,10 @@ import { type Database, DatabaseUnavailableError } from '../platform/db/database
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
+import { CallChargeStore, PostgresCallCharges } from '../quota/call-charges.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import { LedgerService } from '../quota/ledger-service.ts';
-import { CallChargeStore } from '../quota/postgres-call-charge-store.ts';
-import { PostgresCallCharges } from '../quota/postgres-call-charges.ts';
-import { LedgerStore } from '../quota/reservation-and-ledger-store.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import { LedgerStore } from '../quota/ledger-store.ts';
 import type { Tables } from '../tables.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
 import { SettlementJournal } from './settlement-journal.ts';

@@ -4,15 +4,7 @@ import { upToEntries } from '../platform/cache.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
-import type {
-  CallDetail,
-  CallWork,
-  Ledger,
-  Payer,
-  Reservation,
-  Settlement,
-  TokenUsage,
-} from '../quota/reservation-and-ledger-types.ts';
+import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { type Job, JobBatcher } from './job-batcher.ts';
 import type { JournaledEnd, SettlementJournal } from './settlement-journal.ts';

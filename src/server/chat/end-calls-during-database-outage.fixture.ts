@@ -1,7 +1,7 @@
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { ChargeBatcher } from './charge-batcher.ts';
 import { SettlementJournal } from './settlement-journal.ts';

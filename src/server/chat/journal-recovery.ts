@@ -5,7 +5,7 @@ import { asObject } from '../../contract/is-object.ts';
 import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { Ledger, Settlement } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { countUsage } from './call-charge-reservation-and-settlement.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';

@@ -4,7 +4,7 @@ import type { RequestKind, RequestStatus } from '../../contract/request-kinds-an
 import type { ChatPrice, TokenFacts } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { ResolvedModel } from '../channels/channel-directory-types.ts';
 import { memoizeByObject } from '../platform/cache.ts';
-import type { CallDetail } from '../quota/reservation-and-ledger-types.ts';
+import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { EMBEDDINGS_DIALECT } from './openai-endpoint-dialects.ts';
 import { isPerImagePrice, type PerImagePrice, perImageFacts } from './per-image-price.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { Log } from '../platform/log.ts';
-import type { CallDetail, Settlement } from '../quota/reservation-and-ledger-types.ts';
+import type { CallDetail, Settlement } from '../quota/ledger.ts';
 import { encodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
 
 /** The data needed to charge a call whose process died while its response was being delivered. */

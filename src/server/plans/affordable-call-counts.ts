@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import { affordableCount, allowancesUntil } from './affordable-count.ts';
 import { grantsAllowance } from './plan-models-price-factor-and-channels.ts';
 import type { PlanAllowances, WindowUsage } from './spend-plan-allowances.ts';

@@ -11,7 +11,7 @@ import {
   type RateLimits,
 } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { normalizeCode } from './redemption-code-format.ts';
 import type { CodeRow, RedemptionCodeStore } from './redemption-code-store.ts';

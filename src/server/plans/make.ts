@@ -4,7 +4,7 @@ import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { AffordableCallCounts } from './affordable-call-counts.ts';
 import { AllowanceUsageStore } from './allowance-usage-store.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
+import type { Allowances } from '../quota/ledger.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { AllowanceUsageStore } from './allowance-usage-store.ts';
 import {

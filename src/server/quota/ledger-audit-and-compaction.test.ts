@@ -7,11 +7,8 @@ import { manualClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { LedgerAuditService } from './ledger-audit-service.ts';
-import { auditLedger } from './ledger-audit-store.ts';
-import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
-import { LedgerCompaction } from './ledger-compaction.ts';
-import { LedgerCompactionStore } from './ledger-compaction-store.ts';
+import { auditLedger, LedgerAuditService, LedgerCheckpointStore } from './ledger-audit.ts';
+import { LedgerCompaction, LedgerCompactionStore } from './ledger-compaction.ts';
 
 const JANUARY = Date.UTC(2026, 0, 10);
 const RETENTION_DAYS = 100;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
 import { startHttp } from '../platform/http/start-http-server.fixture.ts';
-import type { LedgerFilter, LedgerReportStore } from './ledger-entry-and-usage-report-store.ts';
+import type { LedgerFilter, LedgerReportStore } from './ledger-reports.ts';
 import { addQuotaRoutes, type QuotaRouteDependencies } from './routes.ts';
 
 const ENTRY = { id: 1, user_id: 2, kind: 'settle', amount: -5, created_at: 61_999 };

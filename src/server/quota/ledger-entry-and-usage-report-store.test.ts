@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
-import { LedgerReportStore } from './ledger-entry-and-usage-report-store.ts';
+import { LedgerReportStore } from './ledger-reports.ts';
 
 const ALL = { page: 1, pageSize: 99, offset: 0 };
 

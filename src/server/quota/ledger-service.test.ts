@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
-import { auditLedger } from './ledger-audit-store.ts';
-import type { Allowances } from './reservation-and-ledger-types.ts';
+import type { Allowances } from './ledger.ts';
+import { auditLedger } from './ledger-audit.ts';
 
 /** A plan per account with one period; its state is undone by hand where a transaction was. */
 class Plans implements Allowances {

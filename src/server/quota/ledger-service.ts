@@ -1,27 +1,35 @@
-import type { AmountUnit } from '../../contract/format-amounts.ts';
-import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
+import type { Localized } from '../../contract/localized-messages/format-message.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
+import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Trx } from '../tables.ts';
-import { notEnoughError } from './not-enough-error.ts';
-import type { PostgresCallCharges } from './postgres-call-charges.ts';
-import type { LedgerStore } from './reservation-and-ledger-store.ts';
-import type {
-  Allowances,
-  CallDetail,
-  CallWork,
-  CallWorkOutcome,
-  CloseListener,
-  Grant,
-  Ledger,
-  Reservation,
-  Settlement,
-  SettlementListener,
-  SpendListener,
-  TokenUsage,
-} from './reservation-and-ledger-types.ts';
-import { Reserver } from './reserve-quota.ts';
-import { Settler } from './settle-reservations.ts';
-import { assertAmount } from './settlement-split.ts';
+import { afterCommit, type Database } from '../platform/db/database.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { PostgresCallCharges } from './call-charges.ts';
+import {
+  type Allowances,
+  assertAmount,
+  type CallDetail,
+  type CallWork,
+  type CallWorkOutcome,
+  type ClosedCall,
+  type CloseListener,
+  dayOf,
+  type Grant,
+  groupAlike,
+  groupBy,
+  type Ledger,
+  type Reservation,
+  type Settlement,
+  type SettlementListener,
+  type SettlementSplit,
+  type SpendListener,
+  splitSettlement,
+  sumOf,
+  type TokenUsage,
+} from './ledger.ts';
+import type { LedgerStore, NewLedgerEntry, ReservationRow } from './ledger-store.ts';
 
 /** An account without a plan: nothing is taken from one and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
@@ -30,7 +38,7 @@ export const NO_ALLOWANCES: Allowances = {
   permittedModels: async () => undefined,
 };
 
-export interface LedgerServiceDependencies {
+interface LedgerServiceDependencies {
   readonly store: LedgerStore;
   readonly clock: Clock;
   /** Default: no account has a plan. */
@@ -151,5 +159,442 @@ export class LedgerService implements Ledger {
 
   lockBalance(trx: Trx, userId: number): Promise<number> {
     return this.#store.lockBalance(trx, userId);
+  }
+}
+
+type PlanFunding = Pick<ReservationRow, 'plan_amount' | 'plan_slot'>;
+
+const amountOf = ({ amount }: Reservation): number => amount;
+const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
+
+/**
+ * Reserves quota. Rows are taken in the order in which a settlement takes them (plan, token, wallet), so that two
+ * transactions never deadlock. What several reservations take from one row is taken in one write.
+ */
+class Reserver {
+  readonly #dependencies: ReserveAndSettleDependencies;
+
+  constructor(dependencies: ReserveAndSettleDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError `quota_not_enough`, `model_not_allowed`; the transaction must be rolled back then */
+  async reserveAll(trx: Trx, all: readonly Reservation[]): Promise<void> {
+    for (const { amount } of all) assertAmount(amount);
+    const funding = await this.#takeFromPlans(trx, all);
+    const fundingOf = (each: Reservation): PlanFunding => funding.get(each) ?? NO_PLAN_FUNDING;
+    await this.#takeFromTokens(trx, all);
+    const spent = await this.#takeFromWallets(trx, all, fundingOf);
+    const now = this.#dependencies.clock.now();
+    await this.#dependencies.store.addReservations(
+      trx,
+      all.map((each) => {
+        const { plan_amount, plan_slot } = fundingOf(each);
+        return {
+          ref: each.ref,
+          user_id: each.userId,
+          token_id: each.tokenId ?? null,
+          model: each.model,
+          amount: each.amount,
+          plan_amount,
+          plan_slot,
+          created_at: now,
+        };
+      }),
+    );
+    await this.#dependencies.store.addEntries(
+      trx,
+      all.map((each) => ({
+        user_id: each.userId,
+        kind: 'reserve',
+        amount: fundingOf(each).plan_amount - each.amount,
+        plan_amount: -fundingOf(each).plan_amount,
+        charged: 0,
+        ref: each.ref,
+        token_id: each.tokenId ?? null,
+        model: each.model,
+        note: null,
+        created_at: now,
+      })),
+    );
+    for (const { userId, ...wallet } of spent) await this.#dependencies.onSpend(trx, userId, wallet);
+  }
+
+  /** What the plan pays of each, in their order. */
+  async #takeFromPlans(trx: Trx, all: readonly Reservation[]): Promise<ReadonlyMap<Reservation, PlanFunding>> {
+    const funding = new Map<Reservation, PlanFunding>();
+    for (const same of groupAlike(all, (a, b) => a.userId === b.userId && a.model === b.model)) {
+      const [{ userId, model }] = same;
+      const { taken, slot } = await this.#dependencies.allowances.take(trx, {
+        userId,
+        model,
+        amount: sumOf(same, amountOf),
+      });
+      let left = taken;
+      for (const reservation of same) {
+        const paid = Math.min(left, reservation.amount);
+        left -= paid;
+        funding.set(reservation, { plan_amount: paid, plan_slot: paid > 0 ? slot : null });
+      }
+    }
+    return funding;
+  }
+
+  async #takeFromTokens(trx: Trx, all: readonly Reservation[]): Promise<void> {
+    for (const same of groupBy(all, ({ tokenId }) => tokenId)) {
+      const [{ tokenId }] = same;
+      const needed = sumOf(same, amountOf);
+      if (tokenId === undefined || (await this.#dependencies.store.takeFromToken(trx, tokenId, needed))) continue;
+      const { limit = 0, used = 0 } = (await this.#dependencies.store.tokenLimits([tokenId], trx)).get(tokenId) ?? {};
+      const available = Math.max(0, limit - used);
+      throw notEnoughError({ needed, available, limit }, this.#dependencies.amountUnit());
+    }
+  }
+
+  async #takeFromWallets(
+    trx: Trx,
+    all: readonly Reservation[],
+    fundingOf: (each: Reservation) => PlanFunding,
+  ): Promise<{ userId: number; before: number; after: number }[]> {
+    const spent: { userId: number; before: number; after: number }[] = [];
+    for (const same of groupBy(all, ({ userId }) => userId)) {
+      const [{ userId }] = same;
+      const needed = sumOf(same, amountOf);
+      const fromPlan = sumOf(same, (each) => fundingOf(each).plan_amount);
+      const fromWallet = needed - fromPlan;
+      if (fromWallet === 0) continue;
+      const after = await this.#dependencies.store.takeExactly(trx, userId, fromWallet);
+      if (after === undefined) {
+        const available = fromPlan + (await this.#dependencies.store.balanceIn(trx, userId));
+        throw notEnoughError({ needed, available }, this.#dependencies.amountUnit());
+      }
+      spent.push({ userId, before: after + fromWallet, after });
+    }
+    return spent;
+  }
+}
+
+interface SettlerDependencies extends ReserveAndSettleDependencies {
+  readonly onSettled: SettlementListener;
+  readonly onClosed: CloseListener;
+}
+
+/** A reservation while it is being settled; what turns out not to be available is corrected step by step. */
+interface OpenSettlement extends SettlementSplit {
+  readonly reservation: ReservationRow;
+  /** False for a refund. */
+  readonly isSettled: boolean;
+  readonly usage: TokenUsage;
+  readonly detail: CallDetail | undefined;
+  charged: number;
+  /** Taken beyond the reservation, from the plan's allowance and from the wallet. */
+  planExtra: number;
+  walletExtra: number;
+  /** Part of `planBack` whose period is over. */
+  planLapsed: number;
+}
+
+const NO_TOKEN_USAGE: TokenUsage = { promptTokens: 0, completionTokens: 0 };
+
+const openSettlement = (
+  reservation: ReservationRow,
+  { cost, usage = NO_TOKEN_USAGE, detail }: Settlement,
+): OpenSettlement => ({
+  ...splitSettlement(reservation, cost ?? 0),
+  reservation,
+  isSettled: cost !== undefined,
+  usage,
+  detail,
+  planExtra: 0,
+  walletExtra: 0,
+  planLapsed: 0,
+});
+
+/**
+ * Settles reservations. Rows are taken in the order in which a reservation takes them (plan, token, wallet), so that two
+ * transactions never deadlock. What several settlements return to one row is returned in one write, before anything more is
+ * taken from it.
+ */
+class Settler {
+  readonly #dependencies: SettlerDependencies;
+
+  constructor(dependencies: SettlerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @returns the amounts charged, in the order of `settlements`; undefined for a reservation that is closed already */
+  async settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
+    for (const { cost = 0, usage = NO_TOKEN_USAGE } of settlements)
+      for (const amount of [cost, usage.promptTokens, usage.completionTokens]) assertAmount(amount);
+    if (settlements.length === 0) return [];
+    const outcomes = await this.#closeReservations(trx, settlements);
+    const all = outcomes.filter((each) => each !== undefined);
+    const covered = all.filter(({ extra }) => extra === 0);
+    const exceeding = all.filter(({ extra }) => extra > 0);
+    const now = this.#dependencies.clock.now();
+    await this.#returnToPlans(trx, covered);
+    await this.#takeExtrasFromPlans(trx, exceeding);
+    await this.#lockTokens(trx, exceeding);
+    await this.#adjustTokens(trx, covered);
+    await this.#adjustWallets(trx, covered);
+    await this.#takeExtrasFromWallets(trx, exceeding);
+    await this.#adjustTokens(trx, exceeding);
+    await this.#adjustWallets(trx, exceeding);
+    await this.#addUsage(trx, all, dayOf(now));
+    await this.#dependencies.store.addEntries(
+      trx,
+      all.flatMap((each) => toEntries(each, now)),
+    );
+    await this.#dependencies.onClosed(trx, all.map(toClosedCall), now);
+    afterCommit(trx, () => this.#count(all));
+    return outcomes.map((each) => each?.charged);
+  }
+
+  #count(all: readonly OpenSettlement[]): void {
+    const { onSettled } = this.#dependencies;
+    const settled = all.filter(({ isSettled }) => isSettled).length;
+    if (settled > 0) onSettled('settle', settled);
+    if (settled < all.length) onSettled('refund', all.length - settled);
+  }
+
+  /** Of several settlements of one reservation the first one counts. */
+  async #closeReservations(trx: Trx, settlements: readonly Settlement[]): Promise<(OpenSettlement | undefined)[]> {
+    const rows = await this.#dependencies.store.takeReservations(
+      trx,
+      settlements.map(({ ref }) => ref),
+    );
+    const reservations = new Map(rows.map((row) => [row.ref, row]));
+    return settlements.map((settlement) => {
+      const reservation = reservations.get(settlement.ref);
+      reservations.delete(settlement.ref);
+      return reservation && openSettlement(reservation, settlement);
+    });
+  }
+
+  async #returnToPlans(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
+    const owed = all.filter(({ planBack, reservation }) => planBack > 0 && reservation.plan_slot !== null);
+    for (const same of groupBy(owed, ({ reservation }) => reservation.plan_slot ?? '')) {
+      const slot = same[0].reservation.plan_slot ?? '';
+      let back = await this.#dependencies.allowances.giveBack(
+        trx,
+        slot,
+        sumOf(same, ({ planBack }) => planBack),
+      );
+      for (const each of same) {
+        each.planLapsed = Math.max(0, each.planBack - back);
+        back -= each.planBack - each.planLapsed;
+      }
+    }
+  }
+
+  /** A cost beyond the reservation comes from the plan first, like the reservation itself. */
+  async #takeExtrasFromPlans(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
+    for (const each of all) {
+      const { user_id: userId, model } = each.reservation;
+      each.planExtra = await this.#dependencies.allowances.take(trx, { userId, model, amount: each.extra }).then(
+        ({ taken }) => taken,
+        (error: unknown) => {
+          // The plan has changed since and does not cover the model any more: nothing was written, the wallet pays.
+          if (isAppError(error, 'model_not_allowed')) return 0;
+          throw error;
+        },
+      );
+    }
+  }
+
+  async #lockTokens(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
+    for (const [{ reservation }] of groupBy(all, ({ reservation }) => reservation.token_id))
+      if (reservation.token_id !== null) await this.#dependencies.store.adjustTokenUse(trx, reservation.token_id, 0);
+  }
+
+  /** What the plan does not cover is taken as far as the wallet reaches: a balance never goes below zero. */
+  async #takeExtrasFromWallets(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
+    for (const each of all) {
+      const { user_id: userId } = each.reservation;
+      const missing = each.extra - each.planExtra;
+      each.walletExtra = await this.#dependencies.store.takeUpTo(trx, userId, missing);
+      each.charged -= missing - each.walletExtra;
+      if (each.walletExtra === 0) continue;
+      const after = await this.#dependencies.store.balanceIn(trx, userId);
+      await this.#dependencies.onSpend(trx, userId, { before: after + each.walletExtra, after });
+    }
+  }
+
+  async #adjustTokens(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
+    for (const same of groupBy(all, ({ reservation }) => reservation.token_id)) {
+      const tokenId = same[0].reservation.token_id;
+      const change = sumOf(same, ({ charged, reservation: { amount } }) => charged - amount);
+      if (tokenId !== null && change !== 0) await this.#dependencies.store.adjustTokenUse(trx, tokenId, change);
+    }
+  }
+
+  async #adjustWallets(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
+    for (const same of groupBy(all, ({ reservation }) => reservation.user_id)) {
+      const change = {
+        user: same[0].reservation.user_id,
+        back: sumOf(same, ({ walletBack }) => walletBack),
+        charged: sumOf(same, ({ charged }) => charged),
+        requests: sumOf(same, ({ isSettled }) => Number(isSettled)),
+      };
+      if (change.back > 0 || change.requests > 0) await this.#dependencies.store.addUse(trx, change);
+    }
+  }
+
+  async #addUsage(trx: Trx, all: readonly OpenSettlement[], day: number): Promise<void> {
+    const settled = all.filter(({ isSettled }) => isSettled);
+    for (const same of groupAlike(settled, areCountedTogether)) {
+      const [{ reservation, detail }] = same;
+      await this.#dependencies.store.addUsage(trx, {
+        userId: reservation.user_id,
+        day,
+        tokenId: reservation.token_id ?? 0,
+        model: reservation.model,
+        channelId: detail?.channelId ?? 0,
+        requests: same.length,
+        charged: sumOf(same, ({ charged }) => charged),
+        promptTokens: sumOf(same, ({ usage }) => usage.promptTokens),
+        completionTokens: sumOf(same, ({ usage }) => usage.completionTokens),
+      });
+    }
+  }
+}
+
+/** Whether two calls of one day are in one row of the usage figures. */
+const areCountedTogether = (a: OpenSettlement, b: OpenSettlement): boolean =>
+  a.reservation.user_id === b.reservation.user_id &&
+  a.reservation.token_id === b.reservation.token_id &&
+  a.reservation.model === b.reservation.model &&
+  (a.detail?.channelId ?? 0) === (b.detail?.channelId ?? 0);
+
+const toClosedCall = ({ reservation, charged, isSettled, usage, detail }: OpenSettlement): ClosedCall => ({
+  ref: reservation.ref,
+  userId: reservation.user_id,
+  tokenId: reservation.token_id,
+  model: reservation.model,
+  reserved: reservation.amount,
+  reservedAt: reservation.created_at,
+  charged,
+  isSettled,
+  usage,
+  detail,
+});
+
+function toEntries(settlement: OpenSettlement, now: number): NewLedgerEntry[] {
+  const { reservation, isSettled, charged, walletBack, walletExtra, planBack, planExtra, planLapsed } = settlement;
+  const shared = {
+    user_id: reservation.user_id,
+    ref: reservation.ref,
+    token_id: reservation.token_id,
+    model: reservation.model,
+    note: null,
+    created_at: now,
+  };
+  const entry: NewLedgerEntry = {
+    ...shared,
+    kind: isSettled ? 'settle' : 'refund',
+    amount: walletBack - walletExtra,
+    plan_amount: planBack - planExtra,
+    charged,
+  };
+  if (planLapsed === 0) return [entry];
+  // The period is over, so the returned part is void; this entry keeps the sum of entries equal to what was used of it.
+  return [entry, { ...shared, kind: 'expire', amount: 0, plan_amount: -planLapsed, charged: 0 }];
+}
+
+/** What reserving and settling need alike: the ledger's rows, the plans' allowances, and the listener of wallet changes. */
+interface ReserveAndSettleDependencies {
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  readonly allowances: Allowances;
+  /** What a refusal writes amounts in. */
+  readonly amountUnit: () => AmountUnit;
+  /** Called in the transaction that took something from a wallet. */
+  readonly onSpend: SpendListener;
+}
+
+interface Shortage {
+  /** Quota. */
+  readonly needed: number;
+  /** Quota that is left. */
+  readonly available: number;
+  /** Of the API key whose own limit is reached, in quota; absent: the account has too little. */
+  readonly limit?: number;
+}
+
+/** `quota_not_enough` with amounts as people read them: clients show its message to who uses them. */
+export const notEnoughError = ({ needed, available, limit }: Shortage, unit: AmountUnit): AppError =>
+  new AppError(
+    'quota_not_enough',
+    defined({
+      messageKey: limit === undefined ? undefined : ('token_limit_reached' as const),
+      params: defined({
+        needed: localizeAmount(needed, unit),
+        available: localizeAmount(available, unit),
+        limit: limit === undefined ? undefined : localizeAmount(limit, unit),
+      }),
+    }),
+  );
+
+/** Formatted only in the language that is read: a busy caller without credits is refused many times a second. */
+const localizeAmount = (quota: number, unit: AmountUnit): Localized => ({
+  get en() {
+    return formatAmount(quota, unit, 'en', 'exact');
+  },
+  get 'zh-CN'() {
+    return formatAmount(quota, unit, 'zh-CN', 'exact');
+  },
+});
+
+/** A listener that notifies an account, at most once a day, when its wallet falls below `lowQuota()`; 0: never. */
+export function notifyLowBalance(
+  notifier: Notifier,
+  clock: Clock,
+  lowQuota: () => number,
+  amountUnit: () => AmountUnit,
+): SpendListener {
+  return async (trx, userId, { before, after }) => {
+    const threshold = lowQuota();
+    if (before < threshold || after >= threshold) return;
+    const left = (language: string): string => formatAmount(after, amountUnit(), language);
+    await notifier.notify(trx, {
+      userId,
+      topic: 'quota.low',
+      type: 'system',
+      title: { en: 'Your balance is running low', 'zh-CN': '您的余额即将用尽' },
+      content: { en: `${left('en')} left.`, 'zh-CN': `剩余 ${left('zh-CN')}。` },
+      targetUrl: '/account/overview',
+      deduplicationKey: `quota.low:${dayOf(clock.now())}`,
+      event: { type: 'wallet.low', subject: `wallet:${userId}`, data: { quota: after, threshold } },
+    });
+  };
+}
+
+interface AbandonedReservationDependencies {
+  readonly database: Database<Tables>;
+  readonly store: LedgerStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+}
+
+const BATCH = 200;
+
+/**
+ * Refunds reservations whose process died before it could settle them. For work that leaves no row of its own to recover
+ * from (model calls, `req_`). `olderThanMs` must be longer than such work can last, as a call in progress cannot be distinguished.
+ * Each refund is a transaction of its own, decided by deleting the reservation, so races and late settlements are harmless.
+ *
+ * @returns how many were refunded
+ */
+export async function refundAbandonedReservations(
+  { database, store, ledger, clock }: AbandonedReservationDependencies,
+  { prefix, olderThanMs }: { readonly prefix: string; readonly olderThanMs: number },
+): Promise<number> {
+  const before = clock.now() - olderThanMs;
+  let refunded = 0;
+  for (;;) {
+    const refs = await store.openRefs(before, prefix, BATCH);
+    const ends = await Promise.all(refs.map((ref) => database.transaction((trx) => ledger.refund(trx, ref))));
+    refunded += ends.filter(Boolean).length;
+    if (refs.length < BATCH) return refunded;
   }
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Notice } from '../notifications/notifier-types.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
-import { notifyLowBalance } from './low-balance-notice.ts';
+import { notifyLowBalance } from './ledger-service.ts';
 
 const NO_TRANSACTION = {} as Trx;
 

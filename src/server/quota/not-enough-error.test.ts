@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toErrorResponse } from '../platform/http/error-responses.ts';
-import { notEnoughError } from './not-enough-error.ts';
+import { notEnoughError } from './ledger-service.ts';
 
 const CREDITS = { quotaPerCredit: 500_000, currency: '' };
 const messageOf = (error: Error, locale: 'en' | 'zh-CN'): string =>

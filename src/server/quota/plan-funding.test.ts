@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { AppError } from '../platform/app-error.ts';
-import { auditLedger } from './ledger-audit-store.ts';
-import type { Allowances } from './reservation-and-ledger-types.ts';
+import type { Allowances } from './ledger.ts';
+import { auditLedger } from './ledger-audit.ts';
 
 const OTHER = 1;
 const USER = 2;

@@ -9,11 +9,10 @@ import { callToRequestRow } from '../request-log/call-to-request-row.ts';
 import { RequestLog } from '../request-log/request-log-writer.ts';
 import { RequestStore } from '../request-log/request-store.ts';
 import type { Tables } from '../tables.ts';
+import { CallChargeStore, PostgresCallCharges } from './call-charges.ts';
+import type { CallDetail, CallWork, ClosedCall } from './ledger.ts';
 import { LedgerService } from './ledger-service.ts';
-import { CallChargeStore } from './postgres-call-charge-store.ts';
-import { PostgresCallCharges } from './postgres-call-charges.ts';
-import { LedgerStore } from './reservation-and-ledger-store.ts';
-import type { CallDetail, CallWork, ClosedCall } from './reservation-and-ledger-types.ts';
+import { LedgerStore } from './ledger-store.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const clock = { now: () => NOW };

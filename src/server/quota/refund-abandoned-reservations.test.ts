@@ -4,8 +4,8 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
-import { auditLedger } from './ledger-audit-store.ts';
-import { refundAbandonedReservations } from './refund-abandoned-reservations.ts';
+import { auditLedger } from './ledger-audit.ts';
+import { refundAbandonedReservations } from './ledger-service.ts';
 
 describe('reservations whose process died', () => {
   forEachDatabase((_name, open) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { splitSettlement } from './settlement-split.ts';
+import { splitSettlement } from './ledger.ts';
 
 describe('the end of a reservation', () => {
   it('T74: splits every amount without losing or making any', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { manualClock } from '../platform/clock.ts';
+import type { Reservation, Settlement } from './ledger.ts';
 import { LedgerService, NO_ALLOWANCES } from './ledger-service.ts';
-import { LedgerStore } from './reservation-and-ledger-store.ts';
-import type { Reservation, Settlement } from './reservation-and-ledger-types.ts';
+import { LedgerStore } from './ledger-store.ts';
 
 describe('the listener to what is taken from wallets', () => {
   forEachDatabase((_name, open) => {

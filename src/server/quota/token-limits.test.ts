@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger, type Trx } from '../../../test/ledger-fixture.ts';
-import { auditLedger } from './ledger-audit-store.ts';
+import { auditLedger } from './ledger-audit.ts';
 
 const USER = 1;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { dateOf, dayOf } from './utc-days.ts';
+import { dateOf, dayOf } from './ledger.ts';
 
 it('counts days of UTC', () => {
   assert.equal(dayOf(Date.UTC(1970, 0, 1, 23, 59, 59, 999)), 0);

@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely';
-import type { CallDetail, ClosedCall } from '../quota/reservation-and-ledger-types.ts';
+import type { CallDetail, ClosedCall } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 
 export type NewRequestRow = Required<Omit<Insertable<Tables['requests']>, 'seq'>>;

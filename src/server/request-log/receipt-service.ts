@@ -5,7 +5,7 @@ import type { Price } from '../../contract/pricing.ts';
 import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
 import type { RequestKind } from '../../contract/request-kinds-and-statuses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { LedgerEntry } from '../quota/ledger-entry-and-usage-report-store.ts';
+import type { LedgerEntry } from '../quota/ledger-reports.ts';
 import type { RequestRow, RequestStore } from './request-store.ts';
 
 /** A video as its receipt needs it, whether or not it has ended. */

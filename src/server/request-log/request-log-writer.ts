@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { ClosedCall } from '../quota/reservation-and-ledger-types.ts';
+import type { ClosedCall } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { callToRequestRow } from './call-to-request-row.ts';
 import type { RequestStore } from './request-store.ts';

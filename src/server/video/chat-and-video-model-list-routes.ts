@@ -7,7 +7,7 @@ import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channe
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Allowances } from '../quota/reservation-and-ledger-types.ts';
+import type { Allowances } from '../quota/ledger.ts';
 import {
   type CallableModel,
   isAnthropicClient,

@@ -20,7 +20,7 @@ import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { Allowances, Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { UpstreamCalls } from '../upstreams/adapter-context.ts';
 import { TaskUpstreams } from '../upstreams/find-task-upstream.ts';

@@ -1,7 +1,7 @@
 import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
 import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
 import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import type { CallDetail } from '../quota/reservation-and-ledger-types.ts';
+import type { CallDetail } from '../quota/ledger.ts';
 import type { BilledFacts } from '../vendors/parse-billed-units-and-seconds.ts';
 import type { Task, TaskChange } from './task-store.ts';
 

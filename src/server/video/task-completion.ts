@@ -8,7 +8,7 @@ import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
-import type { Ledger } from '../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { OnFaultPoint } from './fault-points.ts';

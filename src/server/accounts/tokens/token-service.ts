@@ -5,7 +5,7 @@ import { toIpRange } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { hashToken, randomToken } from '../../platform/tokens.ts';
-import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { CREDENTIAL_PREFIX } from '../credential-prefixes.ts';
 import type { ChangeableColumns, TokenKind, TokenSort, TokenStore } from './token-store.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { randomText } from '../../platform/tokens.ts';
-import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables } from '../../tables.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { PasswordHasher } from '../login/password-hasher.ts';

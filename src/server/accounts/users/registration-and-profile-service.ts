@@ -6,7 +6,7 @@ import { toIpLimitKey } from '../../platform/client-ip.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { Account, AccountFilter, AccountStore } from '../account-store.ts';
 import type { BindingStore } from '../bindings/binding-store.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { isUniqueViolation } from '../../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../../platform/http/request-context.ts';
 import { randomText } from '../../platform/tokens.ts';
-import type { Ledger } from '../../quota/reservation-and-ledger-types.ts';
+import type { Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import type { AccountAccess } from '../account-access.ts';
 import type { Account, AccountColumns, AccountStore } from '../account-store.ts';

@@ -8,7 +8,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { ModelCaller } from '../../platform/http/request-context.ts';
 import { type ApiKeyLimiter, tooManyTasksError } from '../../platform/limits/key-limiter.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
-import type { Allowances, Ledger } from '../../quota/reservation-and-ledger-types.ts';
+import type { Allowances, Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';

@@ -1,11 +1,9 @@
-import type { Insertable, Selectable } from 'kysely';
-import { sql } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
 import { hasConcurrentWriters, jsonTexts, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { TokenUsage } from './reservation-and-ledger-types.ts';
-import { WrittenReservations } from './written-reservations.ts';
+import type { TokenUsage } from './ledger.ts';
 
 export type ReservationRow = Selectable<Tables['reservations']>;
 export type NewLedgerEntry = Required<Omit<Insertable<Tables['ledger']>, 'id' | 'settlements'>>;
@@ -89,7 +87,7 @@ const changeTokenUse = prepareQuery<Tables, { token: number; amount: number }>()
     .where('token_id', '=', p('token')),
 );
 /** Figures of one account, day, token, model and channel. */
-export interface DailyUsage extends TokenUsage {
+interface DailyUsage extends TokenUsage {
   readonly userId: number;
   /** Days since 1970 UTC. */
   readonly day: number;
@@ -284,5 +282,33 @@ export class LedgerStore {
       .limit(limit)
       .execute();
     return rows.map((row) => row.ref);
+  }
+}
+
+const MAX_ROWS = 20_000;
+
+/**
+ * Rows of reservations as this process has committed them. They never change, so whoever deletes all of a list need not read them: reading
+ * is most of what the deletion costs. The oldest are forgotten first.
+ */
+export class WrittenReservations<Row extends { readonly ref: string }> {
+  readonly #rows = new Map<string, Row>();
+
+  remember(rows: readonly Row[]): void {
+    for (const row of rows) this.#rows.set(row.ref, row);
+    for (const ref of this.#rows.keys()) {
+      if (this.#rows.size <= MAX_ROWS) break;
+      this.#rows.delete(ref);
+    }
+  }
+
+  /** Forgets them, since each is deleted once. @returns their rows, in that order; undefined unless all are known */
+  recall(refs: readonly string[]): Row[] | undefined {
+    const known: Row[] = [];
+    for (const ref of refs) {
+      const row = this.#rows.get(ref);
+      if (row !== undefined && this.#rows.delete(ref)) known.push(row);
+    }
+    return known.length === refs.length ? known : undefined;
   }
 }

@@ -6,20 +6,15 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
-import { LedgerAuditService } from './ledger-audit-service.ts';
-import { LedgerCheckpointStore } from './ledger-checkpoint-store.ts';
-import { LedgerCompaction } from './ledger-compaction.ts';
-import { LedgerCompactionStore } from './ledger-compaction-store.ts';
-import { LedgerReportStore } from './ledger-entry-and-usage-report-store.ts';
-import { LedgerService } from './ledger-service.ts';
-import { notifyLowBalance } from './low-balance-notice.ts';
-import { CallChargeStore } from './postgres-call-charge-store.ts';
-import { PostgresCallCharges } from './postgres-call-charges.ts';
-import { refundAbandonedReservations } from './refund-abandoned-reservations.ts';
-import { LedgerStore } from './reservation-and-ledger-store.ts';
-import type { Allowances, ClosedCall, CloseListener, Ledger } from './reservation-and-ledger-types.ts';
+import { CallChargeStore, PostgresCallCharges } from './call-charges.ts';
+import type { Allowances, ClosedCall, CloseListener, Ledger } from './ledger.ts';
+import { LedgerAuditService, LedgerCheckpointStore } from './ledger-audit.ts';
+import { LedgerCompaction, LedgerCompactionStore } from './ledger-compaction.ts';
+import { LedgerReportStore } from './ledger-reports.ts';
+import { LedgerService, notifyLowBalance, refundAbandonedReservations } from './ledger-service.ts';
+import { LedgerStore } from './ledger-store.ts';
 
-export interface QuotaDependencies {
+interface QuotaDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly allowances: Allowances;
@@ -40,7 +35,7 @@ export interface QuotaDependencies {
   readonly toLogRow: (closed: ClosedCall, now: number) => object;
 }
 
-export interface Quota {
+interface Quota {
   readonly ledger: Ledger;
   readonly usage: LedgerReportStore;
   readonly audit: LedgerAuditService;

@@ -3,7 +3,7 @@ import type { LongListPage, LongPage } from '../../contract/large-list-paginatio
 import type { Database } from '../platform/db/database.ts';
 import { hasConcurrentWriters, readLargeListPage } from '../platform/db/sql.ts';
 import type { Executor, Tables } from '../tables.ts';
-import type { LedgerKind } from './reservation-and-ledger-types.ts';
+import type { LedgerKind } from './ledger.ts';
 
 export type LedgerEntry = Selectable<Tables['ledger']>;
 
@@ -26,7 +26,7 @@ export interface UsageFilter {
   readonly channelId?: number | undefined;
 }
 
-export interface UsageFigures {
+interface UsageFigures {
   readonly requests: number;
   readonly quota: number;
   readonly prompt_tokens: number;
