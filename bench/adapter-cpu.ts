@@ -1,6 +1,6 @@
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { openOutbound } from '../src/server/platform/outbound/client.ts';
-import type { AdapterContext } from '../src/server/upstreams/adapter-context.ts';
+import type { AdapterContext } from '../src/server/upstreams/upstream.ts';
 import type { VideoRequest } from '../src/server/vendors/adapter-types.ts';
 import { CONTRACT_CASES } from '../test/vendors/load-adapter-contract-cases.ts';
 

@@ -115,9 +115,9 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'upstreams imports platform and the contract': {
     bad: {
-      'src/server/upstreams/adapter-context.ts': "import type { Channel } from '../channels/channel-directory.ts';",
+      'src/server/upstreams/upstream.ts': "import type { Channel } from '../channels/channel-directory.ts';",
     },
-    good: { 'src/server/upstreams/adapter-context.ts': "import type { Clock } from '../platform/clock.ts';" },
+    good: { 'src/server/upstreams/upstream.ts': "import type { Clock } from '../platform/clock.ts';" },
   },
   "a capability imports another's types only": {
     bad: { 'src/server/video/service.ts': "import { Quota } from '../quota/service.ts';" },

@@ -12,7 +12,7 @@ import {
   RESPONSES_DIALECT,
 } from '../../src/server/chat/openai-endpoint-dialects.ts';
 import { isAppError } from '../../src/server/platform/app-error.ts';
-import { endpointUrl, openaiUrl, withoutVersion } from '../../src/server/upstreams/endpoint-url.ts';
+import { endpointUrl, openaiUrl, withoutVersion } from '../../src/server/upstreams/upstream.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { eventsOf } from '../chat/chat-fixture.ts';

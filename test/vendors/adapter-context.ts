@@ -2,7 +2,7 @@ import { after, before } from 'node:test';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../src/server/upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 

@@ -7,7 +7,7 @@ import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { parsePrice } from '../../src/server/channels/price-parser.ts';
 import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../src/server/upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
 import { type ContextOptions, sandboxContext, videoRequest } from './adapter-context.ts';

@@ -1,6 +1,6 @@
 import type { ChatVendor } from '../../contract/channels.ts';
 import type { Localized } from '../../contract/localized-messages/format-message.ts';
-import { endpointUrl, openaiUrl } from '../upstreams/endpoint-url.ts';
+import { endpointUrl, openaiUrl } from '../upstreams/upstream.ts';
 
 /** A known provider: what an administrator enters for a channel to it. */
 export interface Preset {

@@ -6,7 +6,7 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../upstreams/upstream.ts';
 import { ChannelAndModelStore } from './channel-and-model-store.ts';
 import type { ChannelVendor } from './channel-directory-types.ts';
 import { ChannelSelectionService } from './channel-selection-service.ts';

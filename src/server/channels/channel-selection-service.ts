@@ -6,7 +6,7 @@ import { FreshReadSingleFlight, SingleFlight } from '../platform/concurrency.ts'
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { toWellFormedText } from '../platform/text.ts';
 import type { Vault } from '../platform/vault.ts';
-import { credentialMaskOf } from '../upstreams/mask-credentials.ts';
+import { credentialMaskOf } from '../upstreams/upstream.ts';
 import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
 import type { ChannelAndModelStore, ChannelErrorRow } from './channel-and-model-store.ts';
 import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory-types.ts';

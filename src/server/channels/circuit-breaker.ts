@@ -1,7 +1,6 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
 import { getOrMakeEntry } from '../platform/cache.ts';
-import { AccountMap } from '../upstreams/account-map.ts';
-import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
+import { AccountMap, type ChannelAccount } from '../upstreams/upstream.ts';
 import type { CallOutcome } from './channel-directory-types.ts';
 import { SingleCallerFailureDetector } from './single-caller-failure-detector.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
+import type { ChannelAccount } from '../upstreams/upstream.ts';
 import type { StoredCircuit } from './circuit-breaker.ts';
 
 /** SQL of circuits that are open, or were and have not been closed by a success yet. */

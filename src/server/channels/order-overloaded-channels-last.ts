@@ -1,5 +1,4 @@
-import { AccountMap } from '../upstreams/account-map.ts';
-import { accountKey, type ChannelAccount } from '../upstreams/channel-account-key.ts';
+import { AccountMap, accountKey, type ChannelAccount } from '../upstreams/upstream.ts';
 import { stableRandomFor, type Weighted, weightedOrder } from './weighted-and-stable-channel-order.ts';
 
 /** How much of its fair share of the calls in flight a channel takes before others take the next ones. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
-import type { ChannelAccount } from '../upstreams/channel-account-key.ts';
+import type { ChannelAccount } from '../upstreams/upstream.ts';
 import type { CallOutcome } from './channel-directory-types.ts';
 import { CircuitBreakers, TRIAL_TIMEOUT_MS } from './circuit-breaker.ts';
 import type { CircuitStore } from './circuit-store.ts';

@@ -3,8 +3,7 @@ import type { Channel, ChannelDirectory } from '../channels/channel-directory-ty
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import { toChannelAndCredentialIds } from '../upstreams/to-channel-and-credential-ids.ts';
-import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
+import { toChannelAndCredentialIds, toUpstreamModelName } from '../upstreams/upstream.ts';
 import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './chat-request.ts';
 import { countTokens, TOKENS_PER_MESSAGE } from './count-text-tokens.ts';
 import type { Dialect } from './dialect.ts';

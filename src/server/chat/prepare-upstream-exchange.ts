@@ -2,7 +2,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound.ts';
-import { toUpstreamModelName } from '../upstreams/to-upstream-model-name.ts';
+import { toUpstreamModelName } from '../upstreams/upstream.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { type ChatRequest, toUpstreamBody } from './chat-request.ts';
 import { findCodec } from './conversion/dialect-codecs.ts';

@@ -5,7 +5,7 @@ import { AppError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError } from '../platform/outbound/outbound.ts';
 import { toWellFormedText } from '../platform/text.ts';
-import { credentialMaskOf } from '../upstreams/mask-credentials.ts';
+import { credentialMaskOf } from '../upstreams/upstream.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 import { tryParse } from './try-parse-json.ts';
 

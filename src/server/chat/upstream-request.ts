@@ -1,8 +1,7 @@
 import type { Channel } from '../channels/channel-directory-types.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound.ts';
-import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
-import { endpointUrl, isAzure, openaiUrl } from '../upstreams/endpoint-url.ts';
+import { chatAuthorizationHeaders, endpointUrl, isAzure, openaiUrl } from '../upstreams/upstream.ts';
 
 export interface UpstreamTimeouts {
   /** Time until the response begins; a response that is not streamed begins when it is complete. */

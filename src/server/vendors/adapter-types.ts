@@ -3,7 +3,7 @@ import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { LongText, TextInBytes } from '../platform/long-text.ts';
-import type { AdapterContext } from '../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 import type { BilledFacts } from './parse-billed-units-and-seconds.ts';
 import type { PriceSource } from './price-source.ts';

@@ -1,8 +1,12 @@
 import { Type } from 'typebox';
 import { asObject } from '../../contract/is-object.ts';
-import type { AdapterContext } from '../upstreams/adapter-context.ts';
-import { chatAuthorizationHeaders } from '../upstreams/chat-authorization-headers.ts';
-import { azureDeployment, endpointUrl, openaiUrl } from '../upstreams/endpoint-url.ts';
+import {
+  type AdapterContext,
+  azureDeployment,
+  chatAuthorizationHeaders,
+  endpointUrl,
+  openaiUrl,
+} from '../upstreams/upstream.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 import type { CredentialCheck } from './adapter-types.ts';
 import { toVendorError } from './error-mapping.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asObject } from '../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { ContentSource, Json, QueryOutcome, RequestJson, SubmitOutcome } from './adapter-types.ts';
 import {

@@ -1,6 +1,6 @@
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Channel } from '../channels/channel-directory-types.ts';
-import type { TaskUpstream, TaskUpstreams } from '../upstreams/find-task-upstream.ts';
+import type { TaskUpstream, TaskUpstreams } from '../upstreams/upstream.ts';
 import type { VendorAdapter } from '../vendors/adapter-types.ts';
 
 /** Upstreams of video tasks: the vendors' adapters, called through channels. */

@@ -7,7 +7,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { parseJson } from '../../platform/json.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter-types.ts';
 import { ERROR_CLASSES, hailuo, toError } from './adapter.ts';

@@ -1,7 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
-import { withoutVersion } from '../../upstreams/endpoint-url.ts';
+import { type AdapterContext, withoutVersion } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';

@@ -1,6 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome, SubmitOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { Json, MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
 import { KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
 import { failedTask, readReason, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';

@@ -2,7 +2,7 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { signVolcengineRequest } from '../../platform/outbound/sign-volcengine-request.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, isSuccessCode, readReason, toVendorError } from '../error-mapping.ts';
 import { withSerializedBody } from '../json-http-calls-and-outcomes.ts';

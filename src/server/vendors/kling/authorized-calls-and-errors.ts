@@ -1,7 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
-import { endpointUrl, withoutVersion } from '../../upstreams/endpoint-url.ts';
+import { type AdapterContext, endpointUrl, withoutVersion } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { type ErrorClass, isSuccessCode, readReason, toVendorError } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { DAY_MS } from '../../../contract/time-units.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 
 const LIFETIME_SECONDS = 1_800;
 const RENEW_AFTER_SECONDS = 1_500;

@@ -4,8 +4,7 @@ import { asObject, isObject, type UntrustedObject } from '../../../contract/is-o
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
-import { isAzure, openaiUrl } from '../../upstreams/endpoint-url.ts';
+import { type AdapterContext, isAzure, openaiUrl } from '../../upstreams/upstream.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';
 import type {
   Artifact,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter } from '../adapter-types.ts';
 import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas-and-forms.ts';

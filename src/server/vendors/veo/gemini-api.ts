@@ -1,7 +1,6 @@
 import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
-import { endpointUrl } from '../../upstreams/endpoint-url.ts';
+import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { ContentSource, RequestJson, VendorAdapter } from '../adapter-types.ts';
 import { rejectedPoll } from '../error-mapping.ts';

@@ -5,7 +5,7 @@ import { sandboxContext, videoRequest } from '../../../../test/vendors/adapter-c
 import { manualClock } from '../../../sandbox/clock.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { veoVertex } from '../../../sandbox/vendors/veo.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { SubmitOutcome } from '../adapter-types.ts';
 import { veo } from './adapter.ts';
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { asObject } from '../../../contract/is-object.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
 import { asText, isSuccessStatus } from '../untrusted-json.ts';
 import { parseGoogleError } from './google-errors.ts';

@@ -1,7 +1,7 @@
 import { asObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, RequestJson, VendorAdapter } from '../adapter-types.ts';
 import { failedTask, rejectedPoll } from '../error-mapping.ts';

@@ -1,4 +1,4 @@
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { Json, VideoRequest } from '../adapter-types.ts';
 import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
 import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';

@@ -2,7 +2,7 @@ import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { Artifact, Json, QueryOutcome } from '../adapter-types.ts';
 import {
   failedTask,

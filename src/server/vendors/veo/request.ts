@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { Json, VideoRequest } from '../adapter-types.ts';
 import { assertMaxSize, type MediaText, toBase64 } from '../media-to-base64-or-url.ts';

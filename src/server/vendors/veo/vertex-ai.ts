@@ -1,5 +1,5 @@
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
 import type { VendorAdapter } from '../adapter-types.ts';
 import { rejectedPoll } from '../error-mapping.ts';

@@ -1,6 +1,5 @@
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
-import { endpointUrl } from '../../upstreams/endpoint-url.ts';
+import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import type { ContentSource, RequestJson } from '../adapter-types.ts';
 import { rejectedPoll } from '../error-mapping.ts';
 import { withJsonBody } from '../json-http-calls-and-outcomes.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../../platform/scheduled-jobs.ts';
-import type { AdapterContext } from '../../upstreams/adapter-context.ts';
+import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
 import type { Json } from '../../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { accountKey } from '../../upstreams/channel-account-key.ts';
+import { accountKey } from '../../upstreams/upstream.ts';
 import type { Task } from '../task-store.ts';
 import { MAX_BACKOFF_MS, type PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
 import type { PollStore } from './poll-store.ts';

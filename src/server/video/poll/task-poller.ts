@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
-import { toChannelAndCredentialIds } from '../../upstreams/to-channel-and-credential-ids.ts';
+import { toChannelAndCredentialIds } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import type { QueryOutcome } from '../../vendors/adapter-types.ts';
 import { progressOf } from '../states.ts';

@@ -9,7 +9,7 @@ import { type Database, DatabaseUnavailableError } from '../../platform/db/datab
 import { openLog } from '../../platform/log.ts';
 import { NO_TRACING } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
-import { UpstreamCalls } from '../../upstreams/adapter-context.ts';
+import { UpstreamCalls } from '../../upstreams/upstream.ts';
 import type { VendorAdapter } from '../../vendors/adapter-types.ts';
 import { TaskAdminStore } from '../task-admin-store.ts';
 import { TaskStore } from '../task-store.ts';

@@ -1,0 +1,523 @@
+import type { ChatVendor } from '../../contract/channels.ts';
+import { isObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
+import type { Clock } from '../platform/clock.ts';
+import { detectMediaType } from '../platform/media.ts';
+import {
+  type BufferedResponse,
+  type OutboundClient,
+  OutboundError,
+  type OutboundRequest,
+} from '../platform/outbound/outbound.ts';
+import { UnsupportedRequestError } from './vendor-errors.ts';
+
+/** An account at an upstream, as far as calling it needs to know; a channel is one. */
+interface UpstreamAccount {
+  readonly id: number;
+  /** Which of the credentials on file these are. */
+  readonly credentialId: number;
+  /** With the path below which the endpoints are, if any, and without a trailing slash. */
+  readonly baseUrl: string;
+  /** In clear. */
+  readonly credentials: { readonly [key: string]: unknown };
+  /** As the administrator wrote them. */
+  readonly options: { readonly [key: string]: unknown };
+  /** Whether its own base URL and artifacts may be at private IP addresses. */
+  readonly private: boolean;
+  /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  /** URL of the proxy its requests go through, with credentials. Absent: none. */
+  readonly proxy?: string | undefined;
+}
+
+/** What an adapter is given with every call: it holds no state, clock, credentials or sockets of its own. */
+export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'credentials' | 'options'> {
+  /** Unix milliseconds. */
+  now(): number;
+  /**
+   * One JSON request to the vendor, its response with the channel's credentials masked.
+   * @throws OutboundError when there was no response
+   */
+  sendJson(request: OutboundRequest & { readonly maxBytes?: number }): Promise<BufferedResponse>;
+  /**
+   * Downloads an image the caller named by URL, as Base64, for vendors that take no URL. Fetched from public IP addresses only.
+   * @throws UnsupportedRequestError when it cannot be had, is larger than `maxBytes`, or is no image
+   */
+  fetchImage(url: string, maxBytes: number): Promise<{ data: string; mimeType: string }>;
+  /**
+   * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent callers wait for
+   * one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is still the cached one, so
+   * that a hundred calls refused together request one new token.
+   */
+  cachedSecret(
+    key: string,
+    make: () => Promise<{ value: string; expiresAtMs: number }>,
+    rejected?: string,
+  ): Promise<string>;
+  readonly signal: AbortSignal;
+}
+
+interface CachedSecret {
+  readonly value: string;
+  readonly expiresAtMs: number;
+}
+
+/** A cached secret is replaced this long before it expires, milliseconds. */
+const EXPIRY_MARGIN_MS = 60_000;
+const IMAGE_TIMEOUT_MS = 30_000;
+
+/** Makes the context of adapter calls. One per process: it holds the cache of access tokens. */
+export class UpstreamCalls {
+  readonly #outbound: OutboundClient;
+  readonly #clock: Clock;
+  readonly #secrets = new Map<string, Promise<CachedSecret>>();
+
+  constructor(outbound: OutboundClient, clock: Clock) {
+    this.#outbound = outbound;
+    this.#clock = clock;
+  }
+
+  /** @param signal aborts every request made through the context */
+  contextFor(account: UpstreamAccount, signal: AbortSignal): AdapterContext {
+    const outbound = this.#outbound;
+    const { extraHeaders, proxy } = account;
+    return {
+      baseUrl: account.baseUrl,
+      credentials: account.credentials,
+      options: account.options,
+      now: () => this.#clock.now(),
+      async sendJson(request) {
+        const headers = extraHeaders === undefined ? request.headers : { ...request.headers, ...extraHeaders };
+        const response = await outbound.requestJson(
+          defined({ signal, ...request, headers, private: account.private, proxy }),
+        );
+        return credentialMaskOf(account).response(response, request.headers);
+      },
+      fetchImage: (url, maxBytes) => this.#fetchImage(url, maxBytes, signal),
+      cachedSecret: (key, make, rejected) =>
+        this.#cachedSecret(`${account.id}/${account.credentialId}:${key}`, make, rejected),
+      signal,
+    };
+  }
+
+  async #fetchImage(url: string, maxBytes: number, signal: AbortSignal): Promise<{ data: string; mimeType: string }> {
+    const refuse = (why: string): UnsupportedRequestError =>
+      new UnsupportedRequestError(`The picture at the given address ${why}.`, 'image');
+    try {
+      const { status, body } = await this.#outbound.requestUntrusted({
+        method: 'GET',
+        url,
+        signal,
+        maxBytes,
+        totalTimeoutMs: IMAGE_TIMEOUT_MS,
+      });
+      if (status !== 200) {
+        body.destroy();
+        throw refuse(`could not be fetched (HTTP ${status})`);
+      }
+      const data = Buffer.concat(await body.toArray()).toString('base64');
+      const mimeType = detectMediaType(data);
+      if (mimeType === undefined) throw refuse('is no picture of a known kind');
+      return { data, mimeType };
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      throw refuse(error.phase === 'blocked' ? 'is not a public one' : 'could not be fetched');
+    }
+  }
+
+  async #cachedSecret(key: string, make: () => Promise<CachedSecret>, rejected?: string): Promise<string> {
+    const cached = this.#secrets.get(key);
+    if (cached !== undefined) {
+      const { value, expiresAtMs } = await cached;
+      if (value !== rejected && expiresAtMs - EXPIRY_MARGIN_MS > this.#clock.now()) return value;
+      // Another caller may have replaced it while this one waited.
+      if (this.#secrets.get(key) !== cached) return this.#cachedSecret(key, make, rejected);
+    }
+    const made = make();
+    this.#secrets.set(key, made);
+    made.catch(() => this.#secrets.get(key) === made && this.#secrets.delete(key));
+    return (await made).value;
+  }
+}
+
+/** Where a task runs, as stored in its row. */
+interface UpstreamTask<Vendor extends string> {
+  readonly vendor: Vendor;
+  /** The account that holds it. */
+  readonly channel_id: number | null;
+  /** Which credential of the account submitted it. */
+  readonly credential_id: number | null;
+  /** JSON the adapter gave when the task was accepted; null before. */
+  readonly handle: string | null;
+}
+
+interface TaskUpstreamsDependencies<Vendor extends string, Adapter, Account extends UpstreamAccount> {
+  readonly accounts: { byId(id: number, credentialId: number | null): Promise<Account | undefined> };
+  readonly adapters: { get(vendor: Vendor): Adapter };
+  readonly calls: UpstreamCalls;
+}
+
+/** Finds for a task the adapter of its vendor and the account that holds it: what polling, content and deletion call. */
+export class TaskUpstreams<Vendor extends string, Adapter, Account extends UpstreamAccount> {
+  readonly #accounts: TaskUpstreamsDependencies<Vendor, Adapter, Account>['accounts'];
+  readonly #adapters: TaskUpstreamsDependencies<Vendor, Adapter, Account>['adapters'];
+  readonly #calls: UpstreamCalls;
+
+  constructor({ accounts, adapters, calls }: TaskUpstreamsDependencies<Vendor, Adapter, Account>) {
+    this.#accounts = accounts;
+    this.#adapters = adapters;
+    this.#calls = calls;
+  }
+
+  /** Undefined once the account has been removed. */
+  async find(task: UpstreamTask<Vendor>): Promise<TaskUpstream<Adapter, Account> | undefined> {
+    const { channel_id: id, credential_id: credentialId } = task;
+    const account = id === null ? undefined : await this.#accounts.byId(id, credentialId);
+    return account && new TaskUpstream(this.adapterOf(task), account, task.handle, this.#calls);
+  }
+
+  adapterOf(task: Pick<UpstreamTask<Vendor>, 'vendor'>): Adapter {
+    return this.#adapters.get(task.vendor);
+  }
+}
+
+/** The upstream of one task. */
+export class TaskUpstream<Adapter, Account extends UpstreamAccount> {
+  readonly adapter: Adapter;
+  readonly account: Account;
+  /** Whether the vendor has confirmed the task, so that it can be called about it. */
+  readonly isConfirmed: boolean;
+  readonly #handle: string | null;
+  readonly #calls: UpstreamCalls;
+
+  constructor(adapter: Adapter, account: Account, handle: string | null, calls: UpstreamCalls) {
+    this.adapter = adapter;
+    this.account = account;
+    this.isConfirmed = handle !== null;
+    this.#handle = handle;
+    this.#calls = calls;
+  }
+
+  /**
+   * Runs one call of the adapter about this task, which throws what the adapter throws.
+   * @param signal aborts the requests of the call
+   * @param run is given the adapter, the stored handle (null while the task is unconfirmed) and the context for the account
+   */
+  call<Result>(
+    signal: AbortSignal,
+    run: (adapter: Adapter, handle: Handle, context: AdapterContext) => Promise<Result>,
+  ): Promise<Result> {
+    return run(
+      this.adapter,
+      JSON.parse(this.#handle ?? 'null') as Handle,
+      this.#calls.contextFor(this.account, signal),
+    );
+  }
+}
+
+/** Opaque to all code but the adapter that made it. */
+type Handle = null | boolean | number | string | readonly Handle[] | { readonly [key: string]: Handle };
+
+type Values = { readonly [key: string]: unknown };
+
+/** The parts of an upstream account that hold secrets. */
+interface SecretHolder {
+  readonly credentials: Values;
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly proxy?: string | undefined;
+}
+
+/** Which of a channel's credentials are secret; `project` and `location` are part of every resource name of the vendor. */
+const SECRET_FIELD = /(?:key|secret|password)(?:_id)?$/;
+/** Headers named like this hold a secret, however harmless the value looks. */
+const SECRET_HEADER = /auth|cookie|credential|jwt|key|pass|secret|session|sign|token/;
+/** Headers that describe the client or the protocol. Masking their values would remove ordinary words from answers. */
+const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-language',
+  'anthropic-beta',
+  'anthropic-version',
+  'http-referer',
+  'openai-beta',
+  'origin',
+  'referer',
+  'user-agent',
+  'x-title',
+]);
+/** Names, not secrets, such as the team a request belongs to. */
+const PLAIN_WORDS = /^[a-z]+(?:[ -][a-z]+)*$/i;
+
+/** Shorter values would match harmless text. A value that can be nothing but a secret may be shorter. */
+const MIN_KEY_LENGTH = 6;
+const MIN_HEADER_LENGTH = 8;
+/** Longer texts contain a file. No vendor writes errors of such length, and searching them would block the event loop. */
+const MAX_SEARCHED_LENGTH = 4 * 1024 ** 2;
+const MASK = '[masked]';
+
+/** Replaces an account's secrets in text on its way to a caller, the log, the audit log or a page. */
+export interface CredentialMask {
+  text(text: string): string;
+  /** The same bytes unless they contain a secret. A stream must be passed in whole events, so that none is cut in two. */
+  bytes(bytes: Buffer): Buffer;
+  /** @param headers sent with the request; a token derived for it is masked too */
+  response(response: BufferedResponse, headers?: Readonly<Record<string, string>>): BufferedResponse;
+}
+
+/** One mask for each account, with every secret that its upstream is sent: keys, extra headers, the password of the proxy. */
+export const credentialMaskOf = memoizeByObject((account: SecretHolder): CredentialMask => {
+  const secrets = [
+    ...collectKeys(account.credentials),
+    ...Object.entries(account.extraHeaders ?? {}).flatMap(([name, value]) => collectFromHeader(name, value)),
+    ...collectFromProxy(account.proxy),
+  ];
+  return createMask(secrets);
+});
+
+function createMask(secrets: readonly string[]): CredentialMask {
+  const spellings = [...new Set(secrets.flatMap(spell))].sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(spellings.map(toPattern).join('|'), 'g');
+  const text = (part: string): string => (spellings.length === 0 ? part : part.replace(pattern, MASK));
+  return {
+    text,
+    bytes: (bytes) =>
+      spellings.some((spelling) => bytes.includes(spelling)) ? Buffer.from(text(bytes.toString('utf8'))) : bytes,
+    response(response, headers) {
+      const derived = collectFromHeader('authorization', headers?.authorization ?? '');
+      return derived.length === 0 || derived.every((token) => secrets.includes(token))
+        ? maskResponse(response, spellings, text)
+        : createMask([...secrets, ...derived]).response(response);
+    },
+  };
+}
+
+/** Masked before anything reads it, since its text is forwarded to callers, records, notifications and the log. */
+function maskResponse(
+  response: BufferedResponse,
+  spellings: readonly string[],
+  mask: CredentialMask['text'],
+): BufferedResponse {
+  const { text, json } = response;
+  if (text.length > MAX_SEARCHED_LENGTH || spellings.length === 0) return response;
+  // An upstream may escape any character of its JSON.
+  const hasEscapes = json !== undefined && text.includes('\\u');
+  if (!hasEscapes && !spellings.some((spelling) => text.includes(spelling))) return response;
+  if (json === undefined) return { ...response, text: mask(text) };
+  const masked = maskStrings(json, mask);
+  return { ...response, text: JSON.stringify(masked), json: masked };
+}
+
+/** Only strings and names, so that a secret of digits leaves the numbers of a response as they are. */
+function maskStrings(value: unknown, mask: CredentialMask['text']): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((each) => maskStrings(each, mask));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [mask(name), maskStrings(each, mask)]));
+}
+
+/** Keys at any depth. */
+function collectKeys(credentials: Values): string[] {
+  return Object.entries(credentials).flatMap(([name, value]) => {
+    if (isObject(value)) return collectKeys(value);
+    return typeof value === 'string' && value.length >= MIN_KEY_LENGTH && SECRET_FIELD.test(name) ? [value] : [];
+  });
+}
+
+/** A header's value, and the token behind a scheme such as `Bearer`. */
+function collectFromHeader(name: string, value: string): string[] {
+  const isSecret = SECRET_HEADER.test(name) || !(PUBLIC_HEADERS.has(name) || PLAIN_WORDS.test(value));
+  if (!isSecret) return [];
+  const token = value.split(' ').at(-1) ?? '';
+  return [...new Set([value, token])].filter((each) => each.length >= MIN_HEADER_LENGTH);
+}
+
+/** The password of a proxy, as it is and as HTTP sends it. */
+function collectFromProxy(proxy: string | undefined): string[] {
+  const { username = '', password = '' } = URL.parse(proxy ?? '') ?? {};
+  if (password === '') return [];
+  const [user, clear] = [decode(username), decode(password)];
+  const basic = Buffer.from(`${user}:${clear}`).toString('base64');
+  return [clear, password, basic].filter((each) => each.length >= MIN_KEY_LENGTH);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A secret as it stands in plain text, in JSON (PHP escapes slashes too) and in a URL. */
+function spell(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  return [secret, json, json.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
+}
+
+/** Digits match as a whole and not as a number of JSON, which would no longer be one. */
+const toPattern = (spelling: string): string =>
+  /^\d+$/.test(spelling) ? `(?<![\\d.]|"\\s*:\\s*)${spelling}(?![\\d.])` : RegExp.escape(spelling);
+
+/**
+ * Values by account. Channels and credentials are looked up by their numbers one after the other: every call does it several times, and
+ * a text made of both would have to be built and hashed each time.
+ */
+export class AccountMap<V> {
+  readonly #byChannel = new Map<number, Map<number, V>>();
+
+  get({ id, credentialId }: ChannelAccount): V | undefined {
+    return this.#byChannel.get(id)?.get(credentialId);
+  }
+
+  set({ id, credentialId }: ChannelAccount, value: V): void {
+    this.#credentialsOf(id).set(credentialId, value);
+  }
+
+  /** The value, made and kept where there is none. */
+  getOrMake({ id, credentialId }: ChannelAccount, make: () => V): V {
+    return getOrMakeEntry(this.#credentialsOf(id), credentialId, make);
+  }
+
+  delete({ id, credentialId }: ChannelAccount): void {
+    const byCredential = this.#byChannel.get(id);
+    byCredential?.delete(credentialId);
+    if (byCredential?.size === 0) this.#byChannel.delete(id);
+  }
+
+  /** Drops the values of all credentials of a channel. */
+  deleteChannel(id: number): void {
+    this.#byChannel.delete(id);
+  }
+
+  /** Accounts of one channel, or of all. */
+  *entries(channelId?: number): Generator<readonly [ChannelAccount, V]> {
+    for (const [id, byCredential] of this.#byChannel)
+      if (channelId === undefined || channelId === id)
+        for (const [credentialId, value] of byCredential) yield [{ id, credentialId }, value];
+  }
+
+  #credentialsOf(id: number): Map<number, V> {
+    return getOrMakeEntry(this.#byChannel, id, newMap<V>);
+  }
+}
+
+const newMap = <V>(): Map<number, V> => new Map();
+
+/** An account of a vendor: a channel and one of its credentials. Its quota, key and rate limits are its own. */
+export interface ChannelAccount {
+  /** Of the channel. */
+  readonly id: number;
+  readonly credentialId: number;
+}
+
+/** Names an account in a text. */
+export const accountKey = (channelId: number, credentialId: number): string => `${channelId}/${credentialId}`;
+
+/** The version of the API that an upstream is asked for where the caller names none (docs.claude.com/en/api/versioning). */
+const ANTHROPIC_VERSION = '2023-06-01';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** How each kind of chat upstream is told who calls: https://platform.openai.com/docs/api-reference/authentication and its kin. */
+const AUTHORIZATION: Readonly<Record<ChatVendor, (key: string) => Headers>> = {
+  openai: (key) => ({ authorization: `Bearer ${key}` }),
+  gemini: (key) => ({ 'x-goog-api-key': key }),
+  anthropic: (key) => ({ 'x-api-key': key, 'anthropic-version': ANTHROPIC_VERSION }),
+};
+
+/** Headers that carry a channel's key. @param vendor of the channel; one without a chat protocol of its own takes OpenAI's */
+export function chatAuthorizationHeaders(vendor: string, key: string, address: UpstreamAddress): Headers {
+  if (vendor === 'openai' && isAzure(address)) return { 'api-key': key };
+  const authorize = Object.hasOwn(AUTHORIZATION, vendor) ? AUTHORIZATION[vendor as ChatVendor] : AUTHORIZATION.openai;
+  return authorize(key);
+}
+
+/** Who was called, as reports of calls name it. */
+export const toChannelAndCredentialIds = ({ id, credentialId }: Pick<UpstreamAccount, 'id' | 'credentialId'>) => ({
+  channelId: id,
+  credentialId,
+});
+
+/** A channel, as far as the names of models go. */
+interface NamesOfUpstream {
+  /** Names the upstream has for models, by our names. Absent: the same. */
+  readonly modelMapping?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The name an upstream has for a model: by the name the caller used (`id`), else by what that is an alias of (`target`). */
+export function toUpstreamModelName(
+  { modelMapping }: NamesOfUpstream,
+  { id, target }: { readonly id: string; readonly target: string },
+): string {
+  if (modelMapping === undefined) return target;
+  const mapped = [id, target].find((name) => Object.hasOwn(modelMapping, name));
+  return mapped === undefined ? target : (modelMapping[mapped] ?? target);
+}
+
+/** Where an account is called: its base URL, and the options that say how the paths below it are written. */
+type UpstreamAddress = Pick<UpstreamAccount, 'baseUrl' | 'options'>;
+
+const VERSION = String.raw`v\d+(?:\.\d+)?(?:(?:alpha|beta)\d*)?`;
+/** A version at the end, or before the `/openai` under which Google and DeepInfra serve OpenAI's protocol. */
+const NAMES_VERSION = new RegExp(String.raw`^[^:]+://[^/]+/(?:.*/)?${VERSION}(?:/openai)?$`, 'i');
+const AT_END = new RegExp(`/${VERSION}(?:/openai)?$`, 'i');
+const THROUGH_VERSION = new RegExp(String.raw`^(?:/[\w-]+)*?/${VERSION}(?=[/?]|$)`, 'i');
+
+/**
+ * The URL of an endpoint. A base URL whose path names a version is complete and replaces the path's own beginning up to its version;
+ * below any other, the whole path is appended.
+ *
+ * @param path of the vendor's API, version included: `/v1/messages`, `/api/v3/contents/generations/tasks`
+ */
+export const endpointUrl = ({ baseUrl }: Pick<UpstreamAddress, 'baseUrl'>, path: string): string =>
+  baseUrl + (NAMES_VERSION.test(baseUrl) ? path.replace(THROUGH_VERSION, '') : path);
+
+/** A base URL without the version at its end, for vendors whose API has endpoints of several versions, or of none. */
+export const withoutVersion = (baseUrl: string): string =>
+  NAMES_VERSION.test(baseUrl) ? baseUrl.replace(AT_END, '') : baseUrl;
+
+// Azure OpenAI
+
+const AZURE_HOST = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/i;
+const AZURE_DEPLOYMENT = /\/openai\/deployments\/([^/]+)$/;
+/** Endpoints below a deployment in the dated API; all others are the resource's. */
+const OF_DEPLOYMENT = /^\/(?:chat\/completions|completions|embeddings|images\/|audio\/)/;
+/** Exists in the v1 API alone. */
+const WITHOUT_DATED_API = /^\/videos/;
+/** The newest dated version that is generally available. */
+const DEFAULT_API_VERSION = '2024-10-21';
+
+/** Whether an upstream with OpenAI's protocol is Azure's: by `options.api: "azure"`, its host, or the path of a deployment. */
+export const isAzure = ({ baseUrl, options }: UpstreamAddress): boolean =>
+  options.api === 'azure' || AZURE_DEPLOYMENT.test(baseUrl) || AZURE_HOST.test(new URL(baseUrl).hostname);
+
+/** The deployment that a base URL names; undefined: the model of each call names its own. */
+export const azureDeployment = (baseUrl: string): string | undefined => AZURE_DEPLOYMENT.exec(baseUrl)?.[1];
+
+/**
+ * The URL of an endpoint of OpenAI's protocol. Azure has two forms of it: the dated API, whose path names the deployment, and the v1 API
+ * (learn.microsoft.com/azure/foundry/openai/api-version-lifecycle).
+ *
+ * @param deployment the upstream's name of the model, which is the name of a deployment on Azure
+ */
+export function openaiUrl(address: UpstreamAddress, path: string, deployment = ''): string {
+  if (!isAzure(address)) return endpointUrl(address, path);
+  const { baseUrl, options } = address;
+  const version =
+    typeof options.api_version === 'string' && options.api_version !== '' ? options.api_version : undefined;
+  const rest = path.replace(THROUGH_VERSION, '');
+  const named = azureDeployment(baseUrl);
+  const isDated = named !== undefined || (!NAMES_VERSION.test(baseUrl) && /^\d{4}-/.test(version ?? ''));
+  if (isDated && !WITHOUT_DATED_API.test(rest)) {
+    const root = `${baseUrl.replace(/\/openai(?:\/deployments\/[^/]+)?$/, '')}/openai`;
+    const below = OF_DEPLOYMENT.test(rest) ? `/deployments/${named ?? encodeURIComponent(deployment)}` : '';
+    return withApiVersion(root + below + rest, version ?? DEFAULT_API_VERSION);
+  }
+  const root = NAMES_VERSION.test(baseUrl)
+    ? baseUrl
+    : `${baseUrl.replace(/\/openai(?:\/deployments\/[^/]+)?$/, '')}/openai/v1`;
+  return withApiVersion(root + rest, version);
+}
+
+const withApiVersion = (url: string, version: string | undefined): string =>
+  version === undefined ? url : `${url}${url.includes('?') ? '&' : '?'}api-version=${encodeURIComponent(version)}`;
