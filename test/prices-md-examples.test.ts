@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { sumOfReceipt, toReceiptLines } from '../src/contract/compute-receipt-lines.ts';
 import { type CallFacts, priceCall, toTokenCallFacts } from '../src/contract/price-calls-and-videos.ts';
 import type { Price } from '../src/contract/pricing.ts';
-import { parsePrice } from '../src/server/channels/price-parser.ts';
+import { parsePrice } from '../src/server/channels/model-admin.ts';
 import { parseUsage } from '../src/server/chat/parse-usage.ts';
 
 const text = readFileSync(new URL('../docs/prices.md', import.meta.url), 'utf8');

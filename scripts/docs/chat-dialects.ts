@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject } from '../../src/contract/is-object.ts';
-import type { Channel, ResolvedModel } from '../../src/server/channels/channel-directory-types.ts';
+import type { Channel, ResolvedModel } from '../../src/server/channels/directory.ts';
 import { channelsPermittingOptions } from '../../src/server/chat/channels-permitting-options.ts';
 import { parseChatRequest } from '../../src/server/chat/chat-request.ts';
 import type { Dialect } from '../../src/server/chat/dialect.ts';

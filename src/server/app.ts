@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit/audit-store.ts';
 import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
 import { resolveArtifactsDirectory } from './artifacts/resolve-artifacts-directory.ts';
-import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seed-models-and-sandbox-channels.ts';
+import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';
 import { journalDirectory } from './chat/resolve-journal-directory.ts';
 import type { Events } from './event-log/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';

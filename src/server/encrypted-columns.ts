@@ -1,5 +1,5 @@
 import { sealedTwoFactorSecrets } from './accounts/login/two-factor-reencryption-store.ts';
-import { sealedConnections, sealedCredentials } from './channels/reencryption-store.ts';
+import { sealedConnections, sealedCredentials } from './channels/credentials.ts';
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
 import type { SealedColumn } from './platform/vault.ts';
 import type { Executor } from './tables.ts';

@@ -1,5 +1,5 @@
-import type { ChannelVendor } from './channels/channel-directory-types.ts';
-import type { SandboxChannel, SeedModel } from './channels/seed-models-and-sandbox-channels.ts';
+import type { ChannelVendor } from './channels/directory.ts';
+import type { SandboxChannel, SeedModel } from './channels/seeds.ts';
 
 /** The simulated vendors of SANDBOX=1. */
 export interface RunningSandbox {

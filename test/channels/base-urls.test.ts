@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { parseBaseUrl } from '../../src/server/channels/base-url-and-internal-host-checks.ts';
+import { parseBaseUrl } from '../../src/server/channels/base-url.ts';
 import { CHANNEL_PRESETS, modelListOf } from '../../src/server/channels/channel-presets.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from '../../src/server/chat/anthropic-dialect.ts';
 import { GEMINI_DIALECT } from '../../src/server/chat/gemini-dialect.ts';

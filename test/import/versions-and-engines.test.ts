@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { PasswordHasher } from '../../src/server/accounts/login/password-hasher.ts';
 import { twoFactorSecretCell } from '../../src/server/accounts/login/two-factor-reencryption-store.ts';
-import { decryptCredentials } from '../../src/server/channels/credential-and-connection-encryption.ts';
+import { decryptCredentials } from '../../src/server/channels/credentials.ts';
 import type { ImportReport } from '../../src/server/importer/build-report.ts';
 import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';

@@ -5,7 +5,7 @@ import { manualClock } from '../../src/sandbox/clock.ts';
 import type { ProblemKind } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { parsePrice } from '../../src/server/channels/price-parser.ts';
+import { parsePrice } from '../../src/server/channels/model-admin.ts';
 import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-errors.ts';

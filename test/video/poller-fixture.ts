@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../src/contract/time-units.ts';
-import type { CallOutcome, Channel } from '../../src/server/channels/channel-directory-types.ts';
+import type { CallOutcome, Channel } from '../../src/server/channels/directory.ts';
 import type { ManualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { openLog } from '../../src/server/platform/log.ts';

@@ -4,7 +4,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { makeEvents } from '../event-log/make.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
-import { ChannelFailureNotices } from './channel-failure-and-recovery-notices.ts';
+import { ChannelFailureNotices } from './channel-health.ts';
 
 forEachDatabase((_name, open) => {
   it('the recovery of a channel is reported after its failure, once over all processes, and never without one', async () => {

@@ -7,12 +7,11 @@ import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { toChannelAndCredentialIds } from '../upstreams/upstream.ts';
-import { ChannelAndModelStore } from './channel-and-model-store.ts';
-import type { ChannelVendor } from './channel-directory-types.ts';
-import { ChannelSelectionService } from './channel-selection-service.ts';
-import { CircuitStore } from './circuit-store.ts';
-import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seed-models-and-sandbox-channels.ts';
+import { ChannelAndModelStore } from './catalog.ts';
+import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import type { ChannelVendor } from './directory.ts';
+import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeds.ts';
+import { ChannelSelectionService } from './selection.ts';
 
 const PRICE = { per_call: 0, per_second: 10 };
 const key = randomBytes(32);

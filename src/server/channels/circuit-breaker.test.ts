@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CallOutcome } from './channel-directory-types.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
+import type { CallOutcome } from './directory.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

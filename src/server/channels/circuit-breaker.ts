@@ -1,8 +1,13 @@
+import { sql } from 'kysely';
 import type { ChannelCondition } from '../../contract/channels.ts';
 import { getOrMakeEntry } from '../platform/cache.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
 import { AccountMap, type ChannelAccount } from '../upstreams/upstream.ts';
-import type { CallOutcome } from './channel-directory-types.ts';
-import { SingleCallerFailureDetector } from './single-caller-failure-detector.ts';
+import type { CallOutcome } from './directory.ts';
 
 /** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
 interface FailurePolicy {
@@ -47,7 +52,7 @@ const FAILURE_RATE_THRESHOLD = 0.5;
 /** The same for channels with little traffic, whose counts decay before they reach the minimum. */
 const CONSECUTIVE_FAILURE_THRESHOLD = 5;
 /** How long a trial call may take before the next one is let through. */
-export const TRIAL_TIMEOUT_MS = 30 * SECOND;
+const TRIAL_TIMEOUT_MS = 30 * SECOND;
 
 const NONE: readonly string[] = [];
 
@@ -70,7 +75,7 @@ export const worstOf = (states: readonly CircuitState[]): CircuitState =>
   states.includes('open') ? 'open' : states.includes('halfOpen') ? 'halfOpen' : 'closed';
 
 /** A circuit that is open or half open, as all processes know it. */
-export interface StoredCircuit {
+interface StoredCircuit {
   /** Empty: the whole account. */
   readonly model: string;
   readonly timesOpened: number;
@@ -290,4 +295,237 @@ function toView(model: string, breaker: BreakerState, now: number): HealthView {
     failureRate: breaker.calls === 0 ? 0 : breaker.failures / breaker.calls,
     openUntil: isOpen ? breaker.openUntil : 0,
   };
+}
+
+interface ReplicatedCircuitBreakersDependencies {
+  readonly store: CircuitStore;
+  readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const SIGNAL_CHANNEL = 'channel_circuits';
+
+/**
+ * The circuits of all processes on one database. Calls are counted by each process for itself, in memory; a circuit that one opens
+ * or closes is written down, and the others are told to read it. So a circuit that is open is open everywhere, also after a
+ * restart, and one process at a time tries whether it works again.
+ */
+export class ReplicatedCircuitBreakers {
+  readonly breakers = new CircuitBreakers();
+  readonly #dependencies: ReplicatedCircuitBreakersDependencies;
+  #isLoaded = false;
+  #writes: Promise<void> = Promise.resolve();
+  #unwritten = 0;
+  /** Channels whose circuits another process may have changed and that are read next; undefined stands for all. */
+  readonly #stale = new Set<number | undefined>();
+  #reading: Promise<void> | undefined;
+
+  constructor(dependencies: ReplicatedCircuitBreakersDependencies) {
+    this.#dependencies = dependencies;
+    dependencies.pubSub.subscribe(
+      SIGNAL_CHANNEL,
+      (payload) => void this.#readAgain(Number(payload)),
+      () => void this.#readAgain(),
+    );
+  }
+
+  /** Reads what earlier and other processes have found, before the first use; undefined once that is done. */
+  load(): Promise<void> | undefined {
+    return this.#isLoaded ? undefined : this.#readAgain();
+  }
+
+  /** @returns whether this call opened a circuit, or closed one that was open */
+  record(call: CallOutcome, now: number): boolean {
+    const changed = this.breakers.record(call, now);
+    if (changed.length === 0) return false;
+    this.#unwritten += 1;
+    this.#writes = this.#writes
+      .then(() => this.#write({ id: call.channelId, credentialId: call.credentialId }, changed))
+      .catch((error: unknown) => this.#warn(error))
+      .finally(() => {
+        this.#unwritten -= 1;
+        this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, String(call.channelId));
+      });
+    return true;
+  }
+
+  /**
+   * To be asked before a channel is called: if one of its circuits is half open, this is its one trial call.
+   *
+   * @returns false when another process tries it at this moment; what is known of it has been brought up to date then
+   */
+  beginTrial(account: ChannelAccount, model: string, now: number): true | Promise<boolean> {
+    const models = this.breakers.beginTrial(account, model, now);
+    return models.length === 0 || this.#claimTrial(account, models, now);
+  }
+
+  /** Resolves when what was found so far is written. Never rejects. */
+  flush(): Promise<void> {
+    return this.#writes;
+  }
+
+  async #claimTrial(account: ChannelAccount, models: readonly string[], now: number): Promise<boolean> {
+    try {
+      await this.#writes;
+      if (await this.#dependencies.store.beginTrial(account, models, now, now + TRIAL_TIMEOUT_MS)) return true;
+      await this.#readAgain(account.id);
+      return false;
+    } catch (error) {
+      this.#warn(error);
+      return true;
+    }
+  }
+
+  async #write(account: ChannelAccount, models: readonly string[]): Promise<void> {
+    const { store } = this.#dependencies;
+    for (const model of models) {
+      const circuit = this.breakers.stored(account, model);
+      if (circuit === undefined) await store.close(account, model);
+      else await store.open(account, circuit);
+    }
+  }
+
+  /** Reads one channel after another, or all: many signals at once must not take all connections. */
+  #readAgain(channelId?: number): Promise<void> {
+    this.#stale.add(channelId);
+    this.#reading ??= this.#readStale();
+    return this.#reading;
+  }
+
+  async #readStale(): Promise<void> {
+    for (const channelId of this.#stale) {
+      this.#stale.delete(channelId);
+      await this.#read(channelId);
+    }
+    this.#reading = undefined;
+  }
+
+  async #read(channelId: number | undefined): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    try {
+      const circuits = await store.find(channelId);
+      // What this process has found itself is newer; it hears of it once that is written.
+      if (this.#unwritten > 0) return;
+      this.breakers.restore(circuits, clock.now(), channelId);
+      if (channelId === undefined) this.#isLoaded = true;
+    } catch (error) {
+      this.#warn(error);
+    }
+  }
+
+  #warn(error: unknown): void {
+    this.#dependencies.log.warn({ err: error }, 'the circuits of channels are not shared with other processes now');
+  }
+}
+
+/** SQL of circuits that are open, or were and have not been closed by a success yet. */
+export class CircuitStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Of one channel, or of all. */
+  async find(channelId?: number): Promise<(StoredCircuit & { readonly account: ChannelAccount })[]> {
+    let query = this.#database.kysely.selectFrom('channel_circuits').selectAll();
+    if (channelId !== undefined) query = query.where('channel_id', '=', channelId);
+    return (await query.execute()).map((row) => ({
+      account: { id: row.channel_id, credentialId: row.credential_id },
+      model: row.model,
+      timesOpened: row.times_opened,
+      openUntil: row.open_until,
+      trialUntil: row.trial_until,
+      reason: row.reason,
+    }));
+  }
+
+  /** Of two processes that open it at once, the later end counts. */
+  async open(account: ChannelAccount, { model, timesOpened, openUntil, reason }: StoredCircuit): Promise<void> {
+    await this.#database.kysely
+      .insertInto('channel_circuits')
+      .values({
+        channel_id: account.id,
+        credential_id: account.credentialId,
+        model,
+        times_opened: timesOpened,
+        open_until: openUntil,
+        trial_until: 0,
+        reason,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['channel_id', 'credential_id', 'model']).doUpdateSet((eb) => ({
+          times_opened: eb.ref('excluded.times_opened'),
+          open_until: sql<number>`case when excluded.open_until > channel_circuits.open_until then excluded.open_until else channel_circuits.open_until end`,
+          trial_until: 0,
+          reason: eb.ref('excluded.reason'),
+        })),
+      )
+      .execute();
+  }
+
+  async close({ id, credentialId }: ChannelAccount, model: string): Promise<void> {
+    await this.#database.kysely
+      .deleteFrom('channel_circuits')
+      .where('channel_id', '=', id)
+      .where('credential_id', '=', credentialId)
+      .where('model', '=', model)
+      .execute();
+  }
+
+  /** Begins a trial of circuits whose time has passed. @returns false when another process tries them, or they are closed */
+  async beginTrial(
+    { id, credentialId }: ChannelAccount,
+    models: readonly string[],
+    now: number,
+    until: number,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await this.#database.kysely
+      .updateTable('channel_circuits')
+      .set({ trial_until: until })
+      .where('channel_id', '=', id)
+      .where('credential_id', '=', credentialId)
+      .where('model', 'in', models)
+      .where('open_until', '<=', now)
+      .where('trial_until', '<=', now)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+}
+
+/** How long a success of another account is evidence that a channel works, milliseconds. */
+const VALID_MS = 60_000;
+
+/**
+ * Whose calls over one circuit succeed and fail. While calls of others succeed, what fails for one account alone is the fault of its
+ * requests: a firewall in front of a vendor answers 403 to a prompt with markup in it, and some bodies break a vendor's server
+ * every time. Such failures must not take the channel from everybody else.
+ */
+class SingleCallerFailureDetector {
+  /** The accounts of the two newest successes, of different accounts; times are Unix milliseconds. */
+  #newest: number | undefined;
+  #newestAt = 0;
+  #other: number | undefined;
+  #otherAt = 0;
+  /** The accounts whose calls have failed since the newest success. */
+  #failing: number | 'several' | undefined;
+
+  succeeded(userId: number, now: number): void {
+    if (this.#newest !== userId) {
+      this.#other = this.#newest;
+      this.#otherAt = this.#newestAt;
+      this.#newest = userId;
+    }
+    this.#newestAt = now;
+    this.#failing = undefined;
+  }
+
+  /** @returns whether calls fail for this account alone, and for another one succeeded within the last minute */
+  failed(userId: number, now: number): boolean {
+    this.#failing = this.#failing === undefined || this.#failing === userId ? userId : 'several';
+    if (this.#failing === 'several') return false;
+    const isNewest = this.#newest === userId;
+    const other = isNewest ? this.#other : this.#newest;
+    return other !== undefined && now - (isNewest ? this.#otherAt : this.#newestAt) < VALID_MS;
+  }
 }

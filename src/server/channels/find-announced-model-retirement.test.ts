@@ -7,13 +7,11 @@ import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
-import { ChannelAndModelStore } from './channel-and-model-store.ts';
-import { ChannelSelectionService } from './channel-selection-service.ts';
-import { CircuitStore } from './circuit-store.ts';
-import { isNotDearer, type ModelLifecycles } from './find-announced-model-retirement.ts';
-import { UserRetirementNotices } from './model-retirement-notices-to-users.ts';
-import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { ensureSandboxChannels, seedModels } from './seed-models-and-sandbox-channels.ts';
+import { ChannelAndModelStore } from './catalog.ts';
+import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import { isNotDearer, type ModelLifecycles, UserRetirementNotices } from './retirements.ts';
+import { ensureSandboxChannels, seedModels } from './seeds.ts';
+import { ChannelSelectionService } from './selection.ts';
 
 const END = Date.parse('2027-03-01T00:00:00Z');
 const PRICE = { per_call: 0, per_second: 10 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findRegexProblem } from './find-regex-problem.ts';
+import { findRegexProblem } from './model-admin.ts';
 
 describe('the check of regular expressions in a media schema', () => {
   const safe = [

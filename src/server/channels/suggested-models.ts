@@ -1,8 +1,8 @@
 import { CHAT_VENDORS } from '../../contract/channels.ts';
 import { MODEL_ID_PATTERN, type ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
-import type { ModelRow } from './channel-and-model-store.ts';
-import type { ChannelVendor } from './channel-directory-types.ts';
+import type { ModelRow } from './catalog.ts';
+import type { ChannelVendor } from './directory.ts';
 
 /** A model a channel could serve, with the price its row has or would start with. */
 export interface SuggestedModel {

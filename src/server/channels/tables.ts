@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 import type { OnRetirement } from '../../contract/admin-models-and-usable-models.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import { type Migration, required } from '../platform/db/migrate.ts';
-import type { ChannelVendor } from './channel-directory-types.ts';
+import type { ChannelVendor } from './directory.ts';
 
 export interface ChannelTables {
   /** Upstream accounts. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../../test/seeded-random.ts';
-import { weightedOrder } from './weighted-and-stable-channel-order.ts';
+import { weightedOrder } from './directory.ts';
 
 describe('the order channels are asked in', () => {
   it('takes a larger priority first, whatever the weights', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ChannelLoad, MIN_BOUND } from '../channels/order-overloaded-channels-last.ts';
+import { ChannelLoad, MIN_BOUND } from '../channels/directory.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
 import { cacheAffinityKey } from './cache-affinity-key.ts';
 import { parseChatRequest } from './chat-request.ts';

@@ -1,4 +1,4 @@
-import type { Channel } from '../channels/channel-directory-types.ts';
+import type { Channel } from '../channels/directory.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { applyOptionRules, NO_VERDICT, refusedOption } from './refuse-or-charge-request-options.ts';
 

@@ -1,5 +1,5 @@
 import { asObject } from '../../contract/is-object.ts';
-import type { Channel, ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { CallOutcome, Channel, ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { CallOutcome, Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';

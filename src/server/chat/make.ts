@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { ChannelDirectory } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

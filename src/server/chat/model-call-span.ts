@@ -1,4 +1,4 @@
-import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
+import type { Channel, ResolvedModel } from '../channels/directory.ts';
 import type { SpanAttributes, SpanOptions } from '../platform/tracing/tracing.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';

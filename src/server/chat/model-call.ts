@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/channel-directory-types.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';

@@ -1,4 +1,4 @@
-import type { Channel } from '../channels/channel-directory-types.ts';
+import type { Channel } from '../channels/directory.ts';
 import type { ChatRequest, OutputLimit } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
 

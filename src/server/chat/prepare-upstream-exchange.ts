@@ -1,6 +1,6 @@
 import type { ChatVendor } from '../../contract/channels.ts';
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { Channel, ResolvedModel } from '../channels/channel-directory-types.ts';
+import type { Channel, ResolvedModel } from '../channels/directory.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound.ts';
 import { toUpstreamModelName } from '../upstreams/upstream.ts';
 import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';

@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { Channel } from '../channels/channel-directory-types.ts';
+import type { Channel } from '../channels/directory.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import type { MediaAndReferenceCounts } from './check-urls-and-count-media.ts';
 import type { Dialect } from './dialect.ts';

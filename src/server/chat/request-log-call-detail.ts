@@ -2,7 +2,7 @@ import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { ChatPrice, TokenFacts } from '../../contract/token-prices-and-cost-calculation.ts';
-import type { ResolvedModel } from '../channels/channel-directory-types.ts';
+import type { ResolvedModel } from '../channels/directory.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { CallDetail } from '../quota/ledger.ts';
 import type { ChatRequest } from './chat-request.ts';

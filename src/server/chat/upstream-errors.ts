@@ -1,6 +1,6 @@
 import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { CallOutcome, Channel } from '../channels/channel-directory-types.ts';
+import type { CallOutcome, Channel } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
 import type { OutboundError } from '../platform/outbound/outbound.ts';

@@ -1,4 +1,4 @@
-import type { Channel } from '../channels/channel-directory-types.ts';
+import type { Channel } from '../channels/directory.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
 import type { StreamedRequest } from '../platform/outbound/outbound.ts';
 import { chatAuthorizationHeaders, endpointUrl, isAzure, openaiUrl } from '../upstreams/upstream.ts';

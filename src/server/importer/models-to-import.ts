@@ -1,6 +1,6 @@
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
-import type { ChannelVendor } from '../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../channels/directory.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import { objectOf } from './mapping/column-values.ts';
 import { mapped, type Outcome, skipped } from './mapping/outcome.ts';

@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../channels/directory.ts';
 import type { Trx } from '../tables.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import type { ImportedEndedTask } from './mapping/ended-tasks.ts';

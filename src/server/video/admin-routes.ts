@@ -3,7 +3,7 @@ import * as endpoints from '../../contract/admin-video-tasks.ts';
 import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { ChannelDirectory } from '../channels/directory.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskAdminStore } from './task-admin-store.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { Retirement } from '../channels/channel-directory-types.ts';
+import type { Retirement } from '../channels/directory.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 
 /** The models a token may call, as the clients of each dialect list them. */

@@ -1,6 +1,6 @@
 import * as endpoints from '../../contract/own-video-submit-quote-and-delete.ts';
 import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
-import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { ChannelDirectory } from '../channels/directory.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';

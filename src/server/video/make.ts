@@ -4,7 +4,7 @@ import type { CredentialRevocationWatch } from '../accounts/credential-revocatio
 import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
-import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { ChannelDirectory } from '../channels/directory.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import type { AffordableCallCounts } from '../plans/affordable-call-counts.ts';

@@ -1,6 +1,6 @@
 import * as endpoints from '../../contract/video.ts';
 import { quoteModelVideo } from '../../contract/video-quotes.ts';
-import type { ChannelDirectory } from '../channels/channel-directory-types.ts';
+import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

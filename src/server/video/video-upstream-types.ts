@@ -1,5 +1,5 @@
 import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { Channel } from '../channels/channel-directory-types.ts';
+import type { Channel } from '../channels/directory.ts';
 import type { TaskUpstream, TaskUpstreams } from '../upstreams/upstream.ts';
 import type { VendorAdapter } from '../vendors/adapter-types.ts';
 

@@ -1,5 +1,5 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import type { Channel } from '../../channels/channel-directory-types.ts';
+import type { Channel } from '../../channels/directory.ts';
 import { toRequestBytes } from '../../platform/request-bytes.ts';
 import type { ChatRequest, OutputLimit } from '../chat-request.ts';
 import type { Dialect } from '../dialect.ts';

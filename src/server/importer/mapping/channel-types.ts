@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../../channels/directory.ts';
 import type { ProgramName } from '../source/detect-program.ts';
 
 /** What a channel type of the source is here. */

@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../../channels/directory.ts';
 import type { ProgramName } from '../source/detect-program.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { type ChannelKey, keysOf, toCredentials } from './channel-keys.ts';

@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../../channels/directory.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { channelTypeOf, PLUGIN_VENDORS } from './channel-types.ts';
 import { textOf, timeOf, toPlainText } from './column-values.ts';

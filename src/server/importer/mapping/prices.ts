@@ -1,6 +1,6 @@
 import type { Price } from '../../../contract/pricing.ts';
 import type { ChatPrice } from '../../../contract/token-prices-and-cost-calculation.ts';
-import type { ChannelVendor } from '../../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../../channels/directory.ts';
 import { parseObject } from './column-values.ts';
 import { type Decimal, multiply, round, toDecimal } from './decimal.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';

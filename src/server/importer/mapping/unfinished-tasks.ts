@@ -1,4 +1,4 @@
-import type { ChannelVendor } from '../../channels/channel-directory-types.ts';
+import type { ChannelVendor } from '../../channels/directory.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import type { ImportedChannel } from './channels.ts';
 import { integerOf, textOf } from './column-values.ts';

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { list, ok, toPage } from '../../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
 import * as endpoints from '../../../contract/vendor-billing-reconciliation.ts';
-import type { Channel } from '../../channels/channel-directory-types.ts';
+import type { Channel } from '../../channels/directory.ts';
 import { AppError, notExistError } from '../../platform/app-error.ts';
 import type { RouteRegistry } from '../../platform/http/route-registry.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';

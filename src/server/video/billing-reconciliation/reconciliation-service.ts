@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
-import type { Channel } from '../../channels/channel-directory-types.ts';
+import type { Channel } from '../../channels/directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Log, maskSecrets } from '../../platform/log.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';

@@ -1,4 +1,4 @@
-import type { Channel } from '../../channels/channel-directory-types.ts';
+import type { Channel } from '../../channels/directory.ts';
 import type { BilledComparison } from './compare-vendor-billed-with-settled.ts';
 
 /** What is known of the account behind a channel whose vendor tells what it took. */

@@ -1,5 +1,5 @@
 import * as endpoints from '../../../contract/vendor-native-endpoints.ts';
-import type { ChannelDirectory } from '../../channels/channel-directory-types.ts';
+import type { ChannelDirectory } from '../../channels/directory.ts';
 import { AppError, invalidRequest } from '../../platform/app-error.ts';
 import { toJimengBody } from '../../platform/http/error-responses.ts';
 import type { ModelCaller, RequestContext } from '../../platform/http/request-context.ts';

@@ -1,5 +1,5 @@
 import { isTerminal } from '../../../contract/task-states.ts';
-import type { CallOutcome, ChannelDirectory } from '../../channels/channel-directory-types.ts';
+import type { CallOutcome, ChannelDirectory } from '../../channels/directory.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Database, DatabaseUnavailableError } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
-import type { Channel, ResolvedModel } from '../../channels/channel-directory-types.ts';
+import type { Channel, ResolvedModel } from '../../channels/directory.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { type Database, DatabaseUnavailableError } from '../../platform/db/database.ts';
 import { openLog } from '../../platform/log.ts';

@@ -1,5 +1,5 @@
 import { TASK_STATUS } from '../../../contract/task-states.ts';
-import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/channel-directory-types.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/directory.ts';
 import { invalidRequest } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Database, retryWhileDatabaseUnavailable } from '../../platform/db/database.ts';

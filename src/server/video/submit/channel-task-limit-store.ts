@@ -1,4 +1,4 @@
-import type { Channel } from '../../channels/channel-directory-types.ts';
+import type { Channel } from '../../channels/directory.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Executor, Tables, Trx } from '../../tables.ts';
 

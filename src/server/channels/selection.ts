@@ -5,32 +5,53 @@ import type { Clock } from '../platform/clock.ts';
 import { FreshReadSingleFlight, SingleFlight } from '../platform/concurrency.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { toWellFormedText } from '../platform/text.ts';
-import type { Vault } from '../platform/vault.ts';
+import { UnsealError, type Vault } from '../platform/vault.ts';
 import { credentialMaskOf } from '../upstreams/upstream.ts';
-import { buildCatalog, type Catalog, EMPTY_CATALOG, type ListedModel } from './channel-and-model-catalog.ts';
-import type { ChannelAndModelStore, ChannelErrorRow } from './channel-and-model-store.ts';
-import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel, Retirement } from './channel-directory-types.ts';
-import type { CircuitState, HealthView } from './circuit-breaker.ts';
+import {
+  buildCatalog,
+  type Catalog,
+  type CatalogChannel,
+  type ChannelAndModelStore,
+  type ChannelErrorRow,
+  type ChannelRow,
+  EMPTY_CATALOG,
+  type ListedModel,
+  toCatalogChannel,
+} from './catalog.ts';
 import {
   bestHealth,
   type CircuitOwner,
   type CredentialHealth,
   circuitOwner,
   credentialHealth,
-} from './credential-health-from-circuit-breakers.ts';
-import { DecryptedChannelCache } from './decrypted-channel-cache.ts';
+} from './channel-health.ts';
+import type { CircuitState, HealthView, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import {
+  type ChannelConnection,
+  type CredentialList,
+  decryptConnection,
+  decryptCredentials,
+  NO_CREDENTIALS,
+} from './credentials.ts';
+import {
+  type CallOutcome,
+  type Channel,
+  type ChannelDirectory,
+  ChannelLoad,
+  putAnotherChannelThird,
+  type ResolvedModel,
+  type Retirement,
+  weightedOrder,
+} from './directory.ts';
 import {
   ChannelRetirements,
   type EndingModel,
   endingModels,
   isNotDearer,
   type ModelLifecycles,
-} from './find-announced-model-retirement.ts';
-import { ChannelLoad } from './order-overloaded-channels-last.ts';
-import type { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
-import { putAnotherChannelThird, weightedOrder } from './weighted-and-stable-channel-order.ts';
+} from './retirements.ts';
 
-export interface ChannelSelectionServiceDependencies {
+interface ChannelSelectionServiceDependencies {
   readonly store: ChannelAndModelStore;
   readonly circuits: ReplicatedCircuitBreakers;
   readonly vault: Vault;
@@ -306,3 +327,58 @@ export class ChannelSelectionService implements ChannelDirectory {
 /** A substitute is served by the channels of the model that stands in. */
 const servingOf = (catalog: Catalog, model: ResolvedModel): readonly Channel[] =>
   catalog.serving(model.isSubstitute === true ? { ...model, id: model.target } : model);
+
+interface DecryptedRow {
+  readonly sealed: string;
+  readonly sealedConnection: string | null;
+  readonly updatedAt: number;
+  /** Undefined where the master key does not open them. */
+  readonly credentials: CredentialList | undefined;
+  readonly connection: ChannelConnection;
+}
+
+interface DecryptedChannelCacheDependencies {
+  readonly vault: Vault;
+  readonly log: Log;
+  /** Whether channels of the simulators are used. */
+  readonly sandbox: boolean;
+  /** Called with each channel that is another one than before. */
+  onChange(id: number): void;
+}
+
+/** Rows of channels as channels; what is sealed of them is opened once, until it changes. */
+class DecryptedChannelCache {
+  readonly #dependencies: DecryptedChannelCacheDependencies;
+  #known: ReadonlyMap<number, DecryptedRow> = new Map();
+  constructor(dependencies: DecryptedChannelCacheDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  toChannels(rows: readonly ChannelRow[]): CatalogChannel[] {
+    const opened = rows.map((row) => [row, this.#decrypt(row)] as const);
+    this.#known = new Map(opened.map(([{ id }, decrypted]) => [id, decrypted]));
+    return opened.map(([row, { credentials, connection }]) => {
+      const isUsed = row.sandbox === null || this.#dependencies.sandbox;
+      const enabled = row.enabled === 1 && credentials !== undefined && isUsed;
+      return toCatalogChannel(row, credentials ?? NO_CREDENTIALS, connection, enabled);
+    });
+  }
+
+  /** A seal that does not open stops this channel, not the others; tasks pinned to it wait for the right key. */
+  #decrypt(row: ChannelRow): DecryptedRow {
+    const { vault, log, onChange } = this.#dependencies;
+    const kept = this.#known.get(row.id);
+    // A changed channel may be another account altogether: what was learned of the old one does not count.
+    if (kept !== undefined && kept.updatedAt !== row.updated_at) onChange(row.id);
+    const { credentials: sealed, connection: sealedConnection, updated_at: updatedAt } = row;
+    if (kept?.sealed === sealed && kept.sealedConnection === sealedConnection) return { ...kept, updatedAt };
+    try {
+      const credentials = decryptCredentials(vault, row);
+      return { sealed, sealedConnection, updatedAt, credentials, connection: decryptConnection(vault, row) };
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      log.error({ err: error, channelId: row.id }, "a channel's credentials do not open");
+      return { sealed, sealedConnection, updatedAt, credentials: undefined, connection: {} };
+    }
+  }
+}

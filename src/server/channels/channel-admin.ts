@@ -11,31 +11,31 @@ import type { Actor } from '../platform/http/request-context.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Trx } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { isMetadataUrl, parseBaseUrl } from './base-url-and-internal-host-checks.ts';
-import type { ChannelAndModelStore, ChannelRow } from './channel-and-model-store.ts';
-import type { Channel, ChannelVendor } from './channel-directory-types.ts';
-import { type ChannelView, toChannelView } from './channel-view.ts';
-import { credentialCheck } from './check-credential-keys.ts';
+import { isMetadataUrl, parseBaseUrl } from './base-url.ts';
+import { type ChannelAndModelStore, type ChannelRow, toSettings } from './catalog.ts';
 import {
+  assertMaxConcurrentTasks,
   type ChannelConnection,
+  type ChannelCredential,
+  type CredentialList,
+  changeConnection,
+  changeCredentials,
+  credentialCheck,
   decryptConnection,
   decryptCredentials,
   decryptOr,
   encryptConnection,
   encryptCredentials,
-} from './credential-and-connection-encryption.ts';
-import {
-  type CredentialList,
-  changeCredentials,
+  hintOf,
   keepsStoredValues,
   NO_CREDENTIALS,
   removedIds,
   replacesValues,
+  shownProxy,
   toAuditList,
-} from './credential-list-type-and-changes.ts';
-import { assertMaxConcurrentTasks } from './max-concurrent-tasks-option.ts';
+} from './credentials.ts';
+import type { Channel, ChannelVendor } from './directory.ts';
 import { type SuggestedModel, suggestModel, suggestModels } from './suggested-models.ts';
-import { changeConnection } from './validate-extra-headers-and-proxy.ts';
 
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;
@@ -55,7 +55,7 @@ export interface UnfinishedCount {
   readonly count: number;
 }
 
-export interface ChannelAdminDependencies {
+interface ChannelAdminDependencies {
   readonly store: ChannelAndModelStore;
   readonly vault: Vault;
   readonly clock: Clock;
@@ -64,7 +64,7 @@ export interface ChannelAdminDependencies {
   readonly tasks: UnfinishedTasks;
 }
 
-export interface ChannelFilter {
+interface ChannelFilter {
   readonly vendor?: ChannelVendor | undefined;
   readonly model?: string | undefined;
   readonly enabled?: boolean | undefined;
@@ -372,5 +372,33 @@ function toAuditRecord(row: ChannelRow) {
     models: JSON.parse(row.models),
     model_mapping: JSON.parse(row.model_mapping),
     enabled: row.enabled === 1,
+  };
+}
+
+/** A channel as administrators see it: the names of its keys, never their values. */
+export interface ChannelView
+  extends Omit<Channel, 'credentials' | 'credentialId' | 'private' | 'extraHeaders' | 'maxConcurrentTasks'> {
+  readonly enabled: boolean;
+  readonly credentials: readonly CredentialView[];
+  readonly extraHeaderNames: readonly string[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface CredentialView extends Omit<ChannelCredential, 'values'> {
+  readonly keys: readonly string[];
+  readonly hint: string;
+}
+
+function toChannelView(row: ChannelRow, { items }: CredentialList, connection: ChannelConnection): ChannelView {
+  const { private: _private, maxConcurrentTasks: _bound, extraHeaders = {}, ...shown } = toSettings(row, connection);
+  return {
+    ...shown,
+    proxy: shownProxy(connection),
+    extraHeaderNames: Object.keys(extraHeaders),
+    enabled: row.enabled === 1,
+    credentials: items.map(({ values, ...item }) => ({ ...item, keys: Object.keys(values), hint: hintOf(values) })),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

@@ -7,15 +7,13 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
-import { ChannelAndModelStore } from './channel-and-model-store.ts';
-import { ChannelFailureNotices } from './channel-failure-and-recovery-notices.ts';
-import { ChannelSelectionService } from './channel-selection-service.ts';
-import { CircuitStore } from './circuit-store.ts';
-import type { ModelLifecycles } from './find-announced-model-retirement.ts';
-import { type RetirementNoticesDependencies, UserRetirementNotices } from './model-retirement-notices-to-users.ts';
-import { ReplicatedCircuitBreakers } from './replicated-circuit-breakers.ts';
+import { ChannelAndModelStore } from './catalog.ts';
+import { ChannelFailureNotices } from './channel-health.ts';
+import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
+import { type ModelLifecycles, type RetirementNoticesDependencies, UserRetirementNotices } from './retirements.ts';
+import { ChannelSelectionService } from './selection.ts';
 
-export interface ChannelsDependencies {
+interface ChannelsDependencies {
   readonly database: Database<Tables>;
   readonly pubSub: PubSub;
   readonly vault: Vault;
@@ -30,7 +28,7 @@ export interface ChannelsDependencies {
 }
 
 /** The accounts at vendors: what others may hold of them. */
-export interface Channels {
+interface Channels {
   readonly channels: ChannelSelectionService;
   readonly channelStore: ChannelAndModelStore;
 }

@@ -2,10 +2,9 @@ import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/vault.ts';
-import type { ChannelAndModelStore } from './channel-and-model-store.ts';
-import type { Channel, ChannelVendor } from './channel-directory-types.ts';
-import { encryptCredentials } from './credential-and-connection-encryption.ts';
-import { toCredentialList } from './credential-list-type-and-changes.ts';
+import type { ChannelAndModelStore } from './catalog.ts';
+import { encryptCredentials, toCredentialList } from './credentials.ts';
+import type { Channel, ChannelVendor } from './directory.ts';
 
 export interface SeedModel {
   readonly id: string;

@@ -1,11 +1,12 @@
+import { hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import type { OnRetirement } from '../../contract/admin-models-and-usable-models.ts';
 import type { ChatVendor } from '../../contract/channels.ts';
 import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { VendorId } from '../../contract/vendor-ids.ts';
+import { AccountMap, accountKey, type ChannelAccount } from '../upstreams/upstream.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
-import type { ChannelLoad } from './order-overloaded-channels-last.ts';
 
 /** Kinds of upstreams a channel can have: the video vendors, and any upstream that implements one of the chat protocols. */
 export type ChannelVendor = VendorId | ChatVendor;
@@ -141,4 +142,99 @@ export interface ChannelDirectory {
   report(call: CallOutcome): void;
   /** To be told which calls are in flight. */
   readonly load: Pick<ChannelLoad, 'began' | 'ended'>;
+}
+
+/** How much of its fair share of the calls in flight a channel takes before others take the next ones. */
+const BOUND = 1.25;
+/** Calls in flight up to which no channel is passed over: among a few calls a share says nothing, and a cold cache costs more. */
+export const MIN_BOUND = 4;
+
+type Loaded = ChannelAccount & Weighted;
+
+/**
+ * Calls in flight on each channel, or on each credential of one, of this process. They bound how many calls with one prefix pile up on one
+ * (Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016). As each process keeps to its bound, all do.
+ */
+export class ChannelLoad {
+  readonly #calls = new AccountMap<number>();
+
+  began(account: ChannelAccount): void {
+    this.#calls.set(account, this.#callsOn(account) + 1);
+  }
+
+  ended(account: ChannelAccount): void {
+    const calls = this.#callsOn(account) - 1;
+    if (calls > 0) this.#calls.set(account, calls);
+    else this.#calls.delete(account);
+  }
+
+  /** The order for calls that should meet the same channel; those with more than their share of the calls come last in their priority. */
+  orderFor<T extends Loaded>(key: string, channels: readonly T[]): readonly T[] {
+    const placeOf = ({ id, credentialId }: T): number => stableRandomFor(key, accountKey(id, credentialId));
+    const ordered = weightedOrder(channels, placeOf);
+    if (ordered.every((account) => this.#callsOn(account) < MIN_BOUND)) return ordered;
+    const isLoaded = new Map(ordered.map((channel) => [channel, this.#isLoaded(channel, ordered)]));
+    return ordered.toSorted((a, b) => b.priority - a.priority || Number(isLoaded.get(a)) - Number(isLoaded.get(b)));
+  }
+
+  /** Whether one more call would exceed the bound of a channel among those of its priority. */
+  #isLoaded(account: Loaded, all: readonly Loaded[]): boolean {
+    const { priority, weight } = account;
+    let calls = 1;
+    let weights = 0;
+    for (const other of all) {
+      if (other.priority !== priority) continue;
+      calls += this.#callsOn(other);
+      weights += other.weight;
+    }
+    const share = weights === 0 ? 0 : (calls * weight) / weights;
+    return this.#callsOn(account) >= Math.max(MIN_BOUND, Math.ceil(BOUND * share));
+  }
+
+  #callsOn(account: ChannelAccount): number {
+    return this.#calls.get(account) ?? 0;
+  }
+}
+
+/** A channel's place in the queue. */
+interface Weighted {
+  readonly priority: number;
+  readonly weight: number;
+}
+
+/**
+ * Orders by priority, the largest first, and within one priority at random so that each comes first in proportion to its
+ * weight (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Weight 0 comes last.
+ *
+ * @param random in [0, 1); what says the same of a channel each time gives the same order each time
+ */
+export function weightedOrder<T extends Weighted>(channels: readonly T[], random: (channel: T) => number): T[] {
+  if (channels.length < 2) return [...channels];
+  return channels
+    .map((channel) => ({ channel, order: -Math.log(1 - random(channel)) / channel.weight }))
+    .sort((a, b) => b.channel.priority - a.channel.priority || compare(a.order, b.order))
+    .map(({ channel }) => channel);
+}
+
+/**
+ * A random number that depends only on key and channel, for calls that should use the same channel each time: weighted rendezvous hashing
+ * (Thaler and Ravishankar, 1998), so that all processes agree without messages, and an added or removed channel moves only its own calls.
+ */
+function stableRandomFor(key: string, id: number | string): number {
+  return hash('sha256', `${id}:${key}`, 'buffer').readUInt32BE() / 2 ** 32;
+}
+
+/** Weight 0 makes infinity, or 0/0 where the random number was 0. */
+const compare = (a: number, b: number): number => (a === b ? 0 : Number.isNaN(a) || a > b ? 1 : -1);
+
+/**
+ * Moves the first of another channel to the third place where the first three are credentials of one: a refused credential leads to the next
+ * one, an upstream that is down to another upstream, within the three attempts of a call.
+ */
+export function putAnotherChannelThird<T extends { readonly id: number }>(ordered: readonly T[]): readonly T[] {
+  const [first, second, third, ...rest] = ordered;
+  if (third === undefined || first?.id !== second?.id || second?.id !== third.id) return ordered;
+  const index = rest.findIndex(({ id }) => id !== third.id);
+  const other = rest[index];
+  return other === undefined ? ordered : [...ordered.slice(0, 2), other, third, ...rest.toSpliced(index, 1)];
 }

@@ -1,3 +1,4 @@
+import type { ChannelCondition } from '../../contract/channels.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { EventStore } from '../event-log/event-store.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
@@ -6,8 +7,62 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import type { CallOutcome } from './channel-directory-types.ts';
-import type { CircuitOwner } from './credential-health-from-circuit-breakers.ts';
+import type { CatalogChannel } from './catalog.ts';
+import { type CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
+import type { CallOutcome } from './directory.ts';
+
+/** What this process knows of one credential of a channel. */
+export interface CredentialHealth {
+  readonly credentialId: number;
+  readonly state: CircuitState;
+  readonly condition: ChannelCondition;
+  /** The credential as a whole first, then models on it. */
+  readonly views: readonly HealthView[];
+}
+
+const CONDITIONS: readonly ChannelCondition[] = ['working', 'untested', 'failing', 'trying', 'resting'];
+
+/** Of each credential of a channel. */
+export function credentialHealth(
+  { channel: { id }, credentials }: CatalogChannel,
+  breakers: CircuitBreakers,
+  now: number,
+): CredentialHealth[] {
+  return [...credentials.keys()].map((credentialId) => {
+    const views = breakers.view({ id, credentialId }, now);
+    const condition = breakers.condition({ id, credentialId }, now);
+    return { credentialId, state: worstOf(views.map(({ state }) => state)), condition, views };
+  });
+}
+
+/** A channel is as healthy as the best of its credentials that are in use; undefined where it has none. */
+export function bestHealth(
+  { credentials }: CatalogChannel,
+  all: readonly CredentialHealth[],
+): CredentialHealth | undefined {
+  const used = all.filter(({ credentialId }) => credentials.get(credentialId)?.enabled);
+  const rank = ({ condition }: CredentialHealth): number => CONDITIONS.indexOf(condition);
+  return (used.length === 0 ? all : used).toSorted((one, other) => rank(one) - rank(other))[0];
+}
+
+/** Whose circuit opened or closed. */
+export interface CircuitOwner {
+  readonly name: string;
+  /** Where the channel has several credentials: which one it is, and how many others can be used. */
+  readonly credential?: { readonly label: string; readonly usableOthers: number };
+}
+
+export function circuitOwner(
+  { channel: { name }, credentials }: CatalogChannel,
+  credentialId: number,
+  health: readonly CredentialHealth[],
+): CircuitOwner {
+  const own = credentials.get(credentialId);
+  if (own === undefined || credentials.size === 1) return { name };
+  const usable = health.filter((each) => each.state !== 'open' && credentials.get(each.credentialId)?.enabled);
+  const usableOthers = usable.filter((each) => each.credentialId !== credentialId).length;
+  return { name, credential: { label: own.label, usableOthers } };
+}
 
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
@@ -16,7 +71,7 @@ const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = 
   model: { en: 'The vendor does not serve this model to it', 'zh-CN': '供应商未向其提供该模型' },
 };
 
-export interface ChannelFailureNoticeDependencies {
+interface ChannelFailureNoticeDependencies {
   readonly database: Database<Tables>;
   readonly notifier: AdminNotifier;
   readonly events: EventWriter;

@@ -4,9 +4,9 @@ import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { CredentialCheck } from '../vendors/adapter-types.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { Channel } from './channel-directory-types.ts';
-import type { ChannelSelectionService } from './channel-selection-service.ts';
-import type { EndingModel } from './find-announced-model-retirement.ts';
+import type { Channel } from './directory.ts';
+import type { EndingModel } from './retirements.ts';
+import type { ChannelSelectionService } from './selection.ts';
 
 export interface ProbeDependencies {
   readonly channels: Pick<ChannelSelectionService, 'byId' | 'report' | 'endingModels'>;
@@ -15,7 +15,7 @@ export interface ProbeDependencies {
   readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
 }
 
-export interface ProbeReport {
+interface ProbeReport {
   readonly ok: boolean;
   readonly durationMs: number;
   readonly reason: string;

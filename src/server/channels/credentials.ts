@@ -1,0 +1,303 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Kysely } from 'kysely';
+import type { Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { changeChannel } from '../../contract/channels.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { invalidRequest } from '../platform/app-error.ts';
+import { type SealedColumn, UnsealError, type Vault } from '../platform/vault.ts';
+import type { Tables } from '../tables.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import { isMetadataUrl, isPrivateHostname } from './base-url.ts';
+import type { Channel } from './directory.ts';
+
+/** The keys of one account at the vendor, in clear: `{api_key}`, `{access_key, secret_key}`, … */
+type CredentialValues = { readonly [key: string]: unknown };
+
+/** One of the credentials of a channel. */
+export interface ChannelCredential {
+  /** Unique in its channel, and never used again after a removal: tasks name the credential that submitted them. */
+  readonly id: number;
+  /** The administrator's own word for it; may be empty. */
+  readonly name: string;
+  /** A disabled one still polls the tasks it submitted. */
+  readonly enabled: boolean;
+  readonly values: CredentialValues;
+}
+
+/** What is sealed in the row of a channel. */
+export interface CredentialList {
+  readonly nextId: number;
+  readonly items: readonly ChannelCredential[];
+}
+
+export const NO_CREDENTIALS: CredentialList = { nextId: 1, items: [] };
+
+type CredentialChange = Pick<Static<(typeof changeChannel)['body']>, 'credentials' | 'credential_list'>;
+type ListEntry = NonNullable<CredentialChange['credential_list']>[number];
+
+/** A list of credentials that are all new and enabled unless said otherwise. */
+export const toCredentialList = (
+  all: readonly { readonly values: CredentialValues; readonly name?: string; readonly enabled?: boolean }[],
+): CredentialList => ({
+  nextId: all.length + 1,
+  items: all.map(({ values, name = '', enabled = true }, index) => ({ id: index + 1, name, enabled, values })),
+});
+
+/**
+ * What a change makes of the credentials of a channel. The single form replaces all of them by one: in place where there is one, so that a
+ * key that its vendor has renewed goes on with the tasks of the old one.
+ *
+ * @param check throws for keys that are not those of the vendor
+ * @throws AppError `invalid_request`
+ */
+export function changeCredentials(
+  before: CredentialList,
+  { credentials, credential_list: list }: CredentialChange,
+  check: (values: CredentialValues) => void,
+): CredentialList {
+  if (credentials !== undefined && list !== undefined)
+    throw invalidRequest('Give either credentials or credential_list.', 'credential_list');
+  if (credentials !== undefined) {
+    check(credentials);
+    return replaceAll(before, credentials);
+  }
+  return list === undefined ? before : applyList(before, list, check);
+}
+
+function replaceAll({ nextId, items }: CredentialList, values: CredentialValues): CredentialList {
+  const kept =
+    items.find((item) => isDeepStrictEqual(item.values, values)) ?? (items.length === 1 ? items[0] : undefined);
+  if (kept !== undefined) return { nextId, items: [{ ...kept, enabled: true, values }] };
+  return { nextId: nextId + 1, items: [{ id: nextId, name: '', enabled: true, values }] };
+}
+
+function applyList(
+  before: CredentialList,
+  list: readonly ListEntry[],
+  check: (values: CredentialValues) => void,
+): CredentialList {
+  let { nextId } = before;
+  const items = list.map(({ id, name, credentials, enabled }): ChannelCredential => {
+    if (credentials !== undefined) check(credentials);
+    const stored = before.items.find((item) => item.id === id);
+    if (id !== undefined && stored === undefined)
+      throw invalidRequest(`The channel has no credential ${id}.`, 'credential_list');
+    const values = credentials ?? stored?.values;
+    if (values === undefined) throw invalidRequest('A new credential needs credentials.', 'credential_list');
+    return {
+      id: stored?.id ?? nextId++,
+      name: name ?? stored?.name ?? '',
+      enabled: enabled ?? stored?.enabled ?? true,
+      values,
+    };
+  });
+  for (const [index, item] of items.entries())
+    if (items.slice(0, index).some((other) => other.id === item.id || isDeepStrictEqual(other.values, item.values)))
+      throw invalidRequest('credential_list has the same credential twice.', 'credential_list');
+  return { nextId, items };
+}
+
+/** Ids of credentials that a change removes. */
+export const removedIds = (before: CredentialList, after: CredentialList): number[] =>
+  before.items.map(({ id }) => id).filter((id) => !after.items.some((item) => item.id === id));
+
+/** Whether any stored value stays as it was. */
+export const keepsStoredValues = (before: CredentialList, after: CredentialList): boolean =>
+  after.items.some(({ values }) => before.items.some((item) => item.values === values));
+
+/** Whether any keys are new. */
+export const replacesValues = (before: CredentialList, { items }: CredentialList): boolean =>
+  items.some(({ values }) => !before.items.some((item) => item.values === values));
+
+/** Shorter secrets are not hinted at: four characters would be too large a part of them. */
+const MIN_HINTED_LENGTH = 20;
+
+/** What tells a credential from the others without showing it: the account's e-mail address, or the end of its first long key. */
+export function hintOf(values: CredentialValues): string {
+  for (const value of Object.values(values)) {
+    if (typeof value === 'string' && value.length >= MIN_HINTED_LENGTH) return `…${value.slice(-4)}`;
+    const { client_email: email } = (value ?? {}) as { readonly client_email?: unknown };
+    if (typeof email === 'string') return email;
+  }
+  return '';
+}
+
+/** How people call a credential. */
+export const labelOf = ({ id, name, values }: ChannelCredential): string =>
+  [name === '' ? `#${id}` : name, hintOf(values)].filter((part) => part !== '').join(' ');
+
+/** What the audit log keeps of credentials. */
+export const toAuditList = ({ items }: CredentialList) => items.map(({ id, name, enabled }) => ({ id, name, enabled }));
+
+/** How a channel's upstream is reached, beside its base URL. Sealed, since headers and the proxy may hold credentials. */
+export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;
+
+/** Credentials can be moved to no other row: the seal is made for this one. */
+const credentialCell = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
+const connectionCell = (id: number) => ({ table: 'channels', row: id, column: 'connection' });
+
+export const encryptCredentials = (vault: Vault, id: number, credentials: CredentialList): string =>
+  vault.seal(JSON.stringify(credentials), credentialCell(id));
+
+/** @throws UnsealError */
+export const decryptCredentials = (
+  vault: Vault,
+  row: { readonly id: number; readonly credentials: string },
+): CredentialList => JSON.parse(vault.open(row.credentials, credentialCell(row.id)));
+
+/** Null where nothing is set. */
+export const encryptConnection = (vault: Vault, id: number, connection: ChannelConnection): string | null =>
+  connection.extraHeaders === undefined && connection.proxy === undefined
+    ? null
+    : vault.seal(JSON.stringify(connection), connectionCell(id));
+
+/** @throws UnsealError */
+export const decryptConnection = (
+  vault: Vault,
+  row: { readonly id: number; readonly connection: string | null },
+): ChannelConnection => (row.connection === null ? {} : JSON.parse(vault.open(row.connection, connectionCell(row.id))));
+
+/** What is decrypted, or the other value where the master key does not decrypt it. */
+export function decryptOr<T extends object>(decrypt: () => T, otherwise: T): T {
+  try {
+    return decrypt();
+  } catch (error) {
+    if (error instanceof UnsealError) return otherwise;
+    throw error;
+  }
+}
+
+const MAX_LENGTH = 16_384;
+
+/** Throws `invalid_request` for keys that are not those of the vendor. */
+export function credentialCheck({
+  title,
+  credentials: schema,
+}: ReturnType<VendorRegistry['profile']>): (values: CredentialValues) => void {
+  const validator = Compile(schema);
+  return (values) => {
+    if (JSON.stringify(values).length > MAX_LENGTH) throw invalidRequest('credentials are too long.', 'credentials');
+    if (validator.Check(values)) return;
+    // Never the library's own words here: they may quote what was sent.
+    throw invalidRequest(
+      `credentials do not have the keys ${title} needs: ${describeCredentialKeys(schema)}.`,
+      'credentials',
+    );
+  };
+}
+
+/** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */
+function describeCredentialKeys(schema: unknown): string {
+  const { anyOf, properties } = schema as { readonly anyOf?: readonly unknown[]; readonly properties?: object };
+  return anyOf?.map(describeCredentialKeys).join(' or ') ?? `{${Object.keys(properties ?? {}).join(', ')}}`;
+}
+
+type ConnectionChange = Pick<Static<(typeof changeChannel)['body']>, 'extra_headers' | 'proxy'>;
+
+/** Headers that describe one message or connection; HTTP itself sets them (RFC 9110 section 7.6.1). */
+const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What a change makes of a connection. @throws invalid_request */
+export function changeConnection(
+  before: ChannelConnection,
+  change: ConnectionChange,
+  isPrivate: boolean,
+): ChannelConnection {
+  const { extra_headers: headers, proxy } = change;
+  const after = defined({
+    extraHeaders: headers === undefined ? before.extraHeaders : parseHeaders(headers),
+    proxy: proxy === undefined ? before.proxy : proxy.trim() || undefined,
+  });
+  if (after.proxy !== undefined) assertProxy(after.proxy, isPrivate);
+  return after;
+}
+
+function parseHeaders(headers: Readonly<Record<string, string>>): ChannelConnection['extraHeaders'] {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
+  const taken = entries.find(([name]) => TRANSPORT_HEADERS.has(name))?.[0];
+  if (taken !== undefined) throw invalidRequest(`extra_headers must not set ${taken}.`, 'extra_headers');
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function assertProxy(text: string, isPrivate: boolean): void {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.pathname + url.search !== '/')
+    throw invalidRequest('proxy must be the URL of an http or https proxy, without a path.', 'proxy');
+  if (isMetadataUrl(text))
+    throw invalidRequest('proxy is where a cloud hands out the secrets of its machines.', 'proxy');
+  if (isPrivate) return;
+  if (isPrivateHostname(url.hostname))
+    throw invalidRequest('proxy is a loopback or private address, which needs options.private to be true.', 'proxy');
+}
+
+/** Scheme, host and port: a proxy's credentials are never shown. */
+export const shownProxy = ({ proxy }: ChannelConnection): string | undefined =>
+  proxy === undefined ? undefined : new URL(proxy).origin;
+
+const LARGEST = 1_000_000;
+
+/** Option `max_concurrent_tasks` of a channel: the most unfinished tasks of each of its credentials; undefined: any number. */
+export function maxConcurrentTasks({ max_concurrent_tasks: value }: Channel['options']): number | undefined {
+  return isBound(value) ? value : undefined;
+}
+
+/** @throws AppError `invalid_request` */
+export function assertMaxConcurrentTasks({ max_concurrent_tasks: value }: Channel['options']): void {
+  if (value !== undefined && !isBound(value))
+    throw invalidRequest(
+      'options.max_concurrent_tasks must be a whole number from 1 to 1000000.',
+      'options.max_concurrent_tasks',
+    );
+}
+
+const isBound = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= LARGEST;
+
+/** The credentials of all channels. */
+export const sealedCredentials = (kysely: Kysely<Tables>): SealedColumn => ({
+  async readAfter(after) {
+    const rows = await kysely
+      .selectFrom('channels')
+      .select(['id', 'credentials'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(500)
+      .execute();
+    return rows.map(({ id, credentials }) => ({ id, context: credentialCell(id), sealed: credentials }));
+  },
+  replace: ({ id, sealed: old }, credentials) =>
+    kysely.updateTable('channels').set({ credentials }).where('id', '=', id).where('credentials', '=', old).execute(),
+});
+
+/** The extra headers and proxies of the channels that have any. */
+export const sealedConnections = (kysely: Kysely<Tables>): SealedColumn => ({
+  async readAfter(after) {
+    const rows = await kysely
+      .selectFrom('channels')
+      .select(['id', 'connection'])
+      .where('id', '>', after)
+      .where('connection', 'is not', null)
+      .orderBy('id')
+      .limit(500)
+      .execute();
+    return rows.map(({ id, connection }) => ({ id, context: connectionCell(id), sealed: connection ?? '' }));
+  },
+  replace: ({ id, sealed: old }, connection) =>
+    kysely.updateTable('channels').set({ connection }).where('id', '=', id).where('connection', '=', old).execute(),
+});
