@@ -20,7 +20,7 @@ import { UndoStore } from './importer/undo-store.ts';
 import { VerifyStore } from './importer/verify-store.ts';
 import { addEndedTasks, addImportedTask } from './insert-imported-tasks-store.ts';
 import { migrations } from './migrations.ts';
-import { maskCode, normalizeCode } from './plans/redemption-code-format.ts';
+import { maskCode, normalizeCode } from './plans/code-store.ts';
 import { isAppError } from './platform/app-error.ts';
 import { systemClock } from './platform/clock.ts';
 import { loadConfig } from './platform/config.ts';

@@ -17,7 +17,7 @@ import { makeMail } from './mail/make.ts';
 import type { MailSender } from './mail/smtp-sender.ts';
 import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/make.ts';
 import { makeNotifications } from './notifications/make.ts';
-import { makePlanAllowances, makePlans } from './plans/make.ts';
+import { makePlanAllowances, makePlans } from './plans/module.ts';
 import { makeQuota } from './quota/module.ts';
 import { callToRequestRow } from './request-log/call-to-request-row.ts';
 import { makeRequests } from './request-log/make.ts';

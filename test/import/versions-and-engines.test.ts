@@ -7,7 +7,7 @@ import { PasswordHasher } from '../../src/server/accounts/login/password-hasher.
 import { twoFactorSecretCell } from '../../src/server/accounts/login/two-factor-reencryption-store.ts';
 import { decryptCredentials } from '../../src/server/channels/credentials.ts';
 import type { ImportReport } from '../../src/server/importer/build-report.ts';
-import { normalizeCode } from '../../src/server/plans/redemption-code-format.ts';
+import { normalizeCode } from '../../src/server/plans/code-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';

@@ -1,5 +1,5 @@
 /** A process that runs one operation on plans and kills itself (SIGKILL) at a named point inside the transaction. */
-import { makePlanAllowances } from '../../src/server/plans/make.ts';
+import { makePlanAllowances } from '../../src/server/plans/module.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';

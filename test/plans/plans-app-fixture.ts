@@ -1,5 +1,5 @@
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
-import { makePlanAllowances } from '../../src/server/plans/make.ts';
+import { makePlanAllowances } from '../../src/server/plans/module.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { openLedger } from '../ledger-fixture.ts';

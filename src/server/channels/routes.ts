@@ -8,7 +8,7 @@ import { parseSort } from '../../contract/list-sorting.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
-import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
 import type { Clock } from '../platform/clock.ts';
 import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelDirectory } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/request-context.ts';

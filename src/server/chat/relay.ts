@@ -2,7 +2,7 @@ import { defined } from '../../contract/omit-undefined.ts';
 import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { ResolvedModel } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { affordableCount, allowancesUntil } from './affordable-count.ts';
+import { affordableCount, allowancesUntil } from './affordable-calls.ts';
 
 /** Every way to spend the wallet, tried one work at a time. */
 function tryAll(price: number, balance: number, allowances: readonly number[]): number {

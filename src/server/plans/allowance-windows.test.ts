@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { HOUR_MS } from '../../contract/time-units.ts';
-import { changeTimeZone, dayAt, fixedSpanAt, usagePace, type Window, windowsAt } from './allowance-windows.ts';
+import { changeTimeZone, dayAt, fixedSpanAt, usagePace, type Window, windowsAt } from './allowances.ts';
 
 const DAY = 24 * HOUR_MS;
 const at = (iso: string): number => Temporal.Instant.from(iso).epochMilliseconds;

@@ -1,12 +1,10 @@
 import type { Static } from 'typebox';
 import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans-and-redemption-codes.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { usagePace } from './allowance-windows.ts';
-import type { CurrentPlan } from './find-current-plan.ts';
-import type { PlanRow } from './plan-catalog-store.ts';
-import { allowedModels } from './plan-models-price-factor-and-channels.ts';
-import type { CodeListItem } from './redemption-code-store.ts';
-import type { WindowUsage } from './spend-plan-allowances.ts';
+import { usagePace, type WindowUsage } from './allowances.ts';
+import { allowedModels, type PlanRow } from './catalog.ts';
+import type { CodeListItem } from './code-store.ts';
+import type { CurrentPlan } from './subscription-store.ts';
 import type { GrantResult } from './subscriptions.ts';
 
 /** A plan as everybody sees it. */

@@ -1,8 +1,11 @@
+import { parseSort } from '../../contract/list-sorting.ts';
 import * as endpoints from '../../contract/plans-and-redemption-codes.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Plans } from './make.ts';
-import { toGrantResponse, toOwnPackage, toPackageCard } from './presenter.ts';
+import type { CodeFilter } from './code-store.ts';
+import type { Plans } from './module.ts';
+import { toAdminPackageCard, toCodeListItem, toGrantResponse, toOwnPackage, toPackageCard } from './presenter.ts';
 
 /** Plans as everybody sees them, the own subscription, and redemption. */
 export function addPlanRoutes(routes: RouteRegistry, plans: Plans): void {
@@ -21,3 +24,86 @@ export function addPlanRoutes(routes: RouteRegistry, plans: Plans): void {
     return ok(toGrantResponse(redemption, redemption.quota));
   });
 }
+
+/** Plans, subscriptions and redemption codes, for administrators. */
+export function addPlanAdminRoutes(routes: RouteRegistry, plans: Plans): void {
+  const { catalog, subscriptions } = plans;
+
+  routes.add(endpoints.adminListPackageCards, async ({ query }) => {
+    const { rows, total } = await catalog.list(toPage(query), parseSort(query.sort));
+    return list(rows.map(toAdminPackageCard), total);
+  });
+  routes.add(endpoints.adminCreatePackageCard, async ({ caller, body, request }) =>
+    ok({ id: await catalog.create(toActor(caller, request), body) }),
+  );
+  routes.add(endpoints.adminGetPackageCard, async ({ params }) =>
+    ok(toAdminPackageCard(await catalog.get(Number(params.id)))),
+  );
+  routes.add(endpoints.adminUpdatePackageCard, async ({ caller, params, body, request }) => {
+    await catalog.update(toActor(caller, request), Number(params.id), body);
+    return done();
+  });
+  routes.add(endpoints.adminDeletePackageCard, async ({ caller, params, request }) => {
+    await catalog.remove(toActor(caller, request), Number(params.id));
+    return done();
+  });
+
+  routes.add(endpoints.activatePackage, async ({ caller, body, request }) => {
+    const assignment = { userId: body.user_id, code: body.package_code, days: body.duration_days };
+    return ok(toGrantResponse(await subscriptions.assignByAdmin(toActor(caller, request), assignment)));
+  });
+
+  addCodeRoutes(routes, plans);
+}
+
+function addCodeRoutes(routes: RouteRegistry, { codes, clock }: Plans): void {
+  routes.add(endpoints.adminListRedemptionCodes, async ({ query }) => {
+    const { rows, total } = await codes.list(toCodeFilter(query), toPage(query), parseSort(query.sort));
+    const now = clock.now();
+    return list(
+      rows.map((row) => toCodeListItem(row, now)),
+      total,
+    );
+  });
+  routes.add(endpoints.adminCreateRedemptionCodes, async ({ caller, body, request }) => {
+    const { package_code: packageCode, quota, count, expires_at, note } = body;
+    const expiresAt = expires_at == null ? undefined : expires_at * 1000;
+    return ok(await codes.create(toActor(caller, request), { packageCode, quota, count, expiresAt, note }));
+  });
+  routes.add(endpoints.adminExportRedemptionCodes, async ({ query, reply }) =>
+    reply
+      .header('content-type', 'text/csv; charset=utf-8')
+      .header('content-disposition', 'attachment; filename="redemption-codes.csv"')
+      .header('cache-control', 'no-store')
+      .send(await codes.export(toCodeFilter(query))),
+  );
+  routes.add(endpoints.adminGetRedemptionCode, async ({ params }) =>
+    ok(toCodeListItem(await codes.get(Number(params.id)), clock.now())),
+  );
+  routes.add(endpoints.adminUpdateRedemptionCode, async ({ caller, params, body, request }) => {
+    const { expires_at } = body;
+    await codes.setExpiry(
+      toActor(caller, request),
+      Number(params.id),
+      typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
+    );
+    return done();
+  });
+  routes.add(endpoints.adminVoidRedemptionCode, async ({ caller, params, request }) => {
+    await codes.void(toActor(caller, request), Number(params.id));
+    return done();
+  });
+  routes.add(endpoints.adminVoidRedemptionBatch, async ({ caller, body, request }) =>
+    ok({ voided: await codes.voidBatch(toActor(caller, request), body.batch_id) }),
+  );
+}
+
+const toCodeFilter = (query: {
+  readonly status?: CodeFilter['status'];
+  readonly batch_id?: string;
+  readonly package_code?: string;
+}): CodeFilter => ({
+  status: query.status,
+  batchId: query.batch_id === undefined ? undefined : Number(query.batch_id),
+  packageCode: query.package_code,
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { placementOf, type Subscription, timelineAt } from './subscription-timeline.ts';
+import { placementOf, type Subscription, timelineAt } from './subscription-store.ts';
 
 test('what waits follows at the moment what runs ends, the highest first', () => {
   const holding = (id: number, level: number, state: 'active' | 'waiting', days: number): Subscription => ({

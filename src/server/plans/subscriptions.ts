@@ -1,19 +1,25 @@
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
-import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
+import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-access.ts';
 import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Notice, Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { AllowanceUsageStore } from './allowance-usage-store.ts';
-import { buildExpiredNotice, buildExpiringSoonNotice } from './build-expiry-notices.ts';
-import { findCurrentPlan } from './find-current-plan.ts';
-import { PLAN_ENABLED, type PlanCatalogStore } from './plan-catalog-store.ts';
-import type { SubscribedPlan, SubscriptionStore } from './subscription-store.ts';
-import { placementOf, type SubscriptionTimeline, timelineAt, toExpiry } from './subscription-timeline.ts';
+import type { AllowanceUsageStore } from './allowances.ts';
+import { PLAN_ENABLED, type PlanCatalogStore } from './catalog.ts';
+import {
+  type ExpiringSubscription,
+  findCurrentPlan,
+  placementOf,
+  type SubscribedPlan,
+  type SubscriptionStore,
+  type SubscriptionTimeline,
+  timelineAt,
+  toExpiry,
+} from './subscription-store.ts';
 
 export interface GrantResult {
   readonly outcome: 'active' | 'extended' | 'waiting' | 'credited' | 'ended';
@@ -23,7 +29,7 @@ export interface GrantResult {
   readonly expiresAt: number;
 }
 
-export interface Assignment {
+interface Assignment {
   readonly userId: number;
   /** Of the plan; `none` ends all subscriptions. */
   readonly code: string;
@@ -31,7 +37,7 @@ export interface Assignment {
   readonly days?: number | undefined;
 }
 
-export interface SubscriptionsDependencies {
+interface SubscriptionsDependencies {
   readonly database: Database<Tables>;
   readonly subscriptions: SubscriptionStore;
   readonly plans: PlanCatalogStore;
@@ -186,4 +192,50 @@ export class Subscriptions {
       await subscriptions.end(trx, subscription.id, now);
     return { outcome: 'ended', packageCode: NO_PACKAGE, expiresAt: 0 };
   }
+}
+
+/** The console's page of the own plan. */
+const PACKAGES_PAGE = '/packages';
+
+const NOTICE_BASE = { topic: 'package.expiring', type: 'system', targetUrl: PACKAGES_PAGE } as const;
+
+/** @param next name of the plan of the subscription that begins when this one ends */
+function buildExpiringSoonNotice(
+  { id, user_id, name, code, expires_at }: ExpiringSubscription,
+  next: string | undefined,
+  now: number,
+): Notice {
+  const hours = Math.max(1, Math.round((expires_at - now) / HOUR_MS));
+  const when =
+    hours >= 48
+      ? { en: `in ${Math.round(hours / 24)} days`, 'zh-CN': `${Math.round(hours / 24)} 天后` }
+      : { en: hours === 1 ? 'in one hour' : `in ${hours} hours`, 'zh-CN': `${hours} 小时后` };
+  return {
+    ...NOTICE_BASE,
+    userId: user_id,
+    title: { en: `Your plan “${name}” expires soon`, 'zh-CN': `您的套餐“${name}”即将到期` },
+    content: {
+      en: `It expires ${when.en}. ${next === undefined ? 'Redeem another code to extend it.' : `“${next}” follows.`}`,
+      'zh-CN': `套餐将在${when['zh-CN']}到期。${next === undefined ? '兑换新的兑换码即可续期。' : `随后启用“${next}”。`}`,
+    },
+    deduplicationKey: `package.expiring:${id}:${expires_at}`,
+    event: {
+      type: 'plan.expiring',
+      subject: `subscription:${id}`,
+      data: { package_code: code, name, expires_at: toSeconds(expires_at), next: next ?? null },
+    },
+  };
+}
+
+function buildExpiredNotice(userId: number, id: number, name: string, next: string | undefined): Notice {
+  return {
+    ...NOTICE_BASE,
+    userId,
+    title: { en: `Your plan “${name}” has expired`, 'zh-CN': `您的套餐“${name}”已到期` },
+    content:
+      next === undefined
+        ? { en: 'Calls are now paid from your balance.', 'zh-CN': '此后的调用从余额扣费。' }
+        : { en: `“${next}” is active now.`, 'zh-CN': `现已启用“${next}”。` },
+    deduplicationKey: `package.ended:${id}`,
+  };
 }

@@ -3,7 +3,7 @@ import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
 import * as endpoints from '../../contract/model-lists.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
-import type { FindPlanTerms } from '../plans/plan-models-price-factor-and-channels.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Quote } from '../../contract/video-quotes.ts';
-import type { AffordableCallCounts } from '../plans/affordable-call-counts.ts';
+import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import type { GenerationRequest } from './submit/generation-request.ts';
 import type { AddHeaders, SubmitCaller, SubmitService } from './submit/submit-service.ts';
 

@@ -1,7 +1,7 @@
 import { priceCall } from '../../../contract/price-calls-and-videos.ts';
 import { UnpricedError } from '../../../contract/pricing.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../../channels/directory.ts';
-import type { FindPlanTerms } from '../../plans/plan-models-price-factor-and-channels.ts';
+import type { FindPlanTerms } from '../../plans/catalog.ts';
 import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';

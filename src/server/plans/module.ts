@@ -6,18 +6,15 @@ import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { AffordableCallCounts } from './affordable-call-counts.ts';
-import { AllowanceUsageStore } from './allowance-usage-store.ts';
-import { CodeRedemption } from './code-redemption.ts';
-import { PlanAdminService } from './plan-admin-service.ts';
-import { PlanCatalogStore } from './plan-catalog-store.ts';
-import { RedemptionCodeAdminService } from './redemption-code-admin-service.ts';
-import { RedemptionCodeStore } from './redemption-code-store.ts';
-import { PlanAllowances } from './spend-plan-allowances.ts';
+import { AffordableCallCounts } from './affordable-calls.ts';
+import { AllowanceUsageStore, PlanAllowances } from './allowances.ts';
+import { PlanAdminService, PlanCatalogStore } from './catalog.ts';
+import { RedemptionCodeStore } from './code-store.ts';
+import { CodeRedemption, RedemptionCodeAdminService } from './codes.ts';
 import { SubscriptionStore } from './subscription-store.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-export interface AllowancesDependencies {
+interface AllowancesDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   /** IANA name of the time zone an account has set. */

@@ -1,0 +1,389 @@
+import { type Selectable, sql } from 'kysely';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
+import type { Allowances } from '../quota/ledger.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import { allowedModels, assertModelAllowed, grantsAllowance, type PlanTerms, termsOf } from './catalog.ts';
+import { type CurrentPlan, findCurrentPlan, type SubscriptionStore } from './subscription-store.ts';
+
+interface PlanAllowancesDependencies {
+  readonly subscriptions: SubscriptionStore;
+  readonly usage: AllowanceUsageStore;
+  readonly clock: Clock;
+  /** IANA name of the zone an account has set. */
+  readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
+}
+
+/** A window of an account with what was used of it. */
+export type WindowUsage = Window & { readonly used: number };
+
+const NOTHING_TAKEN = { taken: 0, slot: '' };
+
+/** Allowances of plans, spent before the wallet. All changes of one account are serialized by the lock on its row. */
+export class PlanAllowances implements Allowances {
+  readonly #dependencies: PlanAllowancesDependencies;
+  constructor(dependencies: PlanAllowancesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async take(
+    trx: Trx,
+    { userId, model, amount }: Parameters<Allowances['take']>[1],
+  ): Promise<{ taken: number; slot: string }> {
+    const { subscriptions, usage, clock } = this.#dependencies;
+    const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
+    assertModelAllowed(plan, model);
+    // Nearly all accounts without a subscription return here, after one query and without a lock.
+    if (amount === 0 || !grantsAllowance(plan)) return NOTHING_TAKEN;
+    const now = clock.now();
+    const rule = await this.#lockDayRule(trx, userId, now);
+    const current = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), now);
+    assertModelAllowed(current.plan, model);
+    const windows = await this.#addUsage(userId, current, windowsAt(now, current.plan, current, rule), trx);
+    const taken = Math.min(amount, ...windows.map(({ limit, used }) => Math.max(0, limit - used)));
+    if (taken === 0) return NOTHING_TAKEN;
+    for (const window of windows) await usage.add(trx, userId, current.subscriptionId, window, taken);
+    return { taken, slot: formatReservedWindows(userId, current.subscriptionId, windows) };
+  }
+
+  /**
+   * Gives back to the windows it was taken from, as far as they are still running.
+   * @returns how much came back to the day or interval
+   */
+  async giveBack(trx: Trx, slot: string, amount: number): Promise<number> {
+    const { subscriptions, usage, clock } = this.#dependencies;
+    const { user, subscription, windows } = parseReservedWindows(slot);
+    const now = clock.now();
+    const rule = await this.#lockDayRule(trx, user, now);
+    const current = findCurrentPlan(await subscriptions.findAccountPlans(user, trx), now);
+    if (current.subscriptionId !== subscription) return 0;
+    let returned = 0;
+    for (const window of windowsAt(now, current.plan, current, rule)) {
+      const isSame = windows.some(({ kind, startsAt }) => kind === window.kind && startsAt === window.startsAt);
+      if (!isSame || !(await usage.subtract(trx, user, subscription, window, amount))) continue;
+      // The week only limits the sum of days or intervals and has no allowance of its own.
+      if (window.kind !== 'week') returned = amount;
+    }
+    return returned;
+  }
+
+  /** @returns the models the current plan permits; undefined: all */
+  async permittedModels(userId: number): Promise<ReadonlySet<string> | undefined> {
+    const { subscriptions, clock } = this.#dependencies;
+    const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
+    const models = allowedModels(plan);
+    return models.length === 0 ? undefined : new Set(models);
+  }
+
+  /** The terms of the current plan. */
+  async currentTerms(userId: number): Promise<PlanTerms> {
+    const { subscriptions, clock } = this.#dependencies;
+    return termsOf(findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now()).plan);
+  }
+
+  /**
+   * The current plan and its windows with what was used of them; changes nothing.
+   * @param zone IANA name of the zone the account has set
+   */
+  async currentUsage(
+    userId: number,
+    zone: string,
+  ): Promise<{ current: CurrentPlan; windows: WindowUsage[]; day: TimeSpan }> {
+    const { subscriptions, usage, clock } = this.#dependencies;
+    const now = clock.now();
+    const [plans, account] = await Promise.all([subscriptions.findAccountPlans(userId), usage.findAccount(userId)]);
+    const rule =
+      account === undefined
+        ? { zone, extendedDayStart: 0 }
+        : changeTimeZone({ zone: account.zone, extendedDayStart: account.extended_day_start }, zone, now);
+    const current = findCurrentPlan(plans, now);
+    const windows = windowsAt(now, current.plan, current, rule);
+    return { current, windows: await this.#addUsage(userId, current, windows), day: dayAt(now, rule) };
+  }
+
+  /** Locks the account and stores a change of its time zone. */
+  async #lockDayRule(trx: Trx, user: number, now: number): Promise<DayRule> {
+    const { usage, findTimeZoneIn } = this.#dependencies;
+    const zone = await findTimeZoneIn(trx, user);
+    const account = await usage.lockAccount(trx, user, zone);
+    const before = { zone: account.zone, extendedDayStart: account.extended_day_start };
+    const rule = changeTimeZone(before, zone, now);
+    if (rule !== before) await usage.updateDayRule(trx, user, rule);
+    return rule;
+  }
+
+  #addUsage(
+    user: number,
+    { subscriptionId }: CurrentPlan,
+    windows: readonly Window[],
+    db?: Executor,
+  ): Promise<WindowUsage[]> {
+    const { usage } = this.#dependencies;
+    return Promise.all(
+      windows.map(async (window) => ({ ...window, used: await usage.find(user, subscriptionId, window, db) })),
+    );
+  }
+}
+
+/** Where an amount was taken from, as a reservation stores it: `user.subscription.kindStart…`. */
+interface ReservedWindows {
+  readonly user: number;
+  readonly subscription: number;
+  readonly windows: readonly { readonly kind: WindowKind; readonly startsAt: number }[];
+}
+
+const formatReservedWindows = (user: number, subscription: number, windows: readonly Window[]): string =>
+  [user, subscription, ...windows.map(({ kind, startsAt }) => `${kind}${startsAt}`)].join('.');
+
+function parseReservedWindows(text: string): ReservedWindows {
+  const [user, subscription, ...windows] = text.split('.');
+  return {
+    user: Number(user),
+    subscription: Number(subscription),
+    windows: windows.map((each) => {
+      const [, kind = '', startsAt = ''] = /^(day|interval|week)(-?\d+)$/.exec(each) ?? [];
+      return { kind: kind as WindowKind, startsAt: Number(startsAt) };
+    }),
+  };
+}
+
+/** A span in which an allowance is counted; the next one starts at 0 again. Unix milliseconds, end exclusive. */
+interface TimeSpan {
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+type WindowKind = 'day' | 'interval' | 'week';
+
+export interface Window extends TimeSpan {
+  readonly kind: WindowKind;
+  /** Quota. */
+  readonly limit: number;
+}
+
+/** The fields of a plan that define its windows. Amounts in quota. */
+interface PlanLimits {
+  readonly daily_quota: number;
+  readonly refresh_interval_seconds: number;
+  readonly interval_quota: number;
+  readonly weekly_quota_limit: number;
+}
+
+/** Where the days of an account begin. */
+interface DayRule {
+  /** IANA name. */
+  readonly zone: string;
+  /**
+   * After a change of zone, the start of the day that was running: that day is extended to the first midnight of the new
+   * zone at least 24 h later, so that switching between zones gives no second allowance. 0: none.
+   */
+  readonly extendedDayStart: number;
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+const zoned = (unixMs: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(unixMs).toZonedDateTimeISO(zone);
+
+/** The calendar day of a zone: 23 or 25 h long when clocks change, and beginning at 1 o'clock where they skip midnight. */
+function naturalDay(unixMs: number, zone: string): TimeSpan {
+  const now = zoned(unixMs, zone);
+  const next = now.toPlainDate().add({ days: 1 }).toZonedDateTime(zone);
+  return { startsAt: now.startOfDay().epochMilliseconds, endsAt: next.epochMilliseconds };
+}
+
+/** The first start of a day at or after a time. */
+function nextDayStart(unixMs: number, zone: string): number {
+  const { startsAt, endsAt } = naturalDay(unixMs, zone);
+  return startsAt === unixMs ? startsAt : endsAt;
+}
+
+export function dayAt(unixMs: number, { zone, extendedDayStart }: DayRule): TimeSpan {
+  const heldUntil = extendedDayStart === 0 ? 0 : nextDayStart(extendedDayStart + DAY_MS, zone);
+  return unixMs < heldUntil && unixMs >= extendedDayStart
+    ? { startsAt: extendedDayStart, endsAt: heldUntil }
+    : naturalDay(unixMs, zone);
+}
+
+/** The rule after a change of zone; the running day is extended. The same object when nothing changes. */
+export const changeTimeZone = (rule: DayRule, zone: string, unixMs: number): DayRule =>
+  rule.zone === zone ? rule : { zone, extendedDayStart: dayAt(unixMs, rule).startsAt };
+
+/** The span of a fixed length, counted from `from`, that contains a time. */
+export function fixedSpanAt(unixMs: number, from: number, lengthMs: number): TimeSpan {
+  const startsAt = from + Math.floor((unixMs - from) / lengthMs) * lengthMs;
+  return { startsAt, endsAt: startsAt + lengthMs };
+}
+
+/** How long a plan is held. Unix milliseconds. */
+interface PlanTerm {
+  readonly activatedAt: number;
+  /** Infinity: without an end. */
+  readonly expiresAt: number;
+}
+
+/** The day an allowance is counted in. The first begins with the plan; a card of one day has one, though midnight lies within. */
+function planDayAt(unixMs: number, { activatedAt, expiresAt }: PlanTerm, rule: DayRule): TimeSpan {
+  const isDayCard = expiresAt - activatedAt <= DAY_MS;
+  if (isDayCard) return { startsAt: activatedAt, endsAt: expiresAt };
+  const { startsAt, endsAt } = dayAt(unixMs, rule);
+  return { startsAt: Math.max(startsAt, activatedAt), endsAt };
+}
+
+/** The windows that contain a time; an amount must fit into each of them. */
+export function windowsAt(unixMs: number, limits: PlanLimits, term: PlanTerm, rule: DayRule): readonly Window[] {
+  const { activatedAt } = term;
+  const { refresh_interval_seconds: interval, weekly_quota_limit: weekly } = limits;
+  const main: Window =
+    interval > 0
+      ? { kind: 'interval', limit: limits.interval_quota, ...fixedSpanAt(unixMs, activatedAt, interval * 1000) }
+      : { kind: 'day', limit: limits.daily_quota, ...planDayAt(unixMs, term, rule) };
+  return weekly > 0 ? [main, { kind: 'week', limit: weekly, ...fixedSpanAt(unixMs, activatedAt, WEEK_MS) }] : [main];
+}
+
+interface UsagePace {
+  /** Quota. */
+  readonly usedPerHour: number;
+  /** Unix milliseconds; 0: not before the window ends. */
+  readonly runsOutAt: number;
+}
+
+/** How fast a window is used, judged by its use since it began. */
+export function usagePace(window: Window, used: number, unixMs: number): UsagePace {
+  // In the first minute a single call would be extrapolated to a very high pace.
+  const elapsed = Math.max(60_000, unixMs - window.startsAt);
+  const perMs = used / elapsed;
+  const left = Math.max(0, window.limit - used);
+  const runsOutAt = left === 0 ? unixMs : perMs === 0 ? Number.POSITIVE_INFINITY : unixMs + left / perMs;
+  return {
+    usedPerHour: Math.round(perMs * HOUR_MS),
+    runsOutAt: window.limit > 0 && runsOutAt < window.endsAt ? Math.floor(runsOutAt) : 0,
+  };
+}
+
+type AllowanceAccount = Selectable<Tables['allowance_accounts']>;
+
+const upsertAccount = prepareQuery<Tables, { user: number; zone: string }>()((db, p) =>
+  db
+    .insertInto('allowance_accounts')
+    .values({ user_id: p('user'), zone: p('zone'), extended_day_start: 0 })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ user_id: sql`excluded.user_id` }))
+    .returningAll(),
+);
+
+const selectAccount = prepareQuery<Tables, { user: number }>()((db, p) =>
+  db.selectFrom('allowance_accounts').selectAll().where('user_id', '=', p('user')),
+);
+
+interface UsageKey {
+  readonly user: number;
+  readonly subscription: number;
+  readonly kind: string;
+  readonly startsAt: number;
+}
+
+const selectUsage = prepareQuery<Tables, UsageKey>()((db, p) =>
+  db
+    .selectFrom('allowance_usage')
+    .select('used')
+    .where('user_id', '=', p('user'))
+    .where('subscription_id', '=', p('subscription'))
+    .where('kind', '=', p('kind'))
+    .where('starts_at', '=', p('startsAt')),
+);
+
+// Changes no row when it would exceed the limit. The lock prevents that; the condition makes a mistake visible.
+const increaseUsage = prepareQuery<Tables, UsageKey & { amount: number; limit: number }>()((db, p) =>
+  db
+    .insertInto('allowance_usage')
+    .values({
+      user_id: p('user'),
+      subscription_id: p('subscription'),
+      kind: p('kind'),
+      starts_at: p('startsAt'),
+      used: p('amount'),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'subscription_id', 'kind', 'starts_at'])
+        .doUpdateSet({ used: sql`allowance_usage.used + excluded.used` })
+        .where(sql<boolean>`allowance_usage.used + excluded.used <= ${p('limit')}`),
+    ),
+);
+
+const decreaseUsage = prepareQuery<Tables, UsageKey & { amount: number }>()((db, p) =>
+  db
+    .updateTable('allowance_usage')
+    .set({ used: sql`used - ${p('amount')}` })
+    .where('user_id', '=', p('user'))
+    .where('subscription_id', '=', p('subscription'))
+    .where('kind', '=', p('kind'))
+    .where('starts_at', '=', p('startsAt'))
+    .where('used', '>=', p('amount')),
+);
+
+const toUsageKey = (
+  user: number,
+  subscription: number,
+  { kind, startsAt }: Pick<Window, 'kind' | 'startsAt'>,
+): UsageKey => ({ user, subscription, kind, startsAt });
+
+/** How much of each allowance window accounts have used, and the row that serializes changes of one account. */
+export class AllowanceUsageStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Locks the subscriptions and allowances of an account until the commit; creates its row in `zone` if there is none. */
+  async lockAccount(trx: Trx, user: number, zone: string): Promise<AllowanceAccount> {
+    const row = await upsertAccount.first(trx, { user, zone });
+    if (row === undefined) throw new Error('the allowance account was not locked');
+    return row;
+  }
+
+  findAccount(user: number): Promise<AllowanceAccount | undefined> {
+    return selectAccount.first(this.#database.kysely, { user });
+  }
+
+  async updateDayRule(trx: Trx, user: number, { zone, extendedDayStart }: DayRule): Promise<void> {
+    await trx
+      .updateTable('allowance_accounts')
+      .set({ zone, extended_day_start: extendedDayStart })
+      .where('user_id', '=', user)
+      .execute();
+  }
+
+  async find(
+    user: number,
+    subscription: number,
+    window: Window,
+    db: Executor = this.#database.kysely,
+  ): Promise<number> {
+    return (await selectUsage.first(db, toUsageKey(user, subscription, window)))?.used ?? 0;
+  }
+
+  /** @throws Error when the window has no room: the caller has read it under the lock, so this is a bug, and rolls back */
+  async add(trx: Trx, user: number, subscription: number, window: Window, amount: number): Promise<void> {
+    const key = toUsageKey(user, subscription, window);
+    if ((await increaseUsage.changes(trx, { ...key, amount, limit: window.limit })) !== 1)
+      throw new Error(`the ${window.kind} window of account ${user} has no room for ${amount}`);
+  }
+
+  /** @returns whether that much had been used, and so was given back */
+  async subtract(
+    trx: Trx,
+    user: number,
+    subscription: number,
+    window: Pick<Window, 'kind' | 'startsAt'>,
+    amount: number,
+  ): Promise<boolean> {
+    return (await decreaseUsage.changes(trx, { ...toUsageKey(user, subscription, window), amount })) === 1;
+  }
+
+  /** Deletes usage of windows that began before a time. */
+  async deleteBefore(unixMs: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('allowance_usage').where('starts_at', '<', unixMs).execute();
+  }
+}

@@ -1,0 +1,282 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { Static } from 'typebox';
+import type { Sort } from '../../contract/list-sorting.ts';
+import {
+  type adminCreatePackageCard,
+  type adminUpdatePackageCard,
+  NO_PACKAGE,
+  type PLAN_SORTS,
+} from '../../contract/plans-and-redemption-codes.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import { AppError, modelNotAllowedError, notExistError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Actor } from '../platform/http/request-context.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+export type PlanRow = Selectable<Tables['plans']>;
+
+type PlanSort = Sort<(typeof PLAN_SORTS)[number]>;
+
+/** Value of `plans.status`. */
+export const PLAN_ENABLED = 1;
+
+const SORT_COLUMNS = { level: 'level', name: 'name', duration: 'duration_days', price: 'price_amount' } as const;
+const BY_LEVEL: PlanSort = { key: 'level', descending: false };
+
+/** The plans that are sold or given out, the built-in "no package" plan included. */
+export class PlanCatalogStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  find(id: number): Promise<PlanRow | undefined> {
+    return this.#database.kysely.selectFrom('plans').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  findByCode(code: string, db: Executor = this.#database.kysely): Promise<PlanRow | undefined> {
+    return db.selectFrom('plans').selectAll().where('package_code', '=', code).executeTakeFirst();
+  }
+
+  /** Reads a plan and locks it until the commit, so that it cannot be removed while somebody is given it. */
+  lock(trx: Trx, id: number): Promise<PlanRow | undefined> {
+    return trx.selectFrom('plans').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  }
+
+  /** Enabled plans that can be bought or redeemed, by level. */
+  listPurchasable(): Promise<PlanRow[]> {
+    return this.#database.kysely
+      .selectFrom('plans')
+      .selectAll()
+      .where('status', '=', PLAN_ENABLED)
+      .where('purchasable', '=', 1)
+      .where('package_code', '<>', NO_PACKAGE)
+      .orderBy('level')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** All plans, by level unless sorted. */
+  async list({ pageSize, offset }: Page, sort: PlanSort = BY_LEVEL): Promise<{ rows: PlanRow[]; total: number }> {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      kysely
+        .selectFrom('plans')
+        .selectAll()
+        .orderBy(SORT_COLUMNS[sort.key], sort.descending ? 'desc' : 'asc')
+        .orderBy('id')
+        .limit(pageSize)
+        .offset(offset)
+        .execute(),
+      kysely
+        .selectFrom('plans')
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** @returns the new id; undefined when the code is taken */
+  async insert(trx: Trx, plan: Insertable<Tables['plans']>): Promise<number | undefined> {
+    const row = await trx
+      .insertInto('plans')
+      .values(plan)
+      .onConflict((conflict) => conflict.column('package_code').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    await announceTerms(trx, plan);
+    return row?.id;
+  }
+
+  async update(trx: Trx, id: number, change: Updateable<Tables['plans']>): Promise<void> {
+    await trx.updateTable('plans').set(change).where('id', '=', id).execute();
+    await announceTerms(trx, change);
+  }
+
+  async delete(trx: Trx, id: number): Promise<void> {
+    await trx.deleteFrom('plans').where('id', '=', id).execute();
+  }
+
+  /** Whether an account has a subscription to the plan that has not ended, or an unused code names it. */
+  async isInUse(trx: Trx, id: number): Promise<boolean> {
+    const subscribed = await trx
+      .selectFrom('subscriptions')
+      .select('id')
+      .where('plan_id', '=', id)
+      .where('state', '<>', 'ended')
+      .limit(1)
+      .executeTakeFirst();
+    if (subscribed !== undefined) return true;
+    const namedByCode = await trx
+      .selectFrom('redemption_codes')
+      .select('id')
+      .where('plan_id', '=', id)
+      .where('state', '=', 'unused')
+      .limit(1)
+      .executeTakeFirst();
+    return namedByCode !== undefined;
+  }
+}
+
+/** Has every process read again whether any plan has terms, which is part of the catalog that each request checks. */
+async function announceTerms(trx: Trx, change: Updateable<Tables['plans']>): Promise<void> {
+  if (change.price_factor === undefined && change.channels === undefined) return;
+  await trx.updateTable('catalog_version').set({ version: sql<number>`version + 1` }).execute();
+}
+
+/** Models a plan permits; empty: all. */
+export const allowedModels = (plan: PlanRow): string[] => JSON.parse(plan.models) as string[];
+
+/** @throws AppError `model_not_allowed` */
+export function assertModelAllowed(plan: PlanRow, model: string): void {
+  const models = allowedModels(plan);
+  if (models.length > 0 && !models.includes(model)) throw modelNotAllowedError(model);
+}
+
+/** What a plan changes beside allowances and models. */
+export interface PlanTerms {
+  /** Prices are multiplied by it. */
+  readonly factor: number;
+  /** Ids of the channels that serve its holders; undefined: all. */
+  readonly channels: ReadonlySet<number> | undefined;
+}
+
+/** Undefined: no plan has any. */
+export type FindPlanTerms = (userId: number) => Promise<PlanTerms | undefined>;
+
+export function termsOf({ price_factor: factor, channels }: PlanRow): PlanTerms {
+  const ids = JSON.parse(channels) as number[];
+  return { factor, channels: ids.length === 0 ? undefined : new Set(ids) };
+}
+
+export const grantsAllowance = (plan: PlanRow): boolean =>
+  (plan.refresh_interval_seconds > 0 ? plan.interval_quota : plan.daily_quota) > 0;
+
+export type NewPlan = Static<(typeof adminCreatePackageCard)['body']>;
+type PlanUpdate = Static<(typeof adminUpdatePackageCard)['body']>;
+
+interface PlanAdminServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly plans: PlanCatalogStore;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+}
+
+/** The "no package" plan has no level, no end and no price, and always exists. */
+const IMMUTABLE_ON_BUILTIN = [
+  'package_code',
+  'level',
+  'duration_days',
+  'purchasable',
+  'status',
+  'price_amount',
+] as const;
+
+/** The plans administrators define. A changed plan changes for its subscribers too, from the next call on. */
+export class PlanAdminService {
+  readonly #dependencies: PlanAdminServiceDependencies;
+  constructor(dependencies: PlanAdminServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Plans that can be bought or redeemed, by level. */
+  listPurchasable(): Promise<PlanRow[]> {
+    return this.#dependencies.plans.listPurchasable();
+  }
+
+  list(page: Page, sort?: PlanSort): Promise<{ rows: PlanRow[]; total: number }> {
+    return this.#dependencies.plans.list(page, sort);
+  }
+
+  /** @throws AppError `not_exist` */
+  async get(id: number): Promise<PlanRow> {
+    return assertExists(await this.#dependencies.plans.find(id));
+  }
+
+  /**
+   * @returns the new id
+   * @throws AppError `already_exists` when the code is taken
+   */
+  create(actor: Actor, plan: NewPlan): Promise<number> {
+    const { database, plans, clock, auditLog } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const row = {
+        description: '',
+        price_amount: 0,
+        daily_quota: 0,
+        refresh_interval_seconds: 0,
+        interval_quota: 0,
+        weekly_quota_limit: 0,
+        status: PLAN_ENABLED,
+        ...toColumns({ purchasable: true, models: [], ...plan }),
+        package_code: plan.package_code,
+        name: plan.name,
+        level: plan.level,
+        duration_days: plan.duration_days,
+        purchasable: plan.purchasable === false ? 0 : 1,
+        models: JSON.stringify(plan.models ?? []),
+        channels: JSON.stringify(plan.channels ?? []),
+        system_builtin: 0,
+        created_at: clock.now(),
+      };
+      const id = await plans.insert(trx, row);
+      if (id === undefined) throw codeTaken();
+      await auditLog.record(trx, { ...actor, action: 'package-card.create', target: `package-card:${id}`, after: row });
+      return id;
+    });
+  }
+
+  /** Changes the named fields. @throws AppError `not_exist`, `already_exists`, `package_builtin` */
+  update(actor: Actor, id: number, change: PlanUpdate): Promise<void> {
+    const { database, plans, auditLog } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const before = assertExists(await plans.lock(trx, id));
+      if (before.package_code === NO_PACKAGE && IMMUTABLE_ON_BUILTIN.some((key) => change[key] !== undefined))
+        throw new AppError('package_builtin');
+      const other = change.package_code === undefined ? undefined : await plans.findByCode(change.package_code, trx);
+      if (other !== undefined && other.id !== id) throw codeTaken();
+      const columns = toColumns(change);
+      if (Object.keys(columns).length === 0) return;
+      await plans.update(trx, id, columns);
+      await auditLog.record(trx, {
+        ...actor,
+        action: 'package-card.update',
+        target: `package-card:${id}`,
+        before,
+        after: { ...before, ...columns },
+      });
+    });
+  }
+
+  /** @throws AppError `not_exist`, `package_builtin`, `in_use` while an account has it or an unused code names it */
+  remove(actor: Actor, id: number): Promise<void> {
+    const { database, plans, auditLog } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const before = assertExists(await plans.lock(trx, id));
+      if (before.system_builtin === 1) throw new AppError('package_builtin');
+      if (await plans.isInUse(trx, id)) throw new AppError('in_use', { params: { what: 'package card' } });
+      await plans.delete(trx, id);
+      await auditLog.record(trx, { ...actor, action: 'package-card.delete', target: `package-card:${id}`, before });
+    });
+  }
+}
+
+const codeTaken = () => new AppError('already_exists', { params: { what: 'package card' } });
+
+function assertExists(plan: PlanRow | undefined): PlanRow {
+  if (plan === undefined) throw notExistError('package card');
+  return plan;
+}
+
+/** The fields that are set, as columns. */
+function toColumns({ purchasable, models, channels, ...rest }: PlanUpdate) {
+  const columns = {
+    ...rest,
+    purchasable: purchasable === undefined ? undefined : Number(purchasable),
+    models: models && JSON.stringify(models),
+    channels: channels && JSON.stringify(channels),
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
