@@ -1,5 +1,5 @@
 import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
-import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter-types.ts';
+import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 
 /** docs/models.md: what holds for every vendor, and the list of the vendors' pages. */

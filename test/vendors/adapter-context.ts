@@ -4,7 +4,7 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { BufferedResponse, OutboundClient } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
-import type { VideoRequest } from '../../src/server/vendors/adapter-types.ts';
+import type { VideoRequest } from '../../src/server/vendors/adapter.ts';
 
 let outbound: OutboundClient;
 before(() => {

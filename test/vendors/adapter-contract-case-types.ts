@@ -1,6 +1,6 @@
 import type { ProblemKind, Simulator } from '../../src/sandbox/define-simulator.ts';
 import type { ErrorReason } from '../../src/server/upstreams/vendor-errors.ts';
-import type { VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
+import type { VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 
 /** A request and the whole JSON body the vendor must receive for it. */
 export interface ExpectedRequest {

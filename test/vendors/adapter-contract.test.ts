@@ -9,7 +9,7 @@ import { parsePrice } from '../../src/server/channels/model-admin.ts';
 import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { type ErrorReason, PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
+import type { Json, QueryOutcome, SubmitOutcome, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { type ContextOptions, sandboxContext, videoRequest } from './adapter-context.ts';
 import type { ExpectedRequest } from './adapter-contract-case-types.ts';
 import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';

@@ -1,4 +1,4 @@
-import type { Json, VendorAdapter } from '../../src/server/vendors/adapter-types.ts';
+import type { Json, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { runway } from '../../src/server/vendors/runway/adapter.ts';
 import { seedance } from '../../src/server/vendors/seedance/adapter.ts';
 import { sora } from '../../src/server/vendors/sora/adapter.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
-import type { QueryOutcome } from '../../src/server/vendors/adapter-types.ts';
+import type { QueryOutcome } from '../../src/server/vendors/adapter.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 import { DEVIATION_CASES, type Fields } from './adapter-deviation-cases.ts';
 

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ErrorReason, UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
-import type { MediaInput } from '../../src/server/vendors/adapter-types.ts';
+import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 

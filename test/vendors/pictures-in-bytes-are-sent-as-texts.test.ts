@@ -4,7 +4,7 @@ import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { TextInBytes } from '../../src/server/platform/long-text.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
-import type { MediaInput } from '../../src/server/vendors/adapter-types.ts';
+import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { priceCall } from '../../src/contract/price-calls-and-videos.ts';
 import { klingUnits, viduCredits } from '../../src/sandbox/vendors/kling-and-vidu-billed-units.ts';
 import { parsePrice } from '../../src/server/channels/model-admin.ts';
-import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
+import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS, VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { toPriceFacts } from '../../src/server/video/submit/price-facts.ts';
 import { videoRequest } from './adapter-context.ts';

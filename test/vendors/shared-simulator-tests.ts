@@ -5,7 +5,7 @@ import type { Simulator } from '../../src/sandbox/define-simulator.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter-types.ts';
+import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 
 interface SimulatorCase {

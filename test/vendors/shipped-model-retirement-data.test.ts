@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time-units.ts';
-import { ACTIVE } from '../../src/server/vendors/active-and-retiring-models.ts';
+import { ACTIVE } from '../../src/server/vendors/model-lifecycles.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 
 const vendors = new VendorRegistry();

@@ -7,7 +7,7 @@ import { NO_TRACING } from '../../src/server/platform/tracing/tracing.ts';
 import type { Ledger } from '../../src/server/quota/ledger.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { TaskUpstreams, UpstreamCalls } from '../../src/server/upstreams/upstream.ts';
-import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter-types.ts';
+import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
 import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';
 import { TaskCompletion } from '../../src/server/video/task-completion.ts';

@@ -2,7 +2,7 @@ import { notExistError } from '../platform/app-error.ts';
 import { maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
-import type { CredentialCheck } from '../vendors/adapter-types.ts';
+import type { CredentialCheck } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Channel } from './directory.ts';
 import type { EndingModel } from './retirements.ts';

@@ -6,7 +6,7 @@ import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import type { ModelLifecycle } from '../vendors/adapter-types.ts';
+import type { ModelLifecycle } from '../vendors/adapter.ts';
 import type { Channel, ChannelDirectory, ResolvedModel, Retirement } from './directory.ts';
 
 /** Lifecycles of the vendors' models (retirement dates and successors), and the host on which a channel calls them. */

@@ -14,7 +14,7 @@ import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Allowances } from '../quota/ledger.ts';
-import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter-types.ts';
+import type { ModelCapability, ModelLifecycle, VendorProfile } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { Catalog, ChannelAndModelStore, ModelRow } from './catalog.ts';
 import {

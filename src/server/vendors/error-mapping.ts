@@ -4,8 +4,8 @@ import { HOUR_MS } from '../../contract/time-units.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome } from './adapter-types.ts';
-import { isSuccessWord } from './read-task-state.ts';
+import type { Json, QueryOutcome } from './adapter.ts';
+import { isSuccessWord } from './task-state.ts';
 import { asArray, asCode } from './untrusted-json.ts';
 
 /** What a vendor's code means; `retryable` and `cause` only where they differ from the reason's own. */

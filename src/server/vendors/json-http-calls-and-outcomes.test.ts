@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { withJsonBody } from './json-http-calls-and-outcomes.ts';
+import { withJsonBody } from './json-calls.ts';
 
 const request = { method: 'POST', url: 'https://vendor.test/', headers: { authorization: 'Bearer k' } } as const;
 

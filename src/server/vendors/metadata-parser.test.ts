@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import { createMetadataParser } from './metadata-parser.ts';
+import { createMetadataParser } from './metadata.ts';
 
 const read = createMetadataParser(
   Type.Object({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import { matchAspectRatio, parseSeconds } from './parse-seconds-ratio-and-price-factors.ts';
+import { matchAspectRatio, parseSeconds } from './metadata.ts';
 
 test('seconds are whole and bounded, whether written as a number or as text', () => {
   assert.equal(parseSeconds('10', 'duration'), 10);

@@ -1,14 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter-types.ts';
-import { anthropic } from './anthropic/chat-base-url-and-key-check.ts';
-import { type CredentialField, listCredentialForms } from './credential-schemas-and-forms.ts';
-import { gemini } from './gemini/chat-base-url-and-key-check.ts';
+import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
+import { anthropic, gemini, openai } from './chat-vendors.ts';
+import { type CredentialField, listCredentialForms } from './credential-forms.ts';
 import { hailuo } from './hailuo/adapter.ts';
 import { jimeng } from './jimeng/adapter.ts';
 import { kling } from './kling/adapter.ts';
-import { lifecyclesOf } from './model-lifecycle-lookup.ts';
-import { openai } from './openai/chat-base-url-and-key-check.ts';
+import { lifecyclesOf } from './model-lifecycles.ts';
 import { runway } from './runway/adapter.ts';
 import { seedance } from './seedance/adapter.ts';
 import { sora } from './sora/adapter.ts';

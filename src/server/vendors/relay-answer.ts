@@ -8,7 +8,7 @@ import {
   reasonForStatus,
   type ToldReason,
 } from './error-mapping.ts';
-import { readTaskState } from './read-task-state.ts';
+import { readTaskState } from './task-state.ts';
 import { asArray, asCode, asId, asText, asUrl, isForeignId } from './untrusted-json.ts';
 
 /**

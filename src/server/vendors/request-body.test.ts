@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import { applyExtraFields, type RequestBody, setPath } from './request-body.ts';
+import { applyExtraFields, type RequestBody, setPath } from './json-calls.ts';
 
 test('a dotted path makes the objects on its way and leaves what it shares alone', () => {
   const shared = { seed: 1 };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Base64OfFile, PrefixedText, TextInBytes } from '../platform/long-text.ts';
-import type { Json } from './adapter-types.ts';
-import { LongJsonBody, serializeJsonBody } from './serialize-json-body.ts';
+import type { Json } from './adapter.ts';
+import { LongJsonBody, serializeJsonBody } from './json-calls.ts';
 
 const picture = (letter: string): string => `data:image/png;base64,${letter.repeat(99_998)}==`;
 

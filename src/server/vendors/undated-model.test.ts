@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { undatedModel } from './metadata.ts';
 import { familyOf } from './seedance/models.ts';
-import { undatedModel } from './undated-model.ts';
 import { modelLineOf } from './wan/models.ts';
 
 test('a date at the end of a name is no part of its line of models; other numbers are', () => {

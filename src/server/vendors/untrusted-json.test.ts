@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson } from '../platform/json.ts';
-import { billedSeconds, billedUnits } from './parse-billed-units-and-seconds.ts';
+import { billedSeconds, billedUnits } from './adapter.ts';
 import { asCode, asId, asPercent, asUnixSeconds, asUrl, firstUrl, isForeignId } from './untrusted-json.ts';
 
 test('an id keeps all its digits and characters', () => {

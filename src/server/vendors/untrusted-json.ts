@@ -1,6 +1,6 @@
 import { asObject } from '../../contract/is-object.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
-import type { Json } from './adapter-types.ts';
+import type { Json } from './adapter.ts';
 
 /** Undefined for everything that is no array. */
 export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);

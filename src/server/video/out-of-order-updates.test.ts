@@ -8,7 +8,7 @@ import { makePoller } from '../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
 import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { manualClock } from '../platform/clock.ts';
-import type { QueryOutcome } from '../vendors/adapter-types.ts';
+import type { QueryOutcome } from '../vendors/adapter.ts';
 import { rankOf } from './states.ts';
 import type { Task } from './task-store.ts';
 

@@ -1,4 +1,4 @@
-import type { Artifact } from '../vendors/adapter-types.ts';
+import type { Artifact } from '../vendors/adapter.ts';
 import type { Task } from './task-store.ts';
 
 /** Where the finished video of a task is; undefined before it has finished. */

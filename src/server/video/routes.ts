@@ -5,7 +5,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
-import type { Json } from '../vendors/adapter-types.ts';
+import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { VideoDeletion } from './deliver/video-deletion.ts';
 import type { TaskRenderer } from './formats/task-renderer.ts';

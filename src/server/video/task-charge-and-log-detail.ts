@@ -2,7 +2,7 @@ import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos
 import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
 import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { CallDetail } from '../quota/ledger.ts';
-import type { BilledFacts } from '../vendors/parse-billed-units-and-seconds.ts';
+import type { BilledFacts } from '../vendors/adapter.ts';
 import type { Task, TaskChange } from './task-store.ts';
 
 /** What a task costs by, as it was when it was submitted. Prices that change later do not touch it. */

@@ -1,5 +1,5 @@
 import { cutText } from '../platform/long-text.ts';
-import type { Json } from '../vendors/adapter-types.ts';
+import type { Json } from '../vendors/adapter.ts';
 
 /** Longest Base64 text kept of a request or of a vendor's response. */
 const MAX_KEPT_LENGTH = 1024;

@@ -5,9 +5,9 @@ import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures
 import { FAILURE_CAUSES } from '../../contract/video-failure-causes.ts';
 import { ERROR_REASONS } from '../upstreams/vendor-errors.ts';
 import { ERROR_CLASSES as HAILUO } from '../vendors/hailuo/adapter.ts';
-import { ERROR_CLASSES as JIMENG } from '../vendors/jimeng/signed-calls-and-errors.ts';
-import { ERROR_CLASSES as KLING } from '../vendors/kling/authorized-calls-and-errors.ts';
-import { FAILURES as RUNWAY } from '../vendors/runway/errors.ts';
+import { ERROR_CLASSES as JIMENG } from '../vendors/jimeng/adapter.ts';
+import { ERROR_CLASSES as KLING } from '../vendors/kling/adapter.ts';
+import { FAILURES as RUNWAY } from '../vendors/runway/adapter.ts';
 import { ERROR_CLASSES as SEEDANCE } from '../vendors/seedance/adapter.ts';
 import { VIDU_ERROR_CLASSES as VIDU } from '../vendors/vidu/adapter.ts';
 import { ERROR_CLASSES as WAN } from '../vendors/wan/adapter.ts';

@@ -1,7 +1,7 @@
 import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Channel } from '../channels/directory.ts';
 import type { TaskUpstream, TaskUpstreams } from '../upstreams/upstream.ts';
-import type { VendorAdapter } from '../vendors/adapter-types.ts';
+import type { VendorAdapter } from '../vendors/adapter.ts';
 
 /** Upstreams of video tasks: the vendors' adapters, called through channels. */
 export type VideoUpstreams = TaskUpstreams<VendorId, VendorAdapter, Channel>;

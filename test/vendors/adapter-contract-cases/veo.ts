@@ -2,7 +2,7 @@ import { loadMedia } from '../../../src/sandbox/load-and-serve-media-files.ts';
 import { serviceAccount } from '../../../src/sandbox/vendors/google-service-account.ts';
 import { veo as geminiSimulator, veoVertex } from '../../../src/sandbox/vendors/veo.ts';
 import { veoInteractions } from '../../../src/sandbox/vendors/veo-interactions.ts';
-import type { MediaInput } from '../../../src/server/vendors/adapter-types.ts';
+import type { MediaInput } from '../../../src/server/vendors/adapter.ts';
 import { veo } from '../../../src/server/vendors/veo/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { signVolcengineRequest } from './sign-volcengine-request.ts';
+import { signVolcengineRequest } from '../../vendors/jimeng/adapter.ts';
 
 const request = {
   method: 'POST',

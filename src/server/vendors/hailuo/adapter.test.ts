@@ -9,7 +9,7 @@ import { parseJson } from '../../platform/json.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter-types.ts';
+import type { Json, MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
 import { ERROR_CLASSES, hailuo, toError } from './adapter.ts';
 import { toBody } from './request.ts';
 

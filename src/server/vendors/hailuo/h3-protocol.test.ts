@@ -6,9 +6,8 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysFailure, saysSuccess } from '../../../../test/vendors/try-mutated-replies.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { MediaInput, QueryOutcome, VideoRequest } from '../adapter-types.ts';
-import { hailuo } from './adapter.ts';
-import { CLASS_BY_TYPE_H3, toBodyH3, toErrorH3 } from './h3-protocol.ts';
+import type { MediaInput, QueryOutcome, VideoRequest } from '../adapter.ts';
+import { CLASS_BY_TYPE_H3, hailuo, toBodyH3, toErrorH3 } from './adapter.ts';
 import { parseMetadata } from './request.ts';
 
 const replies = recordedReplies('hailuo/h3-replies');

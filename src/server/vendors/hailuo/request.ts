@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
-import type { RequestJson, VideoRequest } from '../adapter-types.ts';
-import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
-import { createMetadataParser } from '../metadata-parser.ts';
-import { rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import type { RequestJson, VideoRequest } from '../adapter.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
+import { isSameMedia, type MediaText, toUrlOrDataUrl } from '../media.ts';
+import { createMetadataParser, rejectField } from '../metadata.ts';
 import { ownEntry } from '../untrusted-json.ts';
 import { type DurationsByResolution, type GenerationMode, MODES_BY_MODEL } from './models.ts';
 

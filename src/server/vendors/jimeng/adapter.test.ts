@@ -14,7 +14,7 @@ import {
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { jimeng as simulator } from '../../../sandbox/vendors/jimeng.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { Json, VideoRequest } from '../adapter-types.ts';
+import type { Json, VideoRequest } from '../adapter.ts';
 import { jimeng } from './adapter.ts';
 import { JIMENG_KEYS } from './models.ts';
 

@@ -1,21 +1,133 @@
+import { createHash, createHmac } from 'node:crypto';
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
+import type { FailureCause } from '../../../contract/video-failure-causes.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
-import type { Json, MediaInput, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
-import { KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
-import { failedTask, readReason, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
-import { acceptedSubmit, finishedTask, publicFile, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
-import { assertMaxSize, type MediaText, toBase64 } from '../media-to-base64-or-url.ts';
-import { createMetadataParser } from '../metadata-parser.ts';
-import { matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { asId, asText, asUrl, firstUrl, toRawResponse } from '../untrusted-json.ts';
-import { jimengImages } from './image-generation.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type {
+  ImageGeneration,
+  ImageModel,
+  ImageOutcome,
+  Json,
+  MediaInput,
+  QueryOutcome,
+  VendorAdapter,
+  VideoRequest,
+} from '../adapter.ts';
+import { KEY_PAIR_CREDENTIALS } from '../credential-forms.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  isSuccessCode,
+  readReason,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
+import {
+  acceptedSubmit,
+  applyExtraFields,
+  finishedTask,
+  omitUndefined,
+  publicFile,
+  type RequestBody,
+  refusedSubmit,
+  serializeJsonBody,
+  withSerializedBody,
+} from '../json-calls.ts';
+import { assertMaxSize, type MediaText, toBase64 } from '../media.ts';
+import { createMetadataParser, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { classifyFailureWord, readTaskState } from '../task-state.ts';
+import {
+  asArray,
+  asCode,
+  asId,
+  asText,
+  asUrl,
+  firstUrl,
+  isSuccessStatus,
+  ownEntry,
+  toRawResponse,
+} from '../untrusted-json.ts';
 import { JIMENG_KEYS, JIMENG_MODELS, JIMENG_RATIOS, type JimengModel } from './models.ts';
-import { isError, OK, parseCode, parseError, sendAction, TERMINAL_CODES } from './signed-calls-and-errors.ts';
+
+/** Jimeng's image models. Source: volcengine.com/docs/85621, the image pages. Prices follow the vendor's public list. */
+const IMAGE_MODELS: readonly ImageModel[] = [
+  { id: 'jimeng_t2i_v30', title: 'Jimeng pictures 3.0', perCall: 14_000 },
+  { id: 'jimeng_t2i_v31', title: 'Jimeng pictures 3.1', perCall: 14_000 },
+  { id: 'jimeng_t2i_v40', title: 'Jimeng pictures 4.0', perCall: 14_000 },
+  { id: 'jimeng_i2i_v30', title: 'Jimeng pictures 3.0, from a picture', perCall: 14_000 },
+  { id: 'jimeng_seedream46_cvtob', title: 'Seedream 4.6', perCall: 16_000 },
+];
+
+/** Keys that make as many images as the prompt asks for, each of them billed, unless `force_single` is set. */
+const MODELS_WITH_SEVERAL_IMAGES: ReadonlySet<string> = new Set(['jimeng_t2i_v40']);
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** An unknown code does not show that the request is at fault, so another channel may be tried. */
+function parseImageError(response: BufferedResponse, nowMs: number): VendorError {
+  const error = parseError(response, nowMs);
+  const isUnknown = ownEntry(ERROR_CLASSES, error.code) === undefined;
+  const message = error.message.slice(0, MAX_MESSAGE_LENGTH);
+  return isUnknown ? { ...error, message, reason: 'capacity', retryable: true } : { ...error, message };
+}
+
+const failure = (reason: VendorError['reason'], message: string): VendorError => ({
+  reason,
+  retryable: false,
+  httpStatus: 200,
+  code: '',
+  message,
+});
+
+const jimengImages: ImageGeneration = {
+  models: IMAGE_MODELS,
+
+  async submit({ model, prompt, inputImages, width, height, seed }, context) {
+    const urls = inputImages.filter((image) => /^https?:/i.test(image));
+    const inline = inputImages.filter((image) => !/^https?:/i.test(image));
+    if (urls.length > 0 && inline.length > 0)
+      return { error: failure('user', 'Pictures must be given all by address, or all inline.') };
+    const hasSize = width !== undefined && height !== undefined;
+    const body: RequestBody = omitUndefined({
+      req_key: model,
+      prompt,
+      image_urls: urls.length > 0 ? urls : undefined,
+      binary_data_base64: inline.length > 0 ? inline : undefined,
+      width: hasSize ? width : undefined,
+      height: hasSize ? height : undefined,
+      seed,
+      force_single: MODELS_WITH_SEVERAL_IMAGES.has(model) ? true : undefined,
+    });
+    const response = await sendAction(context, 'submit', body);
+    const envelope = asObject(response.json);
+    const id = parseCode(response) === OK ? asId(asObject(envelope?.data)?.task_id) : undefined;
+    return id === undefined ? { error: parseImageError(response, context.now()) } : { id };
+  },
+
+  async query(model, id, context): Promise<ImageOutcome> {
+    const options = JSON.stringify({ return_url: true });
+    const response = await sendAction(context, 'query', { req_key: model, task_id: id, req_json: options });
+    const envelope = asObject(response.json);
+    const data = asObject(envelope?.data);
+    const state = readTaskState(data?.status);
+    if (parseCode(response) !== OK) {
+      const error = parseImageError(response, context.now());
+      const isFinal = error.reason === 'policy' || error.reason === 'user' || state === 'SUCCESS';
+      return isFinal ? { kind: 'failed', error } : { kind: 'working' };
+    }
+    if (data?.status === 'not_found' || state === 'FAILURE')
+      return { kind: 'failed', error: failure('missing', 'The model provider lost the picture.') };
+    if (state !== 'SUCCESS') return { kind: 'working' };
+    const urls = (asArray(data?.image_urls) ?? []).map(asUrl).filter((url) => url !== undefined);
+    if (urls.length > 0) return { kind: 'done', urls };
+    return { kind: 'failed', error: failure('other', 'The model provider gave no picture.') };
+  },
+};
 
 /** Jimeng on Volcengine's visual service. Source: volcengine.com/docs/85621, the interface pages of each `req_key`. */
 
@@ -193,3 +305,178 @@ export const jimeng: VendorAdapter = {
     return isError(response) ? { ok: false, error: parseError(response, context.now()) } : { ok: true };
   },
 };
+
+/** Volcengine's visual service, the same for videos and images: two signed actions, two envelopes of errors. */
+
+const OK = 10_000;
+const refusedAs = (cause: FailureCause): ErrorClass => ({ reason: 'policy', cause });
+/** The vendor's moderation service is unavailable: a fault of the vendor, which affects all its accounts. */
+const MODERATION_OUTAGE: ErrorClass = { reason: 'capacity', retryable: false, cause: 'vendor_check_down' };
+
+/**
+ * 504xx and 505xx: volcengine.com/docs/85621, "Error codes" of each interface page; 50411 to 50522 are its content checks. Names: the
+ * front gateway's common errors (volcengine.com/docs/6369/68677).
+ */
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  50200: { reason: 'user' },
+  50215: { reason: 'user' },
+  50400: { reason: 'model' },
+  50411: refusedAs('picture_refused'),
+  50412: refusedAs('prompt_refused'),
+  50413: refusedAs('prompt_refused'),
+  50429: { reason: 'rate' },
+  50430: { reason: 'rate' },
+  50500: { reason: 'capacity' },
+  50501: { reason: 'capacity' },
+  50511: refusedAs('result_refused'),
+  50512: refusedAs('result_refused'),
+  50516: refusedAs('result_refused'),
+  50517: refusedAs('result_refused'),
+  50518: refusedAs('copyright_refused'),
+  50519: refusedAs('copyright_refused'),
+  50520: MODERATION_OUTAGE,
+  50521: MODERATION_OUTAGE,
+  50522: MODERATION_OUTAGE,
+  SignatureDoesNotMatch: { reason: 'auth' },
+  InvalidAccessKey: { reason: 'auth' },
+  InvalidCredential: { reason: 'auth' },
+  InvalidTimestamp: { reason: 'auth' },
+  AccessDenied: { reason: 'auth' },
+  MissingAuthenticationToken: { reason: 'auth' },
+  InvalidAuthorization: { reason: 'auth' },
+  InvalidSecretToken: { reason: 'auth' },
+  RequestExpired: { reason: 'auth' },
+  AccountOverdue: { reason: 'billing' },
+  InsufficientBalance: { reason: 'billing' },
+  FlowLimitExceeded: { reason: 'rate' },
+  RequestLimitExceeded: { reason: 'rate' },
+  InternalError: { reason: 'capacity' },
+  InternalServiceError: { reason: 'capacity' },
+  InternalServiceTimeout: { reason: 'capacity' },
+  ServiceUnavailable: { reason: 'capacity' },
+  ServiceUnavailableTemp: { reason: 'capacity' },
+};
+/** In the response to a poll these concern the job: its input or its output was refused. */
+const TERMINAL_CODES: ReadonlySet<number> = new Set([
+  50215, 50411, 50412, 50413, 50511, 50512, 50516, 50517, 50518, 50519, 50520, 50521, 50522,
+]);
+
+/** The business envelope's code, success included; relays write it as text too. */
+function parseCode(response: BufferedResponse): number | undefined {
+  const code = asCode(asObject(response.json)?.code);
+  if (code === undefined) return undefined;
+  return isSuccessCode(code) ? OK : /^\d{1,9}$/.test(code) ? Number(code) : undefined;
+}
+
+/** Either envelope: the service's, or the front gateway's for signatures and rights. */
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const envelope = asObject(response.json);
+  const gateway = asObject(asObject(envelope?.ResponseMetadata)?.Error);
+  const business = parseCode(response);
+  const code = asText(gateway?.Code) ?? (business === undefined || business === OK ? '' : String(business));
+  const message = asText(gateway?.Message) ?? readReason(envelope).message ?? '';
+  return toVendorError(response, nowMs, {
+    code,
+    message,
+    meaning: ownEntry(ERROR_CLASSES, code),
+    isPage: code === '',
+  });
+}
+
+const isError = (response: BufferedResponse): boolean => {
+  const code = parseCode(response);
+  const hasGatewayError = asObject(asObject(asObject(response.json)?.ResponseMetadata)?.Error) !== undefined;
+  return !isSuccessStatus(response) || hasGatewayError || (code !== undefined && code !== OK);
+};
+
+const ACTIONS = { submit: 'CVSync2AsyncSubmitTask', query: 'CVSync2AsyncGetResult' } as const;
+
+function sendAction(
+  context: AdapterContext,
+  action: keyof typeof ACTIONS,
+  fields: RequestBody,
+): Promise<BufferedResponse> {
+  const url = `${context.baseUrl}/?Action=${ACTIONS[action]}&Version=2022-08-31`;
+  const body = serializeJsonBody(fields);
+  const { access_key: accessKey, secret_key: secretKey } = context.credentials;
+  const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
+  const pieces = typeof body === 'string' ? [body] : body.pieces();
+  const unsigned = { method: 'POST', url, pieces, headers: { 'content-type': 'application/json' } } as const;
+  const headers = signVolcengineRequest(unsigned, key, context.now());
+  return context.sendJson(withSerializedBody({ method: 'POST', url, headers, signal: context.signal }, body));
+}
+
+/** A request to a Volcengine service, before it is signed. */
+interface UnsignedRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  /** Of the body, one after another. */
+  readonly pieces: Iterable<string | Buffer>;
+  /** Signed too, besides `host` and the two headers the signature adds; lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface SigningKey {
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly region: string;
+  readonly service: string;
+}
+
+const ALGORITHM = 'HMAC-SHA256';
+
+function sha256(pieces: Iterable<string | Buffer>): string {
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest('hex');
+}
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/** RFC 3986: only unreserved characters stay bare. */
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
+function toQuery(parameters: URLSearchParams): string {
+  const pairs = [...parameters].map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  return pairs.sort((a, b) => (a < b ? -1 : 1)).join('&');
+}
+
+/** `20260102T030405Z` */
+const toStamp = (nowMs: number): string => new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
+
+/**
+ * Signs a request with Volcengine's HMAC-SHA256 scheme (volcengine.com/docs/6369/67269): like AWS's version 4, but the key
+ * chain starts from the bare secret. Gives all headers to send but `host`, which the outbound client writes from the URL.
+ */
+export function signVolcengineRequest(
+  request: UnsignedRequest,
+  key: SigningKey,
+  nowMs: number,
+): Readonly<Record<string, string>> {
+  const { pathname, searchParams, host } = new URL(request.url);
+  const stamp = toStamp(nowMs);
+  const date = stamp.slice(0, 8);
+  const bodyHash = sha256(request.pieces);
+  const signed: Record<string, string> = { ...request.headers, 'x-date': stamp, 'x-content-sha256': bodyHash };
+  const lines = Object.entries({ ...signed, host })
+    .map(([name, value]) => [name, value.trim().replace(/ +/g, ' ')] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const names = lines.map(([name]) => name).join(';');
+  const canonical = [
+    request.method,
+    pathname
+      .split('/')
+      .map((part) => encode(decodeURIComponent(part)))
+      .join('/'),
+    toQuery(searchParams),
+    lines.map(([name, value]) => `${name}:${value}\n`).join(''),
+    names,
+    bodyHash,
+  ].join('\n');
+  const scope = `${date}/${key.region}/${key.service}/request`;
+  const signingKey = [date, key.region, key.service, 'request'].reduce<string | Buffer>(hmac, key.secretKey);
+  const signature = hmac(signingKey, [ALGORITHM, stamp, scope, sha256([canonical])].join('\n')).toString('hex');
+  const authorization = `${ALGORITHM} Credential=${key.accessKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+  return { ...signed, authorization };
+}

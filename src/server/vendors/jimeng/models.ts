@@ -1,6 +1,5 @@
-import type { ModelCapability } from '../adapter-types.ts';
-import { cny } from '../currency-to-quota.ts';
-import type { PriceSource } from '../price-source.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { cny } from '../currency.ts';
 
 /** The vendor's `req_key` of a model, by the number of pictures. A missing entry means that number is not supported. */
 export interface JimengModel {

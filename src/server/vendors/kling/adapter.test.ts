@@ -15,9 +15,8 @@ import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/ve
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { Json, VideoRequest } from '../adapter-types.ts';
-import { kling } from './adapter.ts';
-import { signToken } from './bearer-token.ts';
+import type { Json, VideoRequest } from '../adapter.ts';
+import { kling, signToken } from './adapter.ts';
 
 const { sandbox, clock } = await startSimulator(simulator);
 

@@ -1,55 +1,57 @@
+import { createHash, createHmac } from 'node:crypto';
 import { Type } from 'typebox';
 import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
-import type { AdapterContext } from '../../upstreams/upstream.ts';
-import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
-import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-schemas-and-forms.ts';
+import { type AdapterContext, endpointUrl, withoutVersion } from '../../upstreams/upstream.ts';
+import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
+import {
+  type BilledFacts,
+  billedUnits,
+  type Json,
+  type QueryOutcome,
+  type VendorAdapter,
+  type VideoRequest,
+} from '../adapter.ts';
+import { API_KEY_CREDENTIALS, KEY_PAIR_CREDENTIALS } from '../credential-forms.ts';
 import {
   type ErrorClass,
   failedTask,
   isPolicyText,
+  isSuccessCode,
   readReason,
   rejectedPoll,
   successWithoutArtifact,
+  toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { acceptedSubmit, refusedSubmit } from '../json-http-calls-and-outcomes.ts';
-import { billedUnits } from '../parse-billed-units-and-seconds.ts';
-import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import {
+  acceptedSubmit,
+  applyExtraFields,
+  omitUndefined,
+  type RequestBody,
+  refusedSubmit,
+  withJsonBody,
+} from '../json-calls.ts';
+import { toUrlOrBase64 } from '../media.ts';
+import { parseSeconds, rejectField } from '../metadata.ts';
+import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
+  asCode,
   asId,
   asText,
   asUnixSeconds,
   asUrl,
   firstUrl,
   isForeignId,
+  isSuccessStatus,
+  ownEntry,
   toRawResponse,
 } from '../untrusted-json.ts';
-import {
-  errorCode,
-  isSuccessEnvelope,
-  NO_SUCH_RESOURCE,
-  parseError,
-  sendAuthorized,
-} from './authorized-calls-and-errors.ts';
 import { KLING_MODELS } from './models.ts';
-import { ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
-import {
-  isTurbo,
-  onlyTask,
-  toTurboBody,
-  toTurboOutcome,
-  turboPath,
-  turboSearchPath,
-  turboTaskPath,
-  turboUnits,
-  turboVideo,
-} from './v3-turbo-api.ts';
+import { assertImageSize, ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint, toRatio } from './request.ts';
 
 /** Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and so on. */
 
@@ -253,3 +255,210 @@ export const kling: VendorAdapter = {
     return { ok: false, error: parseError(response, context.now()) };
   },
 };
+
+/** Authorized calls of Kling's APIs, and the errors of their envelope. */
+
+/**
+ * The vendor's own codes (kling.ai/document-api, "Error Codes"; 1300 and 1301 are its content checks, 1101 and 1102 its balance). HTTP 429
+ * alone is ambiguous, since it is also returned for an unpaid account.
+ */
+export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
+  1000: { reason: 'auth' },
+  1001: { reason: 'auth' },
+  1002: { reason: 'auth' },
+  1003: { reason: 'auth' },
+  1004: { reason: 'auth' },
+  1100: { reason: 'auth' },
+  1101: { reason: 'billing' },
+  1102: { reason: 'billing' },
+  1103: { reason: 'model' },
+  1200: { reason: 'user' },
+  1201: { reason: 'user' },
+  1202: { reason: 'user' },
+  1203: { reason: 'model' },
+  1300: { reason: 'policy' },
+  1301: { reason: 'policy' },
+  1302: { reason: 'rate' },
+  1303: { reason: 'rate' },
+  1304: { reason: 'auth' },
+  5000: { reason: 'capacity' },
+  5001: { reason: 'capacity' },
+  5002: { reason: 'capacity' },
+};
+const NOT_YET_VALID = '1003';
+const TOKEN_EXPIRED = '1004';
+const NO_SUCH_RESOURCE = '1203';
+
+/** The envelope's code where it is an error, which relays write as text too; undefined for success and where there is none. */
+function errorCode(response: BufferedResponse): string | undefined {
+  const code = asCode(asObject(response.json)?.code);
+  return code === undefined || isSuccessCode(code) ? undefined : code;
+}
+
+/** An absent code reports success, one of another type is damaged. */
+function isSuccessEnvelope(response: BufferedResponse): boolean {
+  const envelope = asObject(response.json);
+  const isReadable =
+    envelope !== undefined && ['undefined', 'string', 'number'].includes(typeof (envelope.code ?? undefined));
+  return isSuccessStatus(response) && isReadable && errorCode(response) === undefined;
+}
+
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const code = errorCode(response) ?? '';
+  return toVendorError(response, nowMs, {
+    code,
+    message: readReason(response.json).message ?? '',
+    meaning: ownEntry(ERROR_CLASSES, code),
+    isPage: code === '',
+  });
+}
+
+/** @param path below `/v1/videos/`, or with a leading slash below the base URL */
+async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
+  const send = (token: string) =>
+    context.sendJson(
+      withJsonBody(
+        {
+          method: body ? 'POST' : 'GET',
+          url: path.startsWith('/')
+            ? withoutVersion(context.baseUrl) + path
+            : endpointUrl(context, `/v1/videos/${path}`),
+          headers: { authorization: `Bearer ${token}` },
+          signal: context.signal,
+        },
+        body,
+      ),
+    );
+  const token = await bearerToken(context);
+  const response = await send(token);
+  const code = errorCode(response);
+  if (response.status !== 401 || (code !== TOKEN_EXPIRED && code !== NOT_YET_VALID)) return response;
+  // A request whose token was refused has begun no job; a new one by the vendor's own clock is tried once.
+  const renewed = await bearerToken(context, { token, nowMs: Date.parse(response.headers.date ?? '') });
+  return renewed === token ? response : send(renewed);
+}
+
+const LIFETIME_SECONDS = 1_800;
+const RENEW_AFTER_SECONDS = 1_500;
+const CLOCK_SKEW_SECONDS = 5;
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** The vendor's token: a JWS in compact form (RFC 7515) by HS256 over the secret's own bytes. Times are Unix seconds. */
+export function signToken(accessKey: string, secretKey: string, exp: number, nbf: number): string {
+  const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ iss: accessKey, exp, nbf })}`;
+  return `${signed}.${createHmac('sha256', secretKey).update(signed).digest('base64url')}`;
+}
+
+/** A vendor's `Date` further away than this is no clock. */
+const MAX_CLOCK_DIFFERENCE_MS = DAY_MS;
+
+/**
+ * The value of the bearer header: the opaque key unchanged, or a signed token cached for 25 of its 30 minutes.
+ *
+ * @param rejected the token that the vendor has just refused as not yet or no longer valid, and the time by the vendor's clock (Unix
+ * milliseconds, NaN where it gave none), by which the new one is signed
+ */
+async function bearerToken(
+  context: AdapterContext,
+  rejected?: { readonly token: string; readonly nowMs: number },
+): Promise<string> {
+  const { api_key: apiKey, access_key: accessKey, secret_key: secretKey } = context.credentials;
+  if (typeof apiKey === 'string') return apiKey;
+  const [access, secret] = [String(accessKey), String(secretKey)];
+  const fingerprint = createHash('sha256').update(`${access}\n${secret}`).digest('base64url');
+  const make = async () => {
+    const nowMs = context.now();
+    const vendorMs = rejected?.nowMs ?? Number.NaN;
+    const isClock = Math.abs(vendorMs - nowMs) < MAX_CLOCK_DIFFERENCE_MS;
+    const nowSeconds = Math.floor((isClock ? vendorMs : nowMs) / 1_000);
+    const value = signToken(access, secret, nowSeconds + LIFETIME_SECONDS, nowSeconds - CLOCK_SKEW_SECONDS);
+    return { value, expiresAtMs: nowMs + RENEW_AFTER_SECONDS * 1_000 };
+  };
+  return context.cachedSecret(`kling-token:${fingerprint}`, make, rejected?.token);
+}
+
+/**
+ * Kling 3.0 Turbo, which the vendor's newer API alone has (kling.ai/document-api, "3.0 Turbo"): the model is part of the path, tasks are
+ * polled at `/tasks`, and an API key is needed where the older models take a pair of keys too.
+ */
+
+const PATH_NAMES: Readonly<Record<string, string>> = { 'kling-v3-turbo': 'kling-3.0-turbo' };
+/** What the modes of the other models are called here. */
+const RESOLUTIONS: Readonly<Record<string, string>> = { std: '720p', pro: '1080p' };
+
+const isTurbo = (model: string): boolean => Object.hasOwn(PATH_NAMES, model);
+
+/** Below the base URL. */
+const turboPath = ({ model, images }: VideoRequest): string =>
+  `/${images.length === 0 ? 'text' : 'image'}-to-video/${PATH_NAMES[model] ?? model}`;
+
+const turboTaskPath = (id: string): string => `/tasks?task_ids=${encodeURIComponent(id)}`;
+const turboSearchPath = (taskId: string): string => `/tasks?external_task_ids=${encodeURIComponent(taskId)}`;
+
+export function toTurboBody(request: VideoRequest): RequestBody {
+  const { mode = 'std', seconds = 5, size, images, prompt, taskId } = request;
+  if (request.officialOperation !== undefined)
+    rejectField('model_name', `must be another model: ${request.officialOperation} does not have ${request.model}`);
+  const resolution = ownEntry(RESOLUTIONS, mode) ?? rejectField('mode', 'must be std or pro');
+  const { aspect_ratio: ratio, sound, negative_prompt: negative, image_tail: tail } = parseMetadata(request.metadata);
+  if (sound === false || sound === 'off') rejectField('metadata.sound', `is always on for ${request.model}`);
+  if (negative !== undefined) rejectField('metadata.negative_prompt', `belongs into the prompt of ${request.model}`);
+  const [first] = images;
+  if (images.length > 1 || tail !== undefined)
+    rejectField('images', 'may hold one picture for this model: the first frame');
+  if (first) assertImageSize(first);
+  const settings = omitUndefined({
+    resolution,
+    duration: seconds,
+    // A picture has a ratio of its own.
+    aspect_ratio: first ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
+  });
+  const contents = first && [
+    { type: 'prompt', text: prompt },
+    { type: 'first_frame', url: toUrlOrBase64(first) },
+  ];
+  const body = omitUndefined({ prompt: first ? undefined : prompt, contents, settings });
+  return { ...applyExtraFields(body, request.extraFields), options: { external_task_id: taskId } };
+}
+
+/** The only task of an answer of `/tasks`, which may hold many. */
+const onlyTask = (json: unknown): UntrustedObject | undefined => asObject(asArray(asObject(json)?.data)?.[0]);
+
+/** The first video with an address, else the first one. */
+function videoOf(task: UntrustedObject | undefined): UntrustedObject | undefined {
+  const videos = (asArray(task?.outputs) ?? []).map(asObject).filter((output) => output?.type === 'video');
+  return videos.find((video) => asUrl(video?.url) !== undefined) ?? videos[0];
+}
+
+/** The video of a task's last answer. */
+const turboVideo = (raw: Json): UntrustedObject | undefined => videoOf(onlyTask(raw));
+
+/** @param classify Reads the vendor's words for a failure. @throws PollFailed for damaged answers */
+function toTurboOutcome(
+  response: BufferedResponse,
+  id: string,
+  classify: (message: string, word: unknown) => ErrorClass,
+): QueryOutcome {
+  const task = onlyTask(response.json);
+  if (!task || asText(task.status) === undefined || isForeignId(task.id, id)) throw unreadablePoll(response);
+  const raw = toRawResponse(response);
+  const state = readTaskState(task.status);
+  if (state === 'FAILURE') {
+    const { message } = readReason(task.message, task.error, task);
+    return failedTask(raw, { ...classify(message ?? '', task.status), message });
+  }
+  if (state !== 'SUCCESS') return { state, raw };
+  const url = asUrl(videoOf(task)?.url);
+  if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
+  const outputs = asArray(task.outputs ?? []);
+  if (outputs?.length !== 0 && (videoOf(task)?.url ?? '') !== '') throw unreadablePoll(response);
+  return successWithoutArtifact(raw);
+}
+
+/** Units of resource packs; a job paid in money has none. */
+function turboUnits(raw: Json): BilledFacts | undefined {
+  const entries = (asArray(onlyTask(raw)?.billing) ?? []).map(asObject);
+  const units = entries.filter((entry) => entry?.charge_type === 'unit').map((entry) => Number(entry?.amount));
+  return billedUnits(units.reduce((sum, amount) => sum + amount, 0));
+}

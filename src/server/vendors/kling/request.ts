@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
-import type { MediaInput, VideoRequest } from '../adapter-types.ts';
-import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media-to-base64-or-url.ts';
-import { createMetadataParser } from '../metadata-parser.ts';
-import { matchAspectRatio, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { applyExtraFields, omitUndefined, type RequestBody } from '../json-calls.ts';
+import { assertMaxSize, stripDataUrlPrefix, toUrlOrBase64 } from '../media.ts';
+import { createMetadataParser, matchAspectRatio, rejectField } from '../metadata.ts';
 import { KLING_MODELS, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO } from './models.ts';
 
 /** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */

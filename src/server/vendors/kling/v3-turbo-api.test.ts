@@ -6,9 +6,8 @@ import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { MediaInput, VideoRequest } from '../adapter-types.ts';
-import { kling } from './adapter.ts';
-import { toTurboBody } from './v3-turbo-api.ts';
+import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { kling, toTurboBody } from './adapter.ts';
 
 const TURBO = 'kling-v3-turbo';
 const picture: MediaInput = { kind: 'url', url: 'https://img.example/a.png' };

@@ -4,7 +4,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { VideoRequest } from '../adapter-types.ts';
+import type { VideoRequest } from '../adapter.ts';
 import { runway } from './adapter.ts';
 
 const ID = '497f6eca-6276-4993-bfeb-53cbbbba6f08';

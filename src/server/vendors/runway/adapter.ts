@@ -4,30 +4,37 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
-import type { ModelCapability, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
-import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
-import { failedTask, readReason, rejectedPoll, UNKNOWN_FAILURE, unreadablePoll } from '../error-mapping.ts';
+import type { VendorError } from '../../upstreams/vendor-errors.ts';
+import type { ModelCapability, PriceSource, QueryOutcome, VendorAdapter, VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
+import {
+  type ErrorClass,
+  failedTask,
+  readReason,
+  rejectedPoll,
+  toVendorError,
+  UNKNOWN_FAILURE,
+  unreadablePoll,
+} from '../error-mapping.ts';
 import {
   acceptedSubmit,
+  applyExtraFields,
   bearerHeaders,
   deleteJson,
   finishedTask,
   getJson,
+  omitUndefined,
   parseIdHandle,
   postJson,
   publicFile,
+  type RequestBody,
   refusedSubmit,
-} from '../json-http-calls-and-outcomes.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
-import { createMetadataParser } from '../metadata-parser.ts';
-import { knownFactors, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import type { PriceSource } from '../price-source.ts';
-import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+} from '../json-calls.ts';
+import { toUrlOrDataUrl } from '../media.ts';
+import { createMetadataParser, knownFactors, parseSeconds, rejectField, undatedModel } from '../metadata.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
-import { undatedModel } from '../undated-model.ts';
+import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asPercent, asText, isSuccessStatus, ownEntry, toRawResponse } from '../untrusted-json.ts';
-import { classifyFailure, parseError } from './errors.ts';
 
 /** Runway's developer API, version 2024-11-06. Source: docs.dev.runwayml.com/api and the official SDK's types. */
 
@@ -264,3 +271,36 @@ export const runway: VendorAdapter = {
     return isSuccessStatus(response) ? { ok: true } : { ok: false, error: parseError(response, context.now()) };
   },
 };
+
+/** Failures of tasks, by the longest beginning of their code (docs.dev.runwayml.com/errors/task-failures). */
+export const FAILURES: Readonly<Record<string, ErrorClass>> = {
+  SAFETY: { reason: 'policy' },
+  'INPUT_PREPROCESSING.SAFETY': { reason: 'policy' },
+  INPUT_PREPROCESSING: { reason: 'capacity' },
+  ASSET: { reason: 'user', cause: 'picture_unsuitable' },
+  'SAFETY.INPUT.TEXT': { reason: 'policy', cause: 'prompt_refused' },
+  'SAFETY.INPUT.IMAGE': { reason: 'policy', cause: 'picture_refused' },
+  'SAFETY.OUTPUT': { reason: 'policy', cause: 'result_refused' },
+  INTERNAL: { reason: 'capacity' },
+  THIRD_PARTY: { reason: 'capacity' },
+  'THIRD_PARTY.INPUT_VALIDATION': { reason: 'user' },
+};
+
+function classifyFailure(code: string): ErrorClass | undefined {
+  const parts = code.split('.');
+  const beginnings = parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
+  return beginnings.map((beginning) => ownEntry(FAILURES, beginning)).find((found) => found !== undefined);
+}
+
+/** Errors have a text and no code, so that only their text tells an empty account from a withheld model (docs.dev.runwayml.com/errors). */
+const REFUSALS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
+  [/enough credits/i, { reason: 'billing' }],
+  [/model .*(?:not available|not found)/i, { reason: 'model' }],
+  [/moderation|safety/i, { reason: 'policy' }],
+];
+
+function parseError(response: BufferedResponse, nowMs: number): VendorError {
+  const { code, message } = readReason(response.json, unwrapTask(response.json));
+  const meaning = REFUSALS.find(([pattern]) => pattern.test(message ?? ''))?.[1] ?? classifyByWords({ code, message });
+  return toVendorError(response, nowMs, defined({ code, message, meaning }));
+}

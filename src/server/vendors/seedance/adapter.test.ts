@@ -6,9 +6,8 @@ import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { MediaInput, VideoRequest } from '../adapter-types.ts';
-import { ERROR_CLASSES, seedance, toError } from './adapter.ts';
-import { toBody } from './request.ts';
+import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { ERROR_CLASSES, seedance, toBody, toError } from './adapter.ts';
 
 const replies = recordedReplies('seedance');
 const HANDLE = { id: 'cgt-20260103110405-x7k2p' };

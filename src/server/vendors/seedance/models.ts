@@ -1,6 +1,7 @@
-import type { ModelCapability } from '../adapter-types.ts';
-import { undatedModel } from '../undated-model.ts';
-import { isByteplusId, seedancePrice, seedancePriceSource } from './prices.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
+import type { ModelCapability, PriceSource } from '../adapter.ts';
+import { cnyPerToken, usdPerToken } from '../currency.ts';
+import { undatedModel } from '../metadata.ts';
 
 /** The capabilities of a series of models, whatever date its id ends with and whichever of the two companies sells it. */
 export interface ModelFamily {
@@ -31,7 +32,7 @@ const GENERATION_2 = {
 } as const;
 
 /** By the id without maker and date: `doubao-seedance-1-0-pro-250528` is `seedance-1-0-pro`. */
-export const FAMILIES: Readonly<Record<string, ModelFamily>> = {
+const FAMILIES: Readonly<Record<string, ModelFamily>> = {
   'seedance-1-0-pro': { ...GENERATION_1, resolution: '1080p', frames: 2 },
   'seedance-1-0-pro-fast': { ...GENERATION_1, resolution: '1080p', frames: 1 },
   'seedance-1-0-lite-t2v': { ...GENERATION_1, resolution: '720p', frames: 0 },
@@ -106,3 +107,110 @@ export const SEEDANCE_MODELS: readonly ModelCapability[] = [
   'dreamina-seedance-2-0-mini-260615',
   'dreamina-seedance-2-5-260628',
 ].map(toCapability);
+
+/**
+ * Seedance is sold by the token: width × height × frames / 1024 at 24 frames a second, and the answer has the count. What is reserved
+ * for is the largest frame of a resolution whatever the ratio, and one frame more, which clips have.
+ */
+const FRAMES_PER_SECOND = 24;
+/** Tokens of one frame of the largest ratio, rounded up; the 4k frames are four of 1080p. */
+const FRAME_TOKENS: Readonly<Record<string, number>> = { '480p': 419, '720p': 940, '1080p': 2_040, '4k': 8_160 };
+/** Videos among the inputs have up to fifteen seconds together, and their tokens count. */
+const MAX_INPUT_SECONDS = 15;
+
+/** Price a million tokens without a video among the inputs, with one, and without sound where that is cheaper. */
+interface TokenRate {
+  readonly plain: number;
+  readonly withVideo?: number;
+  readonly silent?: number;
+}
+
+const tokenLine = (
+  when: NonNullable<MediaLine['when']>,
+  resolution: string,
+  perToken: number,
+  inputSeconds: number,
+): MediaLine => {
+  const frame = FRAME_TOKENS[resolution] ?? 0;
+  return {
+    when: { ...when, resolution: [resolution] },
+    per_unit: perToken,
+    max_units: frame + frame * FRAMES_PER_SECOND * inputSeconds,
+    max_units_per_second: frame * FRAMES_PER_SECOND,
+  };
+};
+
+const byResolution = (rates: Readonly<Record<string, TokenRate>>, toQuota: (amount: number) => number): VideoPrice => ({
+  lines: Object.entries(rates).flatMap(([names, { plain, withVideo, silent }]) =>
+    names
+      .split(' ')
+      .flatMap((resolution) => [
+        ...(withVideo === undefined
+          ? []
+          : [tokenLine({ input_video: [true] }, resolution, toQuota(withVideo), MAX_INPUT_SECONDS)]),
+        ...(silent === undefined ? [] : [tokenLine({ audio: [false] }, resolution, toQuota(silent), 0)]),
+        tokenLine({}, resolution, toQuota(plain), 0),
+      ]),
+  ),
+  settle_by: 'vendor',
+});
+
+const ALL_OF_1 = '480p 720p 1080p';
+/** Yuan a million tokens, Volcengine Ark. */
+const ARK: Readonly<Record<string, Readonly<Record<string, TokenRate>>>> = {
+  'seedance-1-0-pro': { [ALL_OF_1]: { plain: 15 } },
+  'seedance-1-0-pro-fast': { [ALL_OF_1]: { plain: 4.2 } },
+  'seedance-1-0-lite-t2v': { [ALL_OF_1]: { plain: 10 } },
+  'seedance-1-0-lite-i2v': { [ALL_OF_1]: { plain: 10 } },
+  'seedance-1-5-pro': { [ALL_OF_1]: { plain: 16, silent: 8 } },
+  'seedance-2-0': {
+    '480p 720p': { plain: 46, withVideo: 28 },
+    '1080p': { plain: 51, withVideo: 31 },
+    '4k': { plain: 26, withVideo: 16 },
+  },
+  'seedance-2-0-fast': { '480p 720p': { plain: 37, withVideo: 22 } },
+  'seedance-2-0-mini': { '480p 720p': { plain: 23, withVideo: 14 } },
+  'seedance-2-5': { '480p 720p': { plain: 70, withVideo: 42 }, '1080p': { plain: 77, withVideo: 46 } },
+};
+/** Dollars a million tokens, BytePlus ModelArk. */
+const BYTEPLUS: typeof ARK = {
+  'seedance-1-0-pro': { [ALL_OF_1]: { plain: 2.5 } },
+  'seedance-1-0-pro-fast': { [ALL_OF_1]: { plain: 1 } },
+  'seedance-1-5-pro': { [ALL_OF_1]: { plain: 2.4, silent: 1.2 } },
+  'seedance-2-0': {
+    '480p 720p': { plain: 7, withVideo: 4.3 },
+    '1080p': { plain: 7.7, withVideo: 4.7 },
+    '4k': { plain: 4, withVideo: 2.4 },
+  },
+  'seedance-2-0-fast': { '480p 720p': { plain: 5.6, withVideo: 3.3 } },
+  'seedance-2-0-mini': { '480p 720p': { plain: 3.5, withVideo: 2.1 } },
+  'seedance-2-5': { '480p 720p': { plain: 10.7 }, '1080p': { plain: 11.7 } },
+};
+
+const isByteplusId = (id: string): boolean => !id.startsWith('doubao-');
+
+/** @param name of the family, without maker and date @throws Error where the list has no such family */
+function seedancePrice(id: string, name: string): VideoPrice {
+  const rates = (isByteplusId(id) ? BYTEPLUS : ARK)[name];
+  if (rates === undefined) throw new Error(`no price of ${id}`);
+  return byResolution(rates, isByteplusId(id) ? usdPerToken : cnyPerToken);
+}
+
+function seedancePriceSource(id: string): PriceSource {
+  const isLatest = id.includes('2-5');
+  if (isByteplusId(id))
+    return {
+      source: 'https://docs.byteplus.com/en/docs/ModelArk/1544106',
+      confirmedOn: isLatest ? null : '2026-08-01',
+      note: isLatest
+        ? 'Worked out from the credits of docs.comfy.org/tutorials/partner-nodes/pricing; no copy of the list has it.'
+        : 'Quoted, with the vendor’s examples, by a survey of both regions dated 2026-08-01.',
+    };
+  return {
+    source: 'https://www.volcengine.com/docs/82379/1544106',
+    confirmedOn: id.includes('2-') ? '2026-10-14' : '2026-08-01',
+    note: id.includes('2-')
+      ? 'Quoted by docs.laozhang.ai/en/announcements/seedance-pricing-2026-10. Half price of offline inference is left out.'
+      : 'Quoted by a survey of both regions dated 2026-08-01. Half price of offline inference is left out.',
+  };
+}

@@ -12,7 +12,7 @@ import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { Json, VideoRequest } from '../adapter-types.ts';
+import type { Json, VideoRequest } from '../adapter.ts';
 import { sora } from './adapter.ts';
 
 const { sandbox, clock } = await startSimulator(simulator);

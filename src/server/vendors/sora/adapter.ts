@@ -11,13 +11,14 @@ import type {
   Json,
   MediaInput,
   ModelCapability,
+  PriceSource,
   QueryOutcome,
   SubmitOutcome,
   VendorAdapter,
   VideoRequest,
-} from '../adapter-types.ts';
-import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
-import { usd } from '../currency-to-quota.ts';
+} from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
+import { usd } from '../currency.ts';
 import {
   ambiguousSubmit,
   type ErrorClass,
@@ -29,13 +30,11 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../error-mapping.ts';
-import { refusedSubmit, withJsonBody } from '../json-http-calls-and-outcomes.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
-import { parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import type { PriceSource } from '../price-source.ts';
-import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
+import { applyExtraFields, omitUndefined, type RequestBody, refusedSubmit, withJsonBody } from '../json-calls.ts';
+import { toUrlOrDataUrl } from '../media.ts';
+import { parseSeconds, rejectField } from '../metadata.ts';
 import { addressOf, classifyByWords, isAboutTask, isRefusedSubmit, taskIdIn, unwrapTask } from '../relay-answer.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import { asId, asPercent, asText, asUrl, ownEntry, toRawResponse } from '../untrusted-json.ts';
 
 /**

@@ -6,9 +6,9 @@ import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { Json, QueryOutcome, VendorAdapter } from '../adapter-types.ts';
+import type { Json, QueryOutcome, VendorAdapter } from '../adapter.ts';
 import { routeOf, veo } from './adapter.ts';
-import { vertexBase } from './vertex-requests-and-storage-files.ts';
+import { vertexBase } from './vertex.ts';
 
 const replies = recordedReplies('veo');
 const GEMINI = { route: 'gemini', name: 'models/veo-3.1-generate-preview/operations/7tq2m1x0c9pk' };

@@ -1,17 +1,19 @@
 import { Type } from 'typebox';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { Json, VendorAdapter } from '../adapter-types.ts';
-import { API_KEY_CREDENTIALS, SecretText } from '../credential-schemas-and-forms.ts';
-import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini-api.ts';
-import { interactions, interactionsBy } from './interactions-api.ts';
-import { interactionBillingFactors } from './interactions-request.ts';
-import { billedVideoTokens, parseInteractionHandle } from './interactions-response.ts';
+import type { Json, VendorAdapter } from '../adapter.ts';
+import { API_KEY_CREDENTIALS, SecretText } from '../credential-forms.ts';
+import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini.ts';
+import {
+  billedVideoTokens,
+  interactionBillingFactors,
+  interactions,
+  interactionsBy,
+  parseInteractionHandle,
+} from './interactions.ts';
 import { isOmni, VEO_MODELS } from './models.ts';
-import { parseHandle } from './parse-long-running-operation.ts';
-import { VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
-import { vertex } from './vertex-ai.ts';
-import { VERTEX_HOST } from './vertex-requests-and-storage-files.ts';
+import { parseHandle, VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
+import { VERTEX_HOST, vertex } from './vertex.ts';
 
 /** A location or a project's id as used in URLs; the location is part of a host name. */
 const Location = Type.String({ pattern: '^[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}$' });

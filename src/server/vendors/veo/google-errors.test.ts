@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedReplies } from '../../../../test/recorded-replies.ts';
-import { ERROR_INFO, GOOGLE_STATUS, parseGoogleError, toFailedOperation } from './google-errors.ts';
+import { ERROR_INFO, GOOGLE_STATUS, parseGoogleError, toFailedOperation } from './google.ts';
 
 const replies = recordedReplies('veo');
 const response = (status: number, json: unknown) => ({ status, headers: {}, text: '', json });

@@ -6,7 +6,7 @@ import { manualClock } from '../../../sandbox/clock.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { veoVertex } from '../../../sandbox/vendors/veo.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
-import type { SubmitOutcome } from '../adapter-types.ts';
+import type { SubmitOutcome } from '../adapter.ts';
 import { veo } from './adapter.ts';
 
 const clock = manualClock();

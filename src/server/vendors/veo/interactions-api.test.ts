@@ -7,7 +7,7 @@ import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { Json } from '../adapter-types.ts';
+import type { Json } from '../adapter.ts';
 import { veo } from './adapter.ts';
 
 const replies = recordedReplies('veo');

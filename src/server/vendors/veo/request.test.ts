@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { VideoRequest } from '../adapter-types.ts';
+import type { VideoRequest } from '../adapter.ts';
 import { loadImages, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
 
 const picture = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };

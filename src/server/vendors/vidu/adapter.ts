@@ -4,8 +4,8 @@ import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
-import type { QueryOutcome, VendorAdapter, VideoRequest } from '../adapter-types.ts';
-import { API_KEY_CREDENTIALS } from '../credential-schemas-and-forms.ts';
+import { billedUnits, type QueryOutcome, type VendorAdapter, type VideoRequest } from '../adapter.ts';
+import { API_KEY_CREDENTIALS } from '../credential-forms.ts';
 import {
   type ErrorClass,
   failedTask,
@@ -18,18 +18,18 @@ import {
 } from '../error-mapping.ts';
 import {
   acceptedSubmit,
+  applyExtraFields,
   classifyByTable,
   getJson,
+  omitUndefined,
   parseIdHandle,
   postJson,
+  type RequestBody,
   refusedSubmit,
-} from '../json-http-calls-and-outcomes.ts';
-import { toUrlOrDataUrl } from '../media-to-base64-or-url.ts';
-import { createMetadataParser } from '../metadata-parser.ts';
-import { billedUnits } from '../parse-billed-units-and-seconds.ts';
-import { knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../parse-seconds-ratio-and-price-factors.ts';
-import { classifyFailureWord, readTaskState } from '../read-task-state.ts';
-import { applyExtraFields, omitUndefined, type RequestBody } from '../request-body.ts';
+} from '../json-calls.ts';
+import { toUrlOrDataUrl } from '../media.ts';
+import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
   asId,

@@ -6,10 +6,9 @@ import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { type BufferedResponse, OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { MediaInput, VideoRequest } from '../adapter-types.ts';
-import { ERROR_CLASSES, pathOf, toError, wan } from './adapter.ts';
+import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { ERROR_CLASSES, pathOf, toBody, toError, wan } from './adapter.ts';
 import { requestKindOf } from './models.ts';
-import { toBody } from './request.ts';
 
 const replies = recordedReplies('wan');
 const ID = '3c5a9d0e-41b7-4f57-b0c6-6a2f4f0d9b21';

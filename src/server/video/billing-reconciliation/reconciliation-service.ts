@@ -7,7 +7,7 @@ import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../../platform/scheduled-jobs.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { Json } from '../../vendors/adapter-types.ts';
+import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import { compareVendorBilledWithSettled } from './compare-vendor-billed-with-settled.ts';
 import type { DifferenceNotices } from './difference-notices.ts';

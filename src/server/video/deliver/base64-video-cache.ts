@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Semaphore } from '../../platform/concurrency.ts';
 import { PollFailed } from '../../upstreams/vendor-errors.ts';
-import type { ContentSource } from '../../vendors/adapter-types.ts';
+import type { ContentSource } from '../../vendors/adapter.ts';
 import type { Task } from '../task-store.ts';
 import type { VideoUpstream } from '../video-upstream-types.ts';
 

@@ -14,7 +14,7 @@ import {
   type UntrustedRequest,
 } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { ContentSource } from '../../vendors/adapter-types.ts';
+import type { ContentSource } from '../../vendors/adapter.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { Task } from '../task-store.ts';
 import type { VideoUpstream, VideoUpstreams } from '../video-upstream-types.ts';

@@ -1,6 +1,6 @@
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import { AppError } from '../../platform/app-error.ts';
-import type { Json } from '../../vendors/adapter-types.ts';
+import type { Json } from '../../vendors/adapter.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { Task } from '../task-store.ts';
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../../contract/is-object.ts';
 import { defined } from '../../../contract/omit-undefined.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
-import type { Json } from '../../vendors/adapter-types.ts';
+import type { Json } from '../../vendors/adapter.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { Task } from '../task-store.ts';

@@ -3,7 +3,7 @@ import { defined } from '../../../contract/omit-undefined.ts';
 import type { CallFacts } from '../../../contract/price-calls-and-videos.ts';
 import { isTerminal, OPENAI_STATUS, type OpenAiVideoStatus } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
-import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter-types.ts';
+import type { Json, TaskPresentation, VendorAdapter } from '../../vendors/adapter.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import { parseTerms } from '../task-charge-and-log-detail.ts';

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../platform/app-error.ts';
 import { isBase64, type KeptLongTexts, NO_LONG_TEXTS, withLongTexts } from '../../platform/long-text.ts';
 import { assertNoPrivateUrls, assertPublicUrl } from '../../platform/outbound/guard.ts';
-import type { MediaInput } from '../../vendors/adapter-types.ts';
+import type { MediaInput } from '../../vendors/adapter.ts';
 import type { GenerationRequest } from '../submit/generation-request.ts';
 import { parseMedia, withoutDataUrlPrefix } from '../submit/parse-image-input.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../vendors/adapter-types.ts';
+import type { Json } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
 import type { Task } from '../task-store.ts';

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { toSeconds } from '../../../contract/time-units.ts';
 import type { UnifiedTask } from '../../../contract/video.ts';
-import type { VendorAdapter } from '../../vendors/adapter-types.ts';
+import type { VendorAdapter } from '../../vendors/adapter.ts';
 import { parseTaskArtifact } from '../parse-task-artifact.ts';
 import type { Task } from '../task-store.ts';
 

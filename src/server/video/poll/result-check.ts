@@ -5,7 +5,7 @@ import type { Log } from '../../platform/log.ts';
 import { BadVideoError, beginsLikePage, VideoCheck } from '../../platform/media.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';
-import type { QueryOutcome } from '../../vendors/adapter-types.ts';
+import type { QueryOutcome } from '../../vendors/adapter.ts';
 import type { VendorFiles } from '../deliver/vendor-files.ts';
 import type { Task } from '../task-store.ts';
 import { truncateBase64 } from '../truncate-base64.ts';

@@ -8,7 +8,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
 import { toChannelAndCredentialIds } from '../../upstreams/upstream.ts';
 import { PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
-import type { QueryOutcome } from '../../vendors/adapter-types.ts';
+import type { QueryOutcome } from '../../vendors/adapter.ts';
 import { progressOf } from '../states.ts';
 import type { TaskCompletion } from '../task-completion.ts';
 import type { Task, TaskChange, TaskStore } from '../task-store.ts';

@@ -10,7 +10,7 @@ import { openLog } from '../../platform/log.ts';
 import { NO_TRACING } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
 import { UpstreamCalls } from '../../upstreams/upstream.ts';
-import type { VendorAdapter } from '../../vendors/adapter-types.ts';
+import type { VendorAdapter } from '../../vendors/adapter.ts';
 import { TaskAdminStore } from '../task-admin-store.ts';
 import { TaskStore } from '../task-store.ts';
 import { AttemptRunner, type SubmitJob } from './attempt-runner.ts';

@@ -1,7 +1,7 @@
 import { maskSecrets } from '../../platform/log.ts';
 import { toWellFormedText } from '../../platform/text.ts';
 import type { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { SubmitOutcome } from '../../vendors/adapter-types.ts';
+import type { SubmitOutcome } from '../../vendors/adapter.ts';
 import type { FailedAttempt } from '../task-admin-store.ts';
 
 const MAX_MESSAGE = 500;

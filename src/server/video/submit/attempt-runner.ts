@@ -9,7 +9,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
 import { toChannelAndCredentialIds, toUpstreamModelName, type UpstreamCalls } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError, type VendorError } from '../../upstreams/vendor-errors.ts';
-import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
+import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 import type { OnFaultPoint } from '../fault-points.ts';
 import type { NewTask } from '../new-task-row.ts';
 import type { TaskCompletion } from '../task-completion.ts';

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
-import type { VendorAdapter } from '../../vendors/adapter-types.ts';
+import type { VendorAdapter } from '../../vendors/adapter.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import { declaresArgument } from './pick-request-arguments-by-media-schema.ts';
 

@@ -10,7 +10,7 @@ import { JsonRejectedError } from '../../platform/json.ts';
 import { parseRequestJson } from '../../platform/json-scanner.ts';
 import type { KeptLongTexts } from '../../platform/long-text.ts';
 import { assertNoPrivateUrls } from '../../platform/outbound/guard.ts';
-import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter-types.ts';
+import type { Json, MediaInput, VideoRequest } from '../../vendors/adapter.ts';
 import { normalizeDataUrls } from './parse-image-input.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse } from './request-pictures.ts';
 

@@ -2,7 +2,7 @@ import { invalidRequest } from '../../platform/app-error.ts';
 import type { UploadedFile } from '../../platform/http/body.ts';
 import { isBase64, type TextInBytes } from '../../platform/long-text.ts';
 import { detectMediaType } from '../../platform/media.ts';
-import type { MediaInput } from '../../vendors/adapter-types.ts';
+import type { MediaInput } from '../../vendors/adapter.ts';
 
 const MB = 1024 * 1024;
 export const MAX_IMAGE_BYTES = 20 * MB;

@@ -5,7 +5,7 @@ import { memoizeByObject } from '../../platform/cache.ts';
 import { validatorFor } from '../../platform/http/schema-validation.ts';
 import { NO_LONG_TEXTS, withLongTexts } from '../../platform/long-text.ts';
 import { runWithinTime } from '../../platform/run-within-time.ts';
-import type { Json, VideoRequest } from '../../vendors/adapter-types.ts';
+import type { Json, VideoRequest } from '../../vendors/adapter.ts';
 import type { GenerationRequest } from './generation-request.ts';
 
 /** A sound expression needs microseconds; the time is elapsed time, on a machine that may be busy. */

@@ -1,7 +1,7 @@
 import { asObject, isObject } from '../../../contract/is-object.ts';
 import type { CallFacts } from '../../../contract/price-calls-and-videos.ts';
 import { isChatPrice, type Price, type VideoPrice } from '../../../contract/pricing.ts';
-import type { VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
+import type { VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 
 /** Names vendors give a video among the inputs. */
 const VIDEO_INPUT = /(^|_)videos?(_|$)/;

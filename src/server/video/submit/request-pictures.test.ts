@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isAppError } from '../../platform/app-error.ts';
 import { NO_LONG_TEXTS } from '../../platform/long-text.ts';
-import type { ModelCapability } from '../../vendors/adapter-types.ts';
+import type { ModelCapability } from '../../vendors/adapter.ts';
 import { parseGenerationRequest } from './generation-request.ts';
 import { arrangeMedia, type MediaUse } from './request-pictures.ts';
 

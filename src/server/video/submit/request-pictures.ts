@@ -4,7 +4,7 @@ import { VIDEO_JSON_LIMIT } from '../../../contract/video.ts';
 import { AppError, invalidRequest } from '../../platform/app-error.ts';
 import type { UploadedFile } from '../../platform/http/body.ts';
 import { isSameText, type KeptLongTexts, type TextInBytes } from '../../platform/long-text.ts';
-import type { MediaInput, ModelCapability } from '../../vendors/adapter-types.ts';
+import type { MediaInput, ModelCapability } from '../../vendors/adapter.ts';
 import { fromUpload, parseMedia } from './parse-image-input.ts';
 
 /** `any`: a frame or a reference, as the model reads a picture in this place. */

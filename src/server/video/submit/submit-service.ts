@@ -11,7 +11,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../../quota/ledger.ts';
 import type { Tables, Trx } from '../../tables.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter-types.ts';
+import type { Json, VendorAdapter, VideoRequest } from '../../vendors/adapter.ts';
 import type { VendorRegistry } from '../../vendors/registry.ts';
 import type { UrlCheck } from '../../webhooks/url-check.ts';
 import type { OnFaultPoint } from '../fault-points.ts';

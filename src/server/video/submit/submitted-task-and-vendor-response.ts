@@ -1,4 +1,4 @@
-import type { Json } from '../../vendors/adapter-types.ts';
+import type { Json } from '../../vendors/adapter.ts';
 import type { Task } from '../task-store.ts';
 
 /** What a submit returns to its caller: the task and the vendor's response; every format renders it in its own way. It can be stored as JSON. */

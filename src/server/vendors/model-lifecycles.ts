@@ -1,3 +1,31 @@
+import type { ModelLifecycle } from './adapter.ts';
+
+/** When the table was read through last; a test asks for a newer reading after half a year. */
+const CHECKED = '2026-11-22';
+
+/** What is known of a model of a vendor: the ends that were announced, else that it is active. `stage` is that of the reading. */
+export function lifecyclesOf(vendor: string, id: string): readonly ModelLifecycle[] {
+  const ends = ENDS.filter((end) => end.id === id).map(({ id: _, ...end }) => ({
+    ...end,
+    // What nobody has confirmed is not said to be over.
+    stage: end.retiresOn <= CHECKED && end.confirmedOn !== null ? ('retired' as const) : ('deprecated' as const),
+    checkedOn: CHECKED,
+  }));
+  const rest = ACTIVE.filter((row) => row.vendor === vendor && row.ids.includes(id)).filter(
+    ({ route }) => !ends.some((end) => end.route === route),
+  );
+  return [
+    ...ends,
+    ...rest.map(({ route, source, confirmedOn }) => ({
+      route,
+      source,
+      confirmedOn,
+      stage: 'active' as const,
+      checkedOn: CHECKED,
+    })),
+  ];
+}
+
 /**
  * Which models the vendors serve and which they have announced to end, as it was read from their pages, or from copies and quotations of
  * these. `confirmedOn` is the date of what was read; null: nothing that names the model was found, or only others report its end.
@@ -12,7 +40,7 @@ interface ActiveRow {
   readonly ids: readonly string[];
 }
 
-export interface EndRow {
+interface EndRow {
   readonly id: string;
   /** The host it ends on: another may serve the same name on. */
   readonly route: string;
@@ -274,7 +302,7 @@ const onDashScope = (id: string, successor: string): EndRow => ({
 });
 
 /** Ends that were announced, by route. Those that are not confirmed are shown, and nothing is refused by them. */
-export const ENDS: readonly EndRow[] = [
+const ENDS: readonly EndRow[] = [
   onGemini('veo-2.0-generate-001', '2026-06-30'),
   onGemini('veo-3.0-generate-001', '2026-06-30'),
   onGemini('veo-3.0-fast-generate-001', '2026-06-30'),

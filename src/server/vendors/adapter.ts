@@ -5,8 +5,6 @@ import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { LongText, TextInBytes } from '../platform/long-text.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
-import type { BilledFacts } from './parse-billed-units-and-seconds.ts';
-import type { PriceSource } from './price-source.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -160,7 +158,7 @@ export type ImageOutcome =
   | { readonly kind: 'failed'; readonly error: VendorError };
 
 /** How a vendor's usage endpoint of an account is read, for reconciliation. */
-export interface AccountUsage {
+interface AccountUsage {
   /** What the vendor counts: units, credits. */
   readonly unit: string;
   /** By how much its count may be ahead of the end of a job (units taken when it begins) or behind it. */
@@ -185,7 +183,7 @@ export interface ImageGeneration {
 }
 
 /** Text of a failed task as it is stored. */
-export interface FailureText {
+interface FailureText {
   readonly message: string;
   readonly code: string;
 }
@@ -214,7 +212,7 @@ export interface TaskPresentation {
 }
 
 /** The fields of a form that draws one request for any vendor. */
-export type FormField = 'seconds' | 'size' | 'mode' | 'ratio' | 'resolution' | 'audio' | 'seed' | 'negative_prompt';
+type FormField = 'seconds' | 'size' | 'mode' | 'ratio' | 'resolution' | 'audio' | 'seed' | 'negative_prompt';
 
 /** What an administrator needs to know of a vendor, whatever its accounts are used for. */
 export interface VendorProfile {
@@ -301,4 +299,49 @@ export interface VendorAdapter extends VendorProfile {
   remix?(handle: Json, request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   /** Deletes the job at the vendor, where it has that; failures are ignored. */
   deleteTask?(handle: Json, context: AdapterContext): Promise<void>;
+}
+
+/** What a vendor says it billed for a job. */
+export interface BilledFacts {
+  /** Its own count: tokens, credits, deductions; to a millionth. */
+  readonly units?: number;
+  /** Whole seconds; a begun one counts. */
+  readonly seconds?: number;
+}
+
+/** No job is billed as much; a larger figure is treated as an error and ignored. */
+const MAX_CREDIBLE = 1_000_000_000;
+
+const MICRO = 1_000_000;
+
+/** A positive count, which some vendors write as text or with decimals. Zero is a field that was not filled in, not a free job. */
+function toCount(value: unknown): number | undefined {
+  const count = typeof value === 'string' && /^\d{1,12}(\.\d{1,12})?$/.test(value.trim()) ? Number(value) : value;
+  if (typeof count !== 'number' || !Number.isFinite(count) || count <= 0 || count > MAX_CREDIBLE) return undefined;
+  return Math.round(count * MICRO) / MICRO || undefined;
+}
+
+const firstCount = (values: readonly unknown[]): number | undefined =>
+  values.map(toCount).find((count) => count !== undefined);
+
+/** @param places where the figure may stand, the vendor's own first; the first that holds a positive count decides */
+export function billedUnits(...places: readonly unknown[]): BilledFacts | undefined {
+  const units = firstCount(places);
+  return units === undefined ? undefined : { units };
+}
+
+/** The same in seconds. */
+export function billedSeconds(...places: readonly unknown[]): BilledFacts | undefined {
+  const seconds = firstCount(places);
+  return seconds === undefined ? undefined : { seconds: Math.ceil(seconds) };
+}
+
+/** Where a default price was read. */
+export interface PriceSource {
+  /** The vendor's own page of prices. */
+  readonly source: string;
+  /** When that page, or a published copy or quotation of it, was last compared; null: none was found, and the price is older. */
+  readonly confirmedOn: string | null;
+  /** What was compared instead of the page itself, and what the price leaves out. */
+  readonly note: string;
 }

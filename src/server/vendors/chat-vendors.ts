@@ -8,7 +8,7 @@ import {
   openaiUrl,
 } from '../upstreams/upstream.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
-import type { CredentialCheck } from './adapter-types.ts';
+import type { CredentialCheck, VendorProfile } from './adapter.ts';
 import { toVendorError } from './error-mapping.ts';
 import { asArray, asText } from './untrusted-json.ts';
 
@@ -18,13 +18,13 @@ const MAX_MODELS = 500;
 const REASONS: Readonly<Record<number, ErrorReason>> = { 401: 'auth', 402: 'billing', 403: 'auth', 429: 'rate' };
 
 /** Credentials of an account that is called with one key. */
-export const ApiKey = Type.Object(
+const ApiKey = Type.Object(
   { api_key: Type.String({ minLength: 1, maxLength: 4096, writeOnly: true }) },
   { additionalProperties: false },
 );
 
 /** Where a chat upstream lists its models. */
-export interface ModelList {
+interface ModelList {
   readonly vendor: string;
   /** Version included. */
   readonly path: string;
@@ -34,7 +34,7 @@ export interface ModelList {
 }
 
 /** Checks a key by the list of models, which needs it and costs nothing. */
-export async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): Promise<CredentialCheck> {
+async function checkChatUpstreamKey(context: AdapterContext, list: ModelList): Promise<CredentialCheck> {
   const response = await context.sendJson({
     method: 'GET',
     url: list.vendor === 'openai' ? openaiUrl(context, list.path) : endpointUrl(context, list.path),
@@ -63,3 +63,44 @@ function parseModelIds(json: unknown, { listKey, idKey }: ModelList): string[] {
     .filter((id) => id !== undefined)
     .slice(0, MAX_MODELS);
 }
+
+/** Any service with OpenAI's chat protocol. Its models are rows the administrator creates. */
+export const openai: VendorProfile = {
+  name: 'openai',
+  title: 'OpenAI chat protocol',
+  defaultBaseUrl: 'https://api.openai.com',
+  credentials: ApiKey,
+
+  /** platform.openai.com/docs/api-reference/models/list */
+  checkCredentials: (context) =>
+    checkChatUpstreamKey(context, { vendor: 'openai', path: '/v1/models', listKey: 'data', idKey: 'id' }),
+};
+
+/** Anthropic, and any service with its Messages protocol. Its models are rows the administrator creates. */
+export const anthropic: VendorProfile = {
+  name: 'anthropic',
+  title: 'Anthropic Messages protocol',
+  defaultBaseUrl: 'https://api.anthropic.com',
+  credentials: ApiKey,
+
+  /** docs.claude.com/en/api/models-list */
+  checkCredentials: (context) =>
+    checkChatUpstreamKey(context, { vendor: 'anthropic', path: '/v1/models?limit=200', listKey: 'data', idKey: 'id' }),
+};
+
+/** Google's Gemini API by its generateContent. Its models are rows the administrator creates. */
+export const gemini: VendorProfile = {
+  name: 'gemini',
+  title: 'Gemini generateContent protocol',
+  defaultBaseUrl: 'https://generativelanguage.googleapis.com',
+  credentials: ApiKey,
+
+  /** ai.google.dev/api/models */
+  checkCredentials: (context) =>
+    checkChatUpstreamKey(context, {
+      vendor: 'gemini',
+      path: '/v1beta/models?pageSize=200',
+      listKey: 'models',
+      idKey: 'name',
+    }),
+};

@@ -8,7 +8,7 @@ import {
   type TextInBytes,
 } from '../platform/long-text.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import type { MediaInput } from './adapter-types.ts';
+import type { MediaInput } from './adapter.ts';
 
 /** A URL, a data URL or Base64 in a request; a large picture stays in its bytes. */
 export type MediaText = string | LongText;
@@ -46,7 +46,7 @@ export function toUrlOrDataUrl(media: MediaInput): MediaText {
 }
 
 /** Number of bytes encoded by a Base64 text, without decoding it. */
-export const decodedLength = (base64: string | TextInBytes): number =>
+const decodedLength = (base64: string | TextInBytes): number =>
   Math.floor((base64.length * 3) / 4) - paddingLength(base64);
 
 /** Refuses a picture given by value that is too large for the vendor; those given by URL are checked by the vendor only. */

@@ -1,6 +1,8 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { defined } from '../../contract/omit-undefined.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import { asText } from './untrusted-json.ts';
 
 /** The keywords of a schema that decide which keys of a value stay. */
 interface SchemaKeywords {
@@ -33,7 +35,7 @@ function pickNamedKeys(schema: TSchema, value: unknown): unknown {
 }
 
 /** Reads a caller's `metadata`; `schema` is the table it reads by. */
-export interface MetadataParser<T extends TObject> {
+interface MetadataParser<T extends TObject> {
   (metadata: Readonly<Record<string, unknown>>): Static<T>;
   readonly schema: T;
 }
@@ -57,3 +59,54 @@ export function createMetadataParser<T extends TObject>(schema: T): MetadataPars
   };
   return Object.assign(read, { schema });
 }
+
+/**
+ * Price factors from a vendor's body; what is not known is left out. Sound counts where it is said either way.
+ *
+ * @param factors As read from the body, so a value may have any type: media schemas of administrators write into it.
+ */
+export const knownFactors = (factors: {
+  readonly resolution?: unknown;
+  readonly size?: string | undefined;
+  readonly audio?: unknown;
+}): { readonly [factor: string]: string } =>
+  defined({
+    resolution: asText(factors.resolution),
+    size: factors.size,
+    audio: typeof factors.audio === 'boolean' ? String(factors.audio) : undefined,
+  });
+
+const MAX_SECONDS = 3_600;
+
+/** Whole seconds from a vendor's body, where they may be a number or a text; the price depends on them. */
+export function parseSeconds(value: unknown, param: string): number {
+  const seconds = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value;
+  if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_SECONDS)
+    return seconds;
+  throw new UnsupportedRequestError(`${param} must be whole seconds, from 1 to ${MAX_SECONDS}.`, param);
+}
+
+/** Frames are rounded to whole macroblocks: OpenAI's own 1792x1024 is 1.6 % off 16:9. */
+const RATIO_TOLERANCE = 0.02;
+
+/** `16:9` from `1280x720` or `1280*720`, if it is one of `ratios` (within 2 %); undefined otherwise. */
+export function matchAspectRatio(size: string, ratios: readonly string[]): string | undefined {
+  const match = /^(\d{1,5})\s*[x*×]\s*(\d{1,5})$/i.exec(size);
+  const asked = match ? Number(match[1]) / Number(match[2]) : Number.NaN;
+  return ratios.find((ratio) => {
+    const [width = 0, height = 1] = ratio.split(':').map(Number);
+    return Math.abs(asked / (width / height) - 1) < RATIO_TOLERANCE;
+  });
+}
+
+/** Refuses a common field that this vendor does not have. */
+export function rejectField(param: string, why: string): never {
+  throw new UnsupportedRequestError(`${param} ${why}.`, param);
+}
+
+const MONTH_AND_DAY = '(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\\d|3[01])';
+/** `-2026-06-12`, `-20260612` or `-260612` at the end of a name. */
+const DATE = new RegExp(`-(?:20)?\\d{2}-?${MONTH_AND_DAY}$`);
+
+/** A dated release has the fields and prices of its line of models: `wan2.7-t2v-2026-06-12` is `wan2.7-t2v`. */
+export const undatedModel = (model: string): string => model.replace(DATE, '');

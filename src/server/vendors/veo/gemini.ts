@@ -2,20 +2,21 @@ import { asObject } from '../../../contract/is-object.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { ContentSource, RequestJson, VendorAdapter } from '../adapter-types.ts';
+import type { ContentSource, RequestJson, VendorAdapter } from '../adapter.ts';
 import { rejectedPoll } from '../error-mapping.ts';
-import { withJsonBody } from '../json-http-calls-and-outcomes.ts';
+import { withJsonBody } from '../json-calls.ts';
 import { asArray, asText, isSuccessStatus } from '../untrusted-json.ts';
-import { parseGoogleError } from './google-errors.ts';
+import { parseGoogleError } from './google.ts';
 import {
   filmIn,
   inlineFile,
+  loadImages,
   MAX_RESPONSE_BYTES,
   parseHandle,
   parseOperation,
   parseOperationSubmit,
-} from './parse-long-running-operation.ts';
-import { loadImages, toVeoBody } from './request.ts';
+  toVeoBody,
+} from './request.ts';
 
 /** Veo by the Gemini API (ai.google.dev/gemini-api/docs/video): an API key, an operation that is polled with GET. */
 

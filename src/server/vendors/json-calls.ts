@@ -1,0 +1,240 @@
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { asObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { isBase64, LONG_TEXT_LENGTH, LongText, TextInString } from '../platform/long-text.ts';
+import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound.ts';
+import type { AdapterContext } from '../upstreams/upstream.ts';
+import { PollFailed, UnsupportedRequestError, type VendorError } from '../upstreams/vendor-errors.ts';
+import type { ContentSource, Json, QueryOutcome, RequestJson, SubmitOutcome, VideoRequest } from './adapter.ts';
+import {
+  ambiguousSubmit,
+  type ErrorClass,
+  mayHaveBegun,
+  successWithoutArtifact,
+  unreadablePoll,
+} from './error-mapping.ts';
+import { stripDataUrlPrefix } from './media.ts';
+import { asId, asUrl, isSuccessStatus, ownEntry, toRawResponse } from './untrusted-json.ts';
+
+/**
+ * What adapters of vendors with JSON over HTTP have in common: a key in a header, a task id as the whole handle, one GET
+ * for a poll, and the video as a public URL.
+ */
+type Headers = Readonly<Record<string, string>>;
+
+export const bearerHeaders = (context: AdapterContext): Headers => ({
+  authorization: `Bearer ${String(context.credentials.api_key)}`,
+});
+
+export const getJson = (context: AdapterContext, url: string, headers: Headers): Promise<BufferedResponse> =>
+  context.sendJson({ method: 'GET', url, headers, signal: context.signal });
+
+export const deleteJson = (context: AdapterContext, url: string, headers: Headers): Promise<BufferedResponse> =>
+  context.sendJson({ method: 'DELETE', url, headers, signal: context.signal });
+
+export const postJson = (
+  context: AdapterContext,
+  url: string,
+  headers: Headers,
+  body: RequestBody,
+): Promise<BufferedResponse> =>
+  context.sendJson(withJsonBody({ method: 'POST', url, headers, signal: context.signal }, body));
+
+/** The request with `body` as JSON; as it is where there is none. To be sent once: the bytes of pictures are made on the way. */
+export const withJsonBody = (request: OutboundRequest, body: RequestJson | undefined): OutboundRequest =>
+  body === undefined
+    ? request
+    : withSerializedBody(
+        { ...request, headers: { ...request.headers, 'content-type': 'application/json' } },
+        serializeJsonBody(body),
+      );
+
+/** The same for JSON that has been serialized already; its type is in the headers. */
+export const withSerializedBody = (request: OutboundRequest, body: string | LongJsonBody): OutboundRequest =>
+  typeof body === 'string'
+    ? { ...request, body }
+    : {
+        ...request,
+        headers: { ...request.headers, 'content-length': String(body.byteLength) },
+        body: Readable.from(inTurns(body.pieces()), { objectMode: false }),
+      };
+
+/** One piece for each turn of the event loop: the system may take many megabytes without a wait. */
+async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    yield piece;
+    await nextTurn();
+  }
+}
+
+/** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
+export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';
+
+/** @throws OutboundError `mayHaveArrived` where there is no id: a job may exist nevertheless. */
+export function acceptedSubmit(id: string | undefined, response: BufferedResponse, handle?: Json): SubmitOutcome {
+  if (id === undefined) throw ambiguousSubmit(response);
+  return { kind: 'accepted', handle: handle ?? { id }, upstreamId: id, raw: toRawResponse(response) };
+}
+
+/** @throws OutboundError `mayHaveArrived` where a gateway gave up waiting: the job may have begun, and a second one would be paid too. */
+export function refusedSubmit(error: VendorError, response: BufferedResponse): SubmitOutcome {
+  if (mayHaveBegun(response, error)) throw ambiguousSubmit(response);
+  return { kind: 'refused', error, raw: toRawResponse(response) };
+}
+
+/**
+ * The outcome of a submit whose response is `{id}` with a 2xx, and a refusal from 400 on.
+ *
+ * @throws OutboundError `mayHaveArrived` for anything else
+ */
+function parseIdSubmit(response: BufferedResponse, toError: () => VendorError): SubmitOutcome {
+  if (response.status >= 400) return refusedSubmit(toError(), response);
+  return acceptedSubmit(isSuccessStatus(response) ? asId(asObject(response.json)?.id) : undefined, response);
+}
+
+/**
+ * A finished task, by the value in place of its video's URL. Text or nothing is the vendor's statement that there is
+ * none, a failure; any other type is a damaged response, and the next poll's may be intact.
+ *
+ * @throws PollFailed
+ */
+export function finishedTask(url: unknown, response: BufferedResponse, code = ''): QueryOutcome {
+  const parsed = asUrl(url);
+  const raw = toRawResponse(response);
+  if (parsed !== undefined) return { state: 'SUCCESS', artifact: { kind: 'url', url: parsed }, raw };
+  if (url !== undefined && url !== null && typeof url !== 'string') throw unreadablePoll(response);
+  return successWithoutArtifact(raw, code);
+}
+
+/** A file that needs no credentials, from the response stored with the task. @throws PollFailed where it has no URL. */
+export function publicFile(url: unknown): ContentSource {
+  const parsed = asUrl(url);
+  if (parsed === undefined) throw new PollFailed('the stored response of this task has no URL of the video');
+  return { kind: 'fetch', url: parsed, headers: {}, trusted: false };
+}
+
+/** The class of a vendor's code: by the whole code, else by the part before its first dot. */
+export const classifyByTable =
+  (classes: Readonly<Record<string, ErrorClass>>) =>
+  (code: string): ErrorClass | undefined =>
+    ownEntry(classes, code) ?? ownEntry(classes, code.split('.', 1)[0] ?? '');
+
+/** A vendor's request body while it is being built. */
+export type RequestBody = { [key: string]: RequestJson };
+
+/** Names that reach into prototypes, anywhere in a path. */
+const PROTOTYPE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+
+const ARRAY_INDEX = /^\d{1,3}$/;
+
+const isContainer = (value: unknown): value is RequestBody | RequestJson[] =>
+  typeof value === 'object' && value !== null && !(value instanceof LongText);
+
+function getChild(parent: RequestBody | RequestJson[], key: string): RequestJson | undefined {
+  if (Array.isArray(parent)) return ARRAY_INDEX.test(key) ? parent[Number(key)] : undefined;
+  return Object.hasOwn(parent, key) ? parent[key] : undefined;
+}
+
+function setChild(parent: RequestBody | RequestJson[], key: string, value: RequestJson, path: string): void {
+  if (!Array.isArray(parent)) parent[key] = value;
+  else if (ARRAY_INDEX.test(key) && Number(key) <= parent.length) parent[Number(key)] = value;
+  else throw new UnsupportedRequestError(`${path} does not lead into the upstream's request.`, path);
+}
+
+/**
+ * Sets `value` at a dotted path (`parameters.seed`, `content.0.text`), creating missing objects; numbers index arrays
+ * that exist already. Refuses paths through prototypes and through values that are no containers. Containers on the
+ * path are copied before they are written to, so that nothing but `body` itself changes.
+ */
+export function setPath(body: RequestBody, path: string, value: RequestJson): void {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  if (last === '' || keys.includes('') || PROTOTYPE_KEYS.has(last) || keys.some((key) => PROTOTYPE_KEYS.has(key))) {
+    throw new UnsupportedRequestError(`${path} is no path into the upstream's request.`, path);
+  }
+  let parent: RequestBody | RequestJson[] = body;
+  for (const key of keys) {
+    const found = getChild(parent, key);
+    if (found !== undefined && !isContainer(found))
+      throw new UnsupportedRequestError(`${path} leads through a value.`, path);
+    const next: RequestBody | RequestJson[] = Array.isArray(found) ? [...found] : { ...found };
+    setChild(parent, key, next, path);
+    parent = next;
+  }
+  setChild(parent, last, value, path);
+}
+
+/** Writes the arguments of the model's media schema over the body; they take precedence, since an administrator declared them. */
+export function applyExtraFields(body: RequestBody, extra: VideoRequest['extraFields']): RequestBody {
+  for (const { path, value } of extra) setPath(body, path, value);
+  return body;
+}
+
+/** Drops undefined values: `{a: 1, b: undefined}` → `{a: 1}`. */
+export const omitUndefined = <Value extends RequestJson>(
+  fields: Readonly<Record<string, Value | undefined>>,
+): { [key: string]: Value } => defined(fields) as { [key: string]: Value };
+
+/** Stands first in what takes the place of a long text; no text of a request has it, and JSON writes it in six characters. */
+const PLACEHOLDER = '\u0000';
+
+/** The JSON of a request with pictures: its bytes are made while they are sent. */
+export class LongJsonBody {
+  /** JSON, and the long texts in it, all ASCII. */
+  readonly #parts: readonly (string | LongText)[];
+  /** What `Content-Length` says. */
+  readonly byteLength: number;
+
+  constructor(parts: readonly (string | LongText)[]) {
+    this.#parts = parts;
+    this.byteLength = parts.reduce<number>(
+      (sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : part.length),
+      0,
+    );
+  }
+
+  /** The bytes from the first on, each time it is called. */
+  *pieces(): Generator<Buffer> {
+    for (const part of this.#parts) {
+      if (typeof part === 'string') yield Buffer.from(part);
+      else yield* part.pieces();
+    }
+  }
+}
+
+/**
+ * A value as the JSON of a request. A picture in it is not copied: `JSON.stringify` collects a text in pieces, joins them, and the text is
+ * made bytes afterwards, so that three copies would lie in memory beside the picture itself. To write 13 MB into new memory at once would
+ * hold everything else up besides, most where the machine is slow to hand out pages.
+ */
+export function serializeJsonBody(value: RequestJson): string | LongJsonBody {
+  if (!hasLongText(value)) return JSON.stringify(value);
+  const longTexts: LongText[] = [];
+  const json = JSON.stringify(value, (_, inner: unknown) => {
+    const text = isLongBase64(inner) ? new TextInString(inner) : inner;
+    return text instanceof LongText ? PLACEHOLDER + String(longTexts.push(text) - 1) : text;
+  });
+  if (longTexts.length === 0) return json;
+  const parts: (string | LongText)[] = [];
+  let at = 0;
+  for (const [index, text] of longTexts.entries()) {
+    const placeholder = JSON.stringify(PLACEHOLDER + String(index));
+    const found = json.indexOf(placeholder, at);
+    parts.push(json.slice(at, found + 1), text);
+    // The closing quote of the placeholder is that of the text.
+    at = found + placeholder.length - 1;
+  }
+  return new LongJsonBody([...parts, json.slice(at)]);
+}
+
+/** Base64, which JSON writes as it is, a byte a character, alone or in a data URL. */
+const isLongBase64 = (value: unknown): value is string =>
+  typeof value === 'string' && value.length >= LONG_TEXT_LENGTH && isBase64(stripDataUrlPrefix(value));
+
+/** Small bodies, as nearly all are, go without the function for each value. */
+function hasLongText(value: RequestJson): boolean {
+  if (typeof value === 'string') return value.length >= LONG_TEXT_LENGTH;
+  if (value instanceof LongText) return true;
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasLongText);
+}
