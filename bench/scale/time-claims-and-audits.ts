@@ -6,7 +6,7 @@ import { openLog } from '../../src/server/platform/log.ts';
 import { LedgerAuditService, LedgerCheckpointStore } from '../../src/server/quota/ledger-audit.ts';
 import { LedgerCompaction, LedgerCompactionStore } from '../../src/server/quota/ledger-compaction.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { PollStore } from '../../src/server/video/poll/poll-store.ts';
+import { PollStore } from '../../src/server/video/poll-scheduler.ts';
 import { quantile } from '../support/quantile.ts';
 import { reportFigure } from '../support/report-figure.ts';
 

@@ -26,7 +26,7 @@ import { makeRetentionRules } from './retention-rules.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
 import { makeSite } from './site-settings/make.ts';
 import type { Tables } from './tables.ts';
-import type { FaultPoint } from './video/fault-points.ts';
+import type { FaultPoint } from './video/task-completion.ts';
 import type { Webhooks } from './webhooks/make.ts';
 
 /** Replacements for real components; used by tests. */

@@ -3,7 +3,7 @@ import { sealedConnections, sealedCredentials } from './channels/credentials.ts'
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
 import type { SealedColumn } from './platform/vault.ts';
 import type { Executor } from './tables.ts';
-import { sealedShareTokens } from './video/shares/share-store.ts';
+import { sealedShareTokens } from './video/shares.ts';
 import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';
 
 /** Every column that is encrypted under the master key. */

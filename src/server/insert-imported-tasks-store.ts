@@ -2,9 +2,8 @@ import type { VendorId } from '../contract/vendor-ids.ts';
 import type { NewEndedTask, NewImportedTask } from './importer/service-functions-for-import-types.ts';
 import { toWellFormedText } from './platform/text.ts';
 import type { Trx } from './tables.ts';
-import { newTaskRow } from './video/new-task-row.ts';
-import { importedEndedTaskSeq } from './video/seq-of-imported-ended-tasks.ts';
 import { NO_TOKEN } from './video/tables.ts';
+import { importedEndedTaskSeq, newTaskRow } from './video/task-store.ts';
 
 /** Writes a task of another program, submitted there and polled on here, at once. Its time limit begins now. */
 export async function addImportedTask(

@@ -9,7 +9,7 @@ import type { Modules } from './make-modules.ts';
 import { partitionsOf } from './partitioned-tables.ts';
 import { type Sample, toSamples } from './platform/metrics.ts';
 import type { LedgerAuditService } from './quota/ledger-audit.ts';
-import type { Video } from './video/make.ts';
+import type { Video } from './video/module.ts';
 
 /** Registers the metrics that are read when they are requested; those that count are recorded where things happen. */
 export function registerOnDemandMetrics(

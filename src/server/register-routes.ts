@@ -41,8 +41,8 @@ import { addSupportAdminRoutes } from './support/admin-routes.ts';
 import { makeSupport } from './support/make.ts';
 import { addSupportRoutes } from './support/routes.ts';
 import { VERSION } from './version.ts';
-import type { FaultPoint } from './video/fault-points.ts';
-import { makeVideo, type Video } from './video/make.ts';
+import { makeVideo, type Video } from './video/module.ts';
+import type { FaultPoint } from './video/task-completion.ts';
 import { addWebhookRoutes } from './webhooks/routes.ts';
 
 /** Registers the endpoints of all modules, and creates those that need the HTTP server directly: video and chat. */

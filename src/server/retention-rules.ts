@@ -6,8 +6,8 @@ import { NotificationMailStore } from './notifications/notification-mail-store.t
 import { NotificationRetentionStore } from './notifications/retention-store.ts';
 import type { RetentionRule } from './platform/scheduled-jobs.ts';
 import { RequestStore } from './request-log/request-store.ts';
-import { ReconciliationStore } from './video/billing-reconciliation/reconciliation-store.ts';
-import { TaskDetailRemovalStore } from './video/task-detail-removal-store.ts';
+import { ReconciliationStore } from './video/reconciliation-store.ts';
+import { TaskDetailRemovalStore } from './video/task-reports.ts';
 
 /** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
 const REVOKED_TOKEN_DAYS = 90;

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { MAX_POLLS_PER_CHANNEL } from '../../src/server/video/poll/poll-scheduler.ts';
+import { MAX_POLLS_PER_CHANNEL } from '../../src/server/video/poll-scheduler.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';

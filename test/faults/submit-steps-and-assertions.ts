@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { FaultPoint } from '../../src/server/video/fault-points.ts';
+import type { FaultPoint } from '../../src/server/video/task-completion.ts';
 import { AdminClient } from '../admin-client.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { PRICE } from '../chat/chat-fixture.ts';

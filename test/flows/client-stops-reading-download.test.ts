@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { it } from 'node:test';
 import Fastify from 'fastify';
-import { sendContent } from '../../src/server/video/deliver/routes.ts';
+import { sendContent } from '../../src/server/video/content-routes.ts';
 
 it('T66: a download that reads nothing is ended, one that reads slowly is not', async () => {
   const open = new Set<Readable>();

@@ -4,7 +4,7 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { MAX_DOWNLOADS_EACH } from '../../src/server/video/deliver/download-slots.ts';
+import { MAX_DOWNLOADS_EACH } from '../../src/server/video/content.ts';
 import { TestUser } from '../accounts/test-user-client.ts';
 import { ENDLESS_VIDEO_START, smallVideo } from '../artifacts/unique-clip.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';

@@ -8,11 +8,13 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openPubSub } from '../../src/server/platform/db/pub-sub.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { PollBackoffPerCredential } from '../../src/server/video/poll/poll-backoff-per-credential.ts';
-import { PollScheduler } from '../../src/server/video/poll/poll-scheduler.ts';
-import { PollStore } from '../../src/server/video/poll/poll-store.ts';
-import { PollingConcurrencyShare } from '../../src/server/video/poll/polling-concurrency-share.ts';
-import { PollingProcessStore } from '../../src/server/video/poll/polling-process-store.ts';
+import {
+  PollBackoffPerCredential,
+  PollingConcurrencyShare,
+  PollingProcessStore,
+  PollScheduler,
+  PollStore,
+} from '../../src/server/video/poll-scheduler.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { seededRandom } from '../seeded-random.ts';
 

@@ -9,7 +9,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { TaskUpstreams, UpstreamCalls } from '../../src/server/upstreams/upstream.ts';
 import type { QueryOutcome, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';
-import { TaskPoller } from '../../src/server/video/poll/task-poller.ts';
+import { TaskPoller } from '../../src/server/video/poller.ts';
 import { TaskCompletion } from '../../src/server/video/task-completion.ts';
 import { TaskStore } from '../../src/server/video/task-store.ts';
 

@@ -1,7 +1,6 @@
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { newTaskRow } from '../../src/server/video/new-task-row.ts';
-import { type Task, TaskStore } from '../../src/server/video/task-store.ts';
+import { newTaskRow, type Task, TaskStore } from '../../src/server/video/task-store.ts';
 
 /** A task as a submit writes it, with whatever a test needs to be different; without its reservation. */
 export async function insertTask(

@@ -9,8 +9,7 @@ import { insertTask } from '../../../test/video/task-fixture.ts';
 import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
-import { rankOf } from './states.ts';
-import type { Task } from './task-store.ts';
+import { rankOf, type Task } from './task-store.ts';
 
 /** `npm run hammer` tries more, from another seed. */
 const HISTORIES = Number(process.env.HISTORIES ?? '150');

@@ -1,25 +1,35 @@
+import * as favouriteVideosEndpoints from '../../contract/favourite-videos.ts';
+import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
+import * as ownVideoSubmitQuoteAndDeleteEndpoints from '../../contract/own-video-submit-quote-and-delete.ts';
+import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
+import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video.ts';
 import { quoteModelVideo } from '../../contract/video-quotes.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
-import { AppError, invalidRequest } from '../platform/app-error.ts';
-import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { AccountCaller, ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { announceEnd } from '../platform/sunset-headers.ts';
 import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { VideoDeletion } from './deliver/video-deletion.ts';
-import type { TaskRenderer } from './formats/task-renderer.ts';
-import type { RefreshingTaskReader } from './poll/refreshing-task-reader.ts';
-import type { PriceQuoteService } from './price-quote-service.ts';
+import type { PlayLinks } from './content.ts';
+import type { VideoDeletion } from './deletion.ts';
+import type { FavouriteStore } from './favourite-store.ts';
+import { type TaskRenderer, toVideoRow } from './formats.ts';
 import {
   type GenerationRequest,
   type GenerationRequestBody,
   parseGenerationRequest,
-} from './submit/generation-request.ts';
-import { submitForToken } from './submit/submit-for-token-or-account.ts';
-import type { SubmitService } from './submit/submit-service.ts';
-import type { SubmitResult } from './submit/submitted-task-and-vendor-response.ts';
-import type { Task, TaskStore } from './task-store.ts';
+  type RequestPictures,
+} from './generation-request.ts';
+import type { RefreshingTaskReader } from './poller.ts';
+import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
+import type { VideoDurationStatisticsStore } from './task-reports.ts';
+import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
 
 /** The default model of OpenAI's client. */
 const DEFAULT_MODEL = 'sora-2';
@@ -31,7 +41,7 @@ const UNSUPPORTED_OPERATIONS = [
   [endpoints.getCharacter, 'videos.getCharacter'],
 ] as const;
 
-export interface VideoRouteDependencies {
+interface VideoRouteDependencies {
   readonly channels: Pick<ChannelDirectory, 'retirement'>;
   readonly submitter: SubmitService;
   readonly quotes: PriceQuoteService;
@@ -164,4 +174,168 @@ function toRemixRequest(original: Task, prompt: string): GenerationRequest {
     metadata: {},
     body: { prompt, duration: seconds, size },
   };
+}
+
+interface ConsoleVideoRouteDependencies {
+  readonly durations: VideoDurationStatisticsStore;
+  readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
+  readonly store: TaskStore;
+  readonly submitter: SubmitService;
+  readonly quotes: PriceQuoteService;
+  readonly videoDeletion: VideoDeletion;
+}
+
+/** Videos that a person starts in the console: on the account itself, without a token and its limits. */
+export function addConsoleVideoRoutes(
+  routes: RouteRegistry,
+  { store, submitter, quotes, videoDeletion, durations, channels }: ConsoleVideoRouteDependencies,
+): void {
+  const parse = (body: unknown, request: RequestPictures) =>
+    parseGenerationRequest(body as GenerationRequestBody, request, undefined);
+
+  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {
+    const generation = parse(body, request);
+    await announceEnd(channels, generation.model, reply);
+    const { task } = await submitForAccount(submitter, caller.userId, generation, request);
+    return ok({ task_id: task.public_id });
+  });
+
+  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.quoteVideo, async ({ body, caller, request }) =>
+    ok(await quotes.quote({ userId: caller.userId, models: [] }, parse(body, request))),
+  );
+
+  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.listGenerationTimes, async () => {
+    const models = (await channels.listModels()).filter(({ kind }) => kind === 'video').map(({ id }) => id);
+    return ok([...(await durations.read(models))]);
+  });
+
+  routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.deleteOwnVideo, async ({ params, caller }) => {
+    const task = await store.findForUser(params.task_id, caller.userId);
+    if (task === undefined) throw notExistError('task');
+    await videoDeletion.delete(task);
+    return done();
+  });
+}
+
+interface OwnerRouteDependencies {
+  readonly store: TaskStore;
+  readonly reader: RefreshingTaskReader;
+  readonly playLinks: PlayLinks;
+  readonly artifacts: Pick<Artifacts, 'findExpiry' | 'findWithPoster'>;
+  readonly credentialWatch: CredentialRevocationWatch;
+  readonly vendors: VendorRegistry;
+  readonly clock: Clock;
+}
+
+/** An account's own videos, whichever token submitted them. */
+export function addOwnerVideoRoutes(
+  routes: RouteRegistry,
+  { store, reader, playLinks, artifacts, credentialWatch, vendors, clock }: OwnerRouteDependencies,
+): void {
+  const linkTo = (task: Task, caller: AccountCaller): string =>
+    playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
+  /** Links to the posters of these tasks, where there are some. */
+  const findPosters = async (tasks: readonly Task[], caller: AccountCaller) => {
+    const finished = tasks.filter(({ status }) => status === 'SUCCESS');
+    const stored = await artifacts.findWithPoster(finished.map(({ id }) => id));
+    return (task: Task): string =>
+      stored.has(task.id) || (task.status === 'SUCCESS' && vendors.get(task.vendor).hasCover === true)
+        ? `${linkTo(task, caller)}&variant=thumbnail`
+        : '';
+  };
+
+  routes.add(endpoints.listOwnVideos, async ({ query, caller }) => {
+    const filter = { ...toTaskFilter(query), userId: caller.userId };
+    const { rows, ...page } = await store.page(filter, toLongPage(query));
+    const posterOf = await findPosters(rows, caller);
+    return longList(
+      rows.map((task) => toVideoRow(task, posterOf(task))),
+      page,
+    );
+  });
+
+  routes.add(endpoints.getOwnVideo, async ({ params, caller }) => {
+    const found = await store.findForUser(params.task_id, caller.userId);
+    if (found === undefined) throw notExistError('task');
+    const task = await reader.withCurrentState(found);
+    const expiry = await artifacts.findExpiry(task.id);
+    const posterOf = await findPosters([task], caller);
+    return ok({
+      ...toVideoRow(task, posterOf(task)),
+      start_time: toSeconds(task.start_time),
+      refunded: task.status === 'FAILURE' && !isImportedEndedTask(task),
+      play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
+      stored: expiry !== undefined,
+      stored_until: toSeconds(expiry ?? 0),
+      request: JSON.parse(task.request),
+    });
+  });
+}
+
+/** The filters of the list; empty ones are ignored. @throws AppError `invalid_request` */
+function toTaskFilter(query: {
+  readonly status?: string;
+  readonly model?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly q?: string;
+  readonly favourite?: string;
+}): TaskFilter {
+  const searchTerms = toSearchTerms(query.q ?? '');
+  return {
+    status: toStatus(query.status),
+    model: query.model || undefined,
+    from: toMilliseconds(query.from, 'from'),
+    to: toMilliseconds(query.to, 'to'),
+    searchTerms: searchTerms.length === 0 ? undefined : searchTerms,
+    favourite: query.favourite === 'true',
+  };
+}
+
+/** Further terms are ignored. */
+const MAX_SEARCH_TERMS = 8;
+
+const toSearchTerms = (text: string): string[] =>
+  text
+    .split(/\s+/)
+    .filter((term) => term !== '')
+    .slice(0, MAX_SEARCH_TERMS);
+
+function toStatus(text: string | undefined): TaskStatus | undefined {
+  if (text === undefined || text === '') return undefined;
+  const status = text.toUpperCase();
+  if (!Object.hasOwn(TASK_STATUS, status))
+    throw invalidRequest(`status must be one of ${Object.keys(TASK_STATUS).join(', ')}.`, 'status');
+  return status as TaskStatus;
+}
+
+function toMilliseconds(unixSeconds: string | undefined, name: string): number | undefined {
+  if (unixSeconds === undefined || unixSeconds === '') return undefined;
+  if (!/^\d{1,12}$/.test(unixSeconds)) throw invalidRequest(`${name} must be a time in Unix seconds.`, name);
+  return Number(unixSeconds) * 1000;
+}
+
+interface FavouriteRouteDependencies {
+  readonly store: TaskStore;
+  readonly favourites: FavouriteStore;
+}
+
+/** An account's favourites among its own videos. */
+export function addFavouriteRoutes(routes: RouteRegistry, { store, favourites }: FavouriteRouteDependencies): void {
+  const own = async (taskId: string, userId: number): Promise<Task> => {
+    const task = await store.findForUser(taskId, userId);
+    if (task === undefined) throw notExistError('task');
+    return task;
+  };
+  routes.add(favouriteVideosEndpoints.listFavourites, async ({ caller }) =>
+    ok(await favourites.listPublicIds(caller.userId)),
+  );
+  routes.add(favouriteVideosEndpoints.addFavourite, async ({ params, caller }) => {
+    await favourites.add(await own(params.task_id, caller.userId));
+    return done();
+  });
+  routes.add(favouriteVideosEndpoints.removeFavourite, async ({ params, caller }) => {
+    await favourites.remove(await own(params.task_id, caller.userId));
+    return done();
+  });
 }

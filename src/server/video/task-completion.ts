@@ -1,26 +1,26 @@
+import { isObject } from '../../contract/is-object.ts';
 import { FAILURES_EN } from '../../contract/localized-messages/video-failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures-zh-cn.ts';
-import { isTerminal } from '../../contract/task-states.ts';
+import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
+import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
+import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
+import { isTerminal, OPENAI_STATUS } from '../../contract/task-states.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { Artifacts } from '../artifacts/make.ts';
-import type { EventWriter } from '../event-log/event-writer.ts';
+import type { EventWriter, NewEvent } from '../event-log/event-writer.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { Tracing } from '../platform/tracing/tracing.ts';
-import type { Ledger } from '../quota/ledger.ts';
+import type { SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
+import type { CallDetail, Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
+import type { BilledFacts } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { OnFaultPoint } from './fault-points.ts';
-import { progressOf } from './states.ts';
 import { NO_TOKEN } from './tables.ts';
-import { type LoggedTask, toTaskCharge, toTaskDetail } from './task-charge-and-log-detail.ts';
-import type { Task, TaskChange, TaskStore } from './task-store.ts';
-import type { Failure } from './vendor-error-to-task-failure.ts';
-import { toVideoEvent } from './video-event.ts';
-import { videoSpanOptions } from './video-span-options.ts';
+import { type Failure, type NewTask, progressOf, type Task, type TaskChange, type TaskStore } from './task-store.ts';
 
-export interface TaskCompletionDependencies {
+interface TaskCompletionDependencies {
   readonly database: Database<Tables>;
   readonly store: TaskStore;
   readonly quota: Ledger;
@@ -52,7 +52,7 @@ type EndingTask = Pick<
 > &
   LoggedTask;
 
-export interface FailOptions {
+interface FailOptions {
   /** The caller learns of it from the response and never saw the task, so neither notification nor event is written. */
   readonly suppressNotification?: boolean | undefined;
 }
@@ -155,3 +155,149 @@ function failureNotice(
     deduplicationKey: `task.failed:${task.id}`,
   } as const;
 }
+
+/** What a task costs by, as it was when it was submitted. Prices that change later do not touch it. */
+export interface TaskTerms {
+  readonly price: Price;
+  readonly facts: CallFacts;
+}
+
+export const formatTerms = (terms: TaskTerms): string => JSON.stringify(terms);
+
+/** Undefined for a task from before terms were stored. */
+export const parseTerms = (text: string): TaskTerms | undefined =>
+  text === '' ? undefined : (JSON.parse(text) as TaskTerms);
+
+type LoggedTask = Pick<
+  Task,
+  'channel_id' | 'upstream_model' | 'pricing' | 'price' | 'client' | 'created_at' | 'error_code'
+>;
+
+/** What a finished video is charged by. */
+interface TaskCharge {
+  readonly quota: number;
+  readonly terms: TaskTerms | undefined;
+}
+
+/**
+ * The charge of a finished video: what was reserved, or by the vendor's own figures where its price says so, never more. Without
+ * such figures, or where they fit no line of the price, it is what was reserved.
+ *
+ * @param billed reads the vendor's figures
+ */
+function toTaskCharge(
+  { price: reserved, pricing }: Pick<Task, 'price' | 'pricing'>,
+  billed: () => BilledFacts | undefined,
+): TaskCharge {
+  const terms = parseTerms(pricing);
+  if (terms === undefined || isChatPrice(terms.price) || terms.price.settle_by !== 'vendor')
+    return { quota: reserved, terms };
+  const facts = { ...terms.facts, ...billed() };
+  try {
+    return { quota: Math.min(reserved, priceCall(terms.price, facts).quota), terms: { price: terms.price, facts } };
+  } catch (error) {
+    if (error instanceof UnpricedError || error instanceof RangeError) return { quota: reserved, terms };
+    throw error;
+  }
+}
+
+/** What the request log keeps of a video that ends. @param terms of its charge; undefined: nothing is charged */
+function toTaskDetail(task: LoggedTask, change: TaskChange, terms: TaskTerms | undefined, now: number): CallDetail {
+  const status: RequestStatus = change.status === 'SUCCESS' ? 'ok' : 'failed';
+  const seconds = terms?.facts.seconds;
+  return {
+    kind: 'video',
+    servedModel: task.upstream_model,
+    channelId: task.channel_id ?? 0,
+    status,
+    errorCode: status === 'ok' ? '' : (change.failure?.cause ?? 'upstream_error'),
+    cachedTokens: 0,
+    seconds: typeof seconds === 'number' ? seconds : 0,
+    durationMs: Math.max(0, now - task.created_at),
+    firstTokenMs: null,
+    stream: false,
+    client: task.client,
+    price: terms === undefined ? '' : JSON.stringify(terms.price),
+    facts: terms === undefined ? '' : JSON.stringify(terms.facts),
+  };
+}
+
+/** Longer metadata is left out: a payload stays below 20 KB, which Standard Webhooks recommends. */
+const MAX_METADATA_LENGTH = 4_096;
+const MAX_MESSAGE_LENGTH = 2_000;
+
+/** The event written when a task ends; `webhooks.unwrap` of OpenAI's client knows it as `video.completed` or `video.failed`. */
+function toVideoEvent(
+  task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'created_at' | 'callback_url' | 'request'>,
+  { status, failure }: Pick<TaskChange, 'status' | 'failure'>,
+  now: number,
+): NewEvent {
+  const hasFailed = status === 'FAILURE';
+  const { code = '', message = '' } = failure ?? {};
+  return {
+    type: hasFailed ? 'video.failed' : 'video.completed',
+    userId: task.user_id,
+    subject: toSubject(task),
+    callbackUrl: task.callback_url,
+    data: {
+      ...toVideoData(task, status, now),
+      error: hasFailed ? { code, message: message.slice(0, MAX_MESSAGE_LENGTH) } : null,
+    },
+  };
+}
+
+export const toSubject = ({ id }: Pick<Task, 'id'>): string => `video:${id}`;
+
+/** What every event of a video has. @param endedAt Unix milliseconds */
+export function toVideoData(
+  { public_id, model, created_at, request }: Pick<Task, 'public_id' | 'model' | 'created_at' | 'request'>,
+  status: TaskChange['status'],
+  endedAt: number,
+) {
+  return {
+    id: public_id,
+    object: 'video',
+    status: OPENAI_STATUS[status],
+    model,
+    created_at: toSeconds(created_at),
+    completed_at: toSeconds(endedAt),
+    error: null,
+    metadata: metadataOf(request),
+  };
+}
+
+/** What the caller gave as `metadata`, to recognize the video by; null where there is none. */
+function metadataOf(request: string): object | null {
+  const body: unknown = JSON.parse(request);
+  const metadata = isObject(body) ? body.metadata : undefined;
+  return isObject(metadata) && JSON.stringify(metadata).length <= MAX_METADATA_LENGTH ? metadata : null;
+}
+
+type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;
+
+/** What a span of a video is called. Whatever process does it and whenever, it belongs to the trace of the submit. */
+export function videoSpanOptions(step: 'submit' | 'poll' | 'settle', task: TracedTask): SpanOptions {
+  return {
+    name: step === 'submit' ? `generate_content ${task.model}` : `${step} ${task.model}`,
+    kind: step === 'settle' ? 'internal' : 'client',
+    ...(task.traceparent === null ? {} : { parent: task.traceparent }),
+    attributes: {
+      'gen_ai.operation.name': 'generate_content',
+      'gen_ai.provider.name': task.vendor,
+      'gen_ai.request.model': task.model,
+      'gen_ai.output.type': 'video',
+      'reelgate.task.id': task.id,
+    },
+  };
+}
+
+/** Named points between the steps of a video at which money moves; tests stop the process there. */
+export type FaultPoint =
+  | 'after-reserve'
+  | 'before-send'
+  | 'after-send'
+  | 'after-answer'
+  | 'before-settle'
+  | 'mid-refund';
+
+export type OnFaultPoint = (point: FaultPoint) => void;

@@ -1,21 +1,18 @@
-import { type Selectable, sql } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import { isTerminal, type TaskStatus } from '../../contract/task-states.ts';
-import type { VendorId } from '../../contract/vendor-ids.ts';
+import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
+import { VENDORS, type VendorId } from '../../contract/vendor-ids.ts';
+import type { FailureCause } from '../../contract/video-failure-causes.ts';
+import type { Channel } from '../channels/directory.ts';
 import type { Database } from '../platform/db/database.ts';
+import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';
 import { containsText, readLargeListPage, wasChanged } from '../platform/db/sql.ts';
+import { cutText } from '../platform/long-text.ts';
 import { toWellFormedText } from '../platform/text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import type { NewTask } from './new-task-row.ts';
-import { allowedPreviousStates } from './states.ts';
-import {
-  type Acceptance,
-  acceptTaskQuery,
-  countOpenTasks,
-  findForTokenQuery,
-  insertTask,
-} from './submit/submit-store.ts';
-import type { Failure } from './vendor-error-to-task-failure.ts';
+import type { TaskUpstream, TaskUpstreams } from '../upstreams/upstream.ts';
+import type { ErrorReason, VendorError } from '../upstreams/vendor-errors.ts';
+import type { Artifact, Json, VendorAdapter } from '../vendors/adapter.ts';
 
 export type Task = Selectable<Tables['tasks']>;
 /** What one poll of the vendor changed; undefined keeps the stored value. */
@@ -311,3 +308,295 @@ export const hasStatus = (status: TaskStatus) =>
 
 const toStorableText = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : toWellFormedText(text);
+
+/** A row of `tasks` as it is inserted: every column but the database's own `seq`. */
+export type NewTask = Required<Omit<Insertable<Tables['tasks']>, 'seq' | 'has_detail'>>;
+
+/** What differs from one new task to the next; every other column starts with the same value. */
+type NewTaskFields = Pick<
+  NewTask,
+  | 'id'
+  | 'user_id'
+  | 'token_id'
+  | 'channel_id'
+  | 'vendor'
+  | 'model'
+  | 'upstream_model'
+  | 'action'
+  | 'price'
+  | 'created_at'
+> &
+  Partial<NewTask>;
+
+/** The row of a new task. Its public id is its own until a vendor's replaces it, its times are those of its creation. */
+export const newTaskRow = (fields: NewTaskFields): NewTask => ({
+  public_id: fields.id,
+  credential_id: null,
+  status: 'NOT_START',
+  progress: 0,
+  attempt: 1,
+  pricing: '',
+  client: '',
+  prompt: '',
+  request: '{}',
+  data: '{}',
+  handle: null,
+  find_task_hint: null,
+  artifact: null,
+  fail_cause: '',
+  fail_reason: '',
+  error_code: '',
+  remixed_from: null,
+  external_id: null,
+  callback_url: null,
+  traceparent: null,
+  submit_time: fields.created_at,
+  start_time: 0,
+  finish_time: 0,
+  updated_at: fields.created_at,
+  next_poll_at: fields.created_at,
+  poll_failures: 0,
+  deleted: 0,
+  ...fields,
+});
+
+/** Names of all columns of {@link NewTask}, for the insert statement. */
+const NEW_TASK_COLUMNS = Object.keys(
+  newTaskRow({
+    id: '',
+    user_id: 0,
+    token_id: 0,
+    channel_id: null,
+    vendor: VENDORS[0],
+    model: '',
+    upstream_model: '',
+    action: '',
+    price: 0,
+    created_at: 0,
+  }),
+) as (keyof NewTask)[];
+
+const insertTasks = prepareInsert<Tables, NewTask>('tasks', NEW_TASK_COLUMNS);
+
+/** @returns false when the token has another task with this external id; of several at once, one is inserted */
+async function insertTask(executor: Executor, task: NewTask): Promise<boolean> {
+  if (task.external_id === null) {
+    await insertTasks(executor, [task]);
+    return true;
+  }
+  return wasChanged(
+    await executor
+      .insertInto('tasks')
+      .values(task)
+      .onConflict((conflict) =>
+        conflict.columns(['token_id', 'external_id']).where('external_id', 'is not', null).doNothing(),
+      )
+      .executeTakeFirst(),
+  );
+}
+
+/**
+ * How many tasks of a token have not ended. The token's row is locked first, so that submits of one token, on any process, count one after
+ * the other.
+ */
+async function countOpenTasks(trx: Trx, tokenId: number): Promise<number> {
+  await trx.selectFrom('tokens').select('id').where('id', '=', tokenId).forUpdate().execute();
+  const { open } = await trx
+    .selectFrom('tasks')
+    .select((row) => row.fn.countAll<number>().as('open'))
+    .where('token_id', '=', tokenId)
+    .where('next_poll_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Number(open);
+}
+
+/** A vendor's confirmation of a submit. */
+export interface Acceptance {
+  readonly id: string;
+  readonly attempt: number;
+  /** The public id to take, unless another task has it. */
+  readonly public_id: string;
+  readonly handle: string;
+  readonly data: string;
+  readonly now: number;
+  /** When it is polled first, Unix milliseconds. */
+  readonly next: number;
+}
+
+/** Only the latest attempt is accepted: a late response to an earlier one changes nothing. */
+const acceptTaskQuery = prepareQuery<Tables, { [K in keyof Acceptance]: Acceptance[K] }>()((db, p) =>
+  db
+    .updateTable('tasks')
+    .set({
+      status: 'SUBMITTED',
+      progress: 10,
+      // An upstream must not be able to take over another task's public id by responding with it.
+      public_id: (eb) =>
+        eb
+          .case()
+          .when(
+            eb.exists(
+              eb.selectFrom('tasks as other').select('other.seq').where('other.public_id', '=', p('public_id')),
+            ),
+          )
+          .then(eb.ref('tasks.public_id'))
+          .else(p('public_id'))
+          .end(),
+      handle: p('handle'),
+      data: p('data'),
+      submit_time: p('now'),
+      updated_at: p('now'),
+      next_poll_at: p('next'),
+    })
+    .where('id', '=', p('id'))
+    .where('attempt', '=', p('attempt'))
+    .where('status', '=', 'NOT_START')
+    .returning('public_id'),
+);
+
+/** A task by its public id, for the token that submitted it. */
+const findForTokenQuery = prepareQuery<Tables, { id: string; token: number }>()((db, p) =>
+  db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('public_id', '=', p('id'))
+    .where('token_id', '=', p('token'))
+    .where('deleted', '=', 0),
+);
+
+/**
+ * Order of the states: a result with a lower rank than the current state is outdated and ignored. UNKNOWN ranks lowest of the
+ * submitted ones: an unknown status of a vendor never replaces a known state.
+ */
+const RANK: Readonly<Record<TaskStatus, number>> = {
+  NOT_START: 0,
+  UNKNOWN: 1,
+  SUBMITTED: 2,
+  QUEUED: 3,
+  IN_PROGRESS: 4,
+  FAILURE: 5,
+  SUCCESS: 5,
+};
+
+export const rankOf = (status: TaskStatus): number => RANK[status];
+
+const STATES = Object.keys(RANK) as TaskStatus[];
+const previousStates = new Map(
+  STATES.map((status) => [status, STATES.filter((each) => !isTerminal(each) && RANK[each] <= RANK[status])]),
+);
+
+/** The unfinished states from which a task may enter this one. */
+const allowedPreviousStates = (status: TaskStatus): readonly TaskStatus[] => previousStates.get(status) ?? [];
+
+/** Whole percent to show: 100 once ended, below 100 before, the vendor's own figure where there is one. */
+export function progressOf(status: TaskStatus, vendorPercent: number | undefined): number {
+  if (status === 'SUCCESS' || status === 'FAILURE' || vendorPercent === undefined || !Number.isFinite(vendorPercent))
+    return COARSE_PROGRESS[status];
+  return Math.max(0, Math.min(99, Math.round(vendorPercent)));
+}
+
+/** Why a task ended without a video: for people (`cause`), and as the vendor or this service put it. */
+export interface Failure {
+  readonly cause: FailureCause;
+  readonly message: string;
+  /** Empty where there is none. */
+  readonly code: string;
+}
+
+/** What the user is told where the vendor's code says no more than its reason. */
+const CAUSE_BY_REASON: Readonly<Record<ErrorReason, FailureCause>> = {
+  user: 'request_invalid',
+  policy: 'content_refused',
+  rate: 'vendor_busy',
+  capacity: 'vendor_trouble',
+  auth: 'account_trouble',
+  billing: 'account_trouble',
+  model: 'model_unavailable',
+  missing: 'expired',
+  other: 'unknown',
+};
+
+export const causeOf = ({ cause, reason }: Pick<VendorError, 'cause' | 'reason'>): FailureCause =>
+  cause ?? CAUSE_BY_REASON[reason];
+
+/** A failure as the vendor reported it. */
+export const toFailure = (error: VendorError | undefined): Failure =>
+  error === undefined
+    ? { cause: 'unknown', message: 'the vendor gave no reason', code: '' }
+    : { cause: causeOf(error), message: error.message || error.code || 'the vendor gave no reason', code: error.code };
+
+/** Where the finished video of a task is; undefined before it has finished. */
+export const parseTaskArtifact = (task: Pick<Task, 'artifact'>): Artifact | undefined =>
+  task.artifact === null ? undefined : JSON.parse(task.artifact);
+
+/** Longest Base64 text kept of a request or of a vendor's response. */
+const MAX_KEPT_LENGTH = 1024;
+const BASE64 = /^[A-Za-z0-9+/=_-]+$/;
+
+/**
+ * A request or a vendor's response as it is stored and shown: Base64 texts longer than 1,024 characters are cut and marked. Works level
+ * by level instead of recursively, since depth is the sender's choice.
+ */
+export function truncateBase64(value: Json): Json {
+  const root: { value: unknown } = { value: truncateText(value) };
+  const open: object[] = [];
+  const enter = (holder: object, key: string, child: unknown): void => {
+    if (typeof child !== 'object' || child === null) return;
+    const copy: object = Array.isArray(child) ? [...child] : { ...child };
+    (holder as Record<string, unknown>)[key] = copy;
+    open.push(copy);
+  };
+  enter(root, 'value', root.value);
+  for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
+    for (const [key, child] of Object.entries(holder)) {
+      if (typeof child === 'string') (holder as Record<string, unknown>)[key] = truncateText(child);
+      else enter(holder, key, child);
+    }
+  }
+  return root.value as Json;
+}
+
+function truncateText(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= MAX_KEPT_LENGTH) return value;
+  const start = value.startsWith('data:') ? value.indexOf(',') + 1 : 0;
+  if (!BASE64.test(value.slice(start, start + MAX_KEPT_LENGTH))) return value;
+  return cutText(value.slice(0, MAX_KEPT_LENGTH), value.length);
+}
+
+/** Upstreams of video tasks: the vendors' adapters, called through channels. */
+export type VideoUpstreams = TaskUpstreams<VendorId, VendorAdapter, Channel>;
+/** The upstream of one video task. */
+export type VideoUpstream = TaskUpstream<VendorAdapter, Channel>;
+
+/** Rows one import may have numbers for: far above the ids of any source. */
+const NUMBERS_OF_AN_IMPORT = 2 ** 40;
+
+/**
+ * The `seq` of a task that ended in another program: below all that were made here, since `seq` ascends with the creation time, and in the
+ * order of the source.
+ *
+ * @param sourceId of its row in the source
+ * @throws RangeError for an id that is larger than any source has
+ */
+export function importedEndedTaskSeq(importId: number, sourceId: number): number {
+  if (sourceId < 0 || sourceId >= NUMBERS_OF_AN_IMPORT) throw new RangeError(`the source has a task ${sourceId}`);
+  return sourceId - importId * NUMBERS_OF_AN_IMPORT;
+}
+
+/** Whether a task ended in another program: its cost was paid there and is in no ledger here. */
+export const isImportedEndedTask = ({ seq }: { readonly seq: number }): boolean => seq < 0;
+
+/** Where the numbers of the import begin that a task of history belongs to. */
+export const firstSeqOfImport = (seq: number): number => Math.floor(seq / NUMBERS_OF_AN_IMPORT) * NUMBERS_OF_AN_IMPORT;
+
+/** What a submit returns to its caller: the task and the vendor's response; every format renders it in its own way. It can be stored as JSON. */
+export interface SubmitResult {
+  readonly task: Pick<Task, 'public_id' | 'vendor' | 'model' | 'status' | 'created_at' | 'handle' | 'external_id'>;
+  /** The vendor's response; null when it was lost on the way. */
+  readonly raw: Json;
+}
+
+export const toSubmitResult = (
+  { public_id, vendor, model, status, created_at, handle, external_id }: SubmitResult['task'],
+  raw: Json,
+): SubmitResult => ({ task: { public_id, vendor, model, status, created_at, handle, external_id }, raw });

@@ -11,7 +11,7 @@ import { FAILURES as RUNWAY } from '../vendors/runway/adapter.ts';
 import { ERROR_CLASSES as SEEDANCE } from '../vendors/seedance/adapter.ts';
 import { VIDU_ERROR_CLASSES as VIDU } from '../vendors/vidu/adapter.ts';
 import { ERROR_CLASSES as WAN } from '../vendors/wan/adapter.ts';
-import { causeOf, toFailure } from './vendor-error-to-task-failure.ts';
+import { causeOf, toFailure } from './task-store.ts';
 
 const CLASSES = { HAILUO, JIMENG, KLING, RUNWAY, SEEDANCE, VIDU, WAN };
 

@@ -4,7 +4,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
-import { VideoDurationStatisticsStore } from './video-duration-statistics-store.ts';
+import { VideoDurationStatisticsStore } from './task-reports.ts';
 
 describe('how long videos take', () => {
   forEachDatabase((_name, open) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compareVendorBilledWithSettled } from './compare-vendor-billed-with-settled.ts';
+import { compareVendorBilledWithSettled } from '../reconciliation.ts';
 
 const HOUR = 3_600_000;
 const NOW = 200 * HOUR;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { it } from 'node:test';
-import { AccelRedirect, toAccelHeaders } from './accel-redirect.ts';
+import { AccelRedirect, toAccelHeaders } from '../content.ts';
 
 const FORWARDED = { 'x-forwarded-for': '198.51.100.7' };
 const from = (remoteAddress: string, headers: Record<string, string> = FORWARDED) => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { PlayLinks } from './play-links.ts';
+import { PlayLinks } from '../content.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 const TEN_MINUTES = 10 * 60_000;

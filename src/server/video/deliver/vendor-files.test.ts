@@ -6,7 +6,7 @@ import { AppError } from '../../platform/app-error.ts';
 import type { OutboundResponse } from '../../platform/outbound/outbound.ts';
 import { sora } from '../../vendors/sora/adapter.ts';
 import type { Task } from '../task-store.ts';
-import { VendorFiles, type VendorFilesDependencies } from './vendor-files.ts';
+import { VendorFiles, type VendorFilesDependencies } from '../vendor-files.ts';
 
 const FILM = 'https://cdn.example.test/film.mp4';
 const toResponse = (type: string, text: string): OutboundResponse => ({

@@ -5,10 +5,8 @@ import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { insertTask } from '../../../../test/video/task-fixture.ts';
 import { isAppError } from '../../platform/app-error.ts';
 import { manualClock } from '../../platform/clock.ts';
-import type { SubmitResult } from '../submit/submitted-task-and-vendor-response.ts';
-import { TaskStore } from '../task-store.ts';
-import type { ClaimKeyInTransaction } from './claim-key-in-transaction-type.ts';
-import { Idempotency } from './run-submit-once.ts';
+import { type ClaimKeyInTransaction, Idempotency } from '../idempotency.ts';
+import { type SubmitResult, TaskStore } from '../task-store.ts';
 
 const CLAIM = { scope: 1, key: 'key', requestHash: 'hash of a cat' };
 

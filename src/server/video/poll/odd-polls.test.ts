@@ -9,8 +9,8 @@ import { manualClock } from '../../platform/clock.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../../upstreams/vendor-errors.ts';
 import { failedTask, toVendorError, unreadablePoll } from '../../vendors/error-mapping.ts';
+import { PollBackoffPerCredential } from '../poll-scheduler.ts';
 import type { Task } from '../task-store.ts';
-import { PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
 
 const SECOND = 1_000;
 const VISIBILITY = 120 * SECOND;

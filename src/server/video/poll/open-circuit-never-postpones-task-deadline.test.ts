@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../platform/clock.ts';
 import { openLog } from '../../platform/log.ts';
+import { PollBackoffPerCredential, PollScheduler } from '../poll-scheduler.ts';
+import type { PollResult } from '../poller.ts';
 import type { Task } from '../task-store.ts';
-import { PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
-import { PollScheduler } from './poll-scheduler.ts';
-import type { PollResult } from './task-poller.ts';
 
 const SECOND = 1_000;
 const TTL = 60 * SECOND;

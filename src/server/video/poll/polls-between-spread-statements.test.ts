@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../platform/clock.ts';
 import { openLog } from '../../platform/log.ts';
+import { PollBackoffPerCredential, PollScheduler } from '../poll-scheduler.ts';
 import type { Task } from '../task-store.ts';
-import { PollBackoffPerCredential } from './poll-backoff-per-credential.ts';
-import { PollScheduler } from './poll-scheduler.ts';
 
 const PERIOD = 20_000;
 const TASKS = 400;

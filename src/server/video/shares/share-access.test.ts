@@ -3,9 +3,8 @@ import { it } from 'node:test';
 import { manualClock } from '../../platform/clock.ts';
 import { createRateLimits } from '../../platform/limits/rate-limits.ts';
 import { openLog } from '../../platform/log.ts';
+import { ShareAccess, type ShareRow, type ShareStore } from '../shares.ts';
 import type { TaskStore } from '../task-store.ts';
-import { ShareAccess } from './share-access.ts';
-import type { ShareRow, ShareStore } from './share-store.ts';
 
 const share = { id: 7, password_hash: 'right' } as ShareRow;
 

@@ -11,10 +11,9 @@ import { NO_TRACING } from '../../platform/tracing/tracing.ts';
 import type { Tables } from '../../tables.ts';
 import { UpstreamCalls } from '../../upstreams/upstream.ts';
 import type { VendorAdapter } from '../../vendors/adapter.ts';
-import { TaskAdminStore } from '../task-admin-store.ts';
+import { AttemptRunner, FailedAttemptRecorder, type SubmitJob } from '../attempts.ts';
+import { TaskAdminStore } from '../task-reports.ts';
 import { TaskStore } from '../task-store.ts';
-import { AttemptRunner, type SubmitJob } from './attempt-runner.ts';
-import { FailedAttemptRecorder } from './failed-attempt-recorder.ts';
 
 const CHANNEL = { id: 1, credentialId: 1, baseUrl: 'http://vendor.test', credentials: {}, options: {}, private: false };
 const HANDLE = { id: 'job_1' };

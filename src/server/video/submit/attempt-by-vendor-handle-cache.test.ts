@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newTaskId } from '../../platform/tokens.ts';
-import { AttemptByVendorHandleCache } from './attempt-by-vendor-handle-cache.ts';
+import { AttemptByVendorHandleCache } from '../attempts.ts';
 
 const owner = (n: number) => ({ id: newTaskId(), attempt: 1 + (n % 3), at: 1_795_000_000_000 + n });
 

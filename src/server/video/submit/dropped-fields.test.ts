@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Type } from 'typebox';
 import { NO_LONG_TEXTS } from '../../platform/long-text.ts';
-import { droppedPaths, toDroppedHeader } from './dropped-fields.ts';
-import { parseGenerationRequest } from './generation-request.ts';
+import { parseGenerationRequest } from '../generation-request.ts';
+import { droppedPaths, toDroppedHeader } from '../submit.ts';
 
 const metadata = Type.Object({
   seed: Type.Optional(Type.Integer()),

@@ -3,8 +3,8 @@ import { it } from 'node:test';
 import { isAppError } from '../../platform/app-error.ts';
 import { NO_LONG_TEXTS } from '../../platform/long-text.ts';
 import type { ModelCapability } from '../../vendors/adapter.ts';
-import { parseGenerationRequest } from './generation-request.ts';
-import { arrangeMedia, type MediaUse } from './request-pictures.ts';
+import { parseGenerationRequest } from '../generation-request.ts';
+import { arrangeMedia, type MediaUse } from '../request-images.ts';
 
 type Roles = ModelCapability['images']['roles'];
 const FRAMES: Roles = ['first_frame', 'last_frame'];

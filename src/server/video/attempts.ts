@@ -1,0 +1,465 @@
+import { hash } from 'node:crypto';
+import { defined } from '../../contract/omit-undefined.ts';
+import { TASK_STATUS } from '../../contract/task-states.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Database, retryWhileDatabaseUnavailable } from '../platform/db/database.ts';
+import { type Log, maskSecrets } from '../platform/log.ts';
+import { OutboundError } from '../platform/outbound/outbound.ts';
+import { toWellFormedText } from '../platform/text.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import { toChannelAndCredentialIds, toUpstreamModelName, type UpstreamCalls } from '../upstreams/upstream.ts';
+import { UnsupportedRequestError, type VendorError } from '../upstreams/vendor-errors.ts';
+import type { SubmitOutcome, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { type OnFaultPoint, type TaskCompletion, videoSpanOptions } from './task-completion.ts';
+import type { FailedAttempt, TaskAdminStore } from './task-reports.ts';
+import {
+  type Acceptance,
+  type Failure,
+  type NewTask,
+  type SubmitResult,
+  type Task,
+  type TaskStore,
+  toFailure,
+  toSubmitResult,
+  truncateBase64,
+} from './task-store.ts';
+
+interface AttemptRunnerDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly channels: Pick<ChannelDirectory, 'report'>;
+  readonly upstreamCalls: UpstreamCalls;
+  readonly completion: TaskCompletion;
+  readonly failedAttemptRecorder: FailedAttemptRecorder;
+  readonly places: Pick<ChannelTaskLimitStore, 'take'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tracing: Tracing;
+  readonly syncPeriodMs: number;
+  /** How long after its creation a task may be without its vendor's confirmation. */
+  readonly ambiguousTtlMs: number;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+  readonly faultPoint: OnFaultPoint;
+}
+
+/** A task that is reserved and stored, and is to be sent. */
+export interface SubmitJob {
+  readonly task: NewTask;
+  readonly request: VideoRequest;
+  readonly adapter: VendorAdapter;
+  readonly model: ResolvedModel;
+  /** In the order in which they are tried. */
+  readonly candidates: readonly Channel[];
+  readonly remixOf: Task | undefined;
+}
+
+interface Attempt {
+  readonly number: number;
+  readonly channel: Channel;
+  /** Unix milliseconds. */
+  readonly sentAt: number;
+  /** From sending it to its outcome. */
+  readonly durationMs: number;
+}
+
+type Accepted = Extract<SubmitOutcome, { kind: 'accepted' }>;
+
+/** How often one submit may be sent, the first time included. */
+const MAX_ATTEMPTS = 3;
+const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could be reached', code: '' };
+
+/** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
+export class AttemptRunner {
+  readonly #dependencies: AttemptRunnerDependencies;
+  readonly #handleOwners = new AttemptByVendorHandleCache();
+  constructor(dependencies: AttemptRunnerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError after the task was failed and refunded */
+  async run(job: SubmitJob): Promise<SubmitResult> {
+    const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
+    const { task, candidates } = job;
+    let lastError: VendorError | undefined;
+    let number = 0;
+    for (const channel of candidates) {
+      if (number === MAX_ATTEMPTS) break;
+      const next = number === 0 ? 'moved' : await this.#moveTo(channel, task, number);
+      if (next === 'full') continue;
+      if (next === 'ended') break;
+      number += 1;
+      const sentAt = clock.now();
+      const startedAt = performance.now();
+      const outcome = await this.#send(job, channel);
+      const durationMs = performance.now() - startedAt;
+      if (outcome.kind === 'accepted') return this.#accept(job, { number, channel, sentAt, durationMs }, outcome);
+      await failedAttemptRecorder.record({
+        taskId: task.id,
+        attempt: number,
+        channelId: channel.id,
+        credentialId: channel.credentialId,
+        ...describeOutcome(outcome),
+      });
+      if (outcome.kind === 'unknown') return toSubmitResult(task, null);
+      faultPoint('after-answer');
+      if (outcome.kind === 'unfit') {
+        const { message, param } = outcome.error;
+        const failure = { cause: 'request_invalid', message, code: '' } as const;
+        await completion.fail({ id: task.id, attempt: number }, failure, { suppressNotification: true });
+        throw invalidRequest(message, param);
+      }
+      if (outcome.kind === 'refused') {
+        const { reason, message, code, retryAfterMs } = outcome.error;
+        lastError = outcome.error;
+        const news = { outcome: reason, message, code, retryAfterMs, durationMs };
+        channels.report({
+          ...toChannelAndCredentialIds(channel),
+          model: job.model.id,
+          userId: task.user_id,
+          ...news,
+        });
+        if (!outcome.error.retryable) break;
+      }
+    }
+    await completion.failCurrentAttempt(task.id, lastError === undefined ? UNREACHABLE : toFailure(lastError), {
+      suppressNotification: true,
+    });
+    throw toUpstreamFailure(lastError);
+  }
+
+  /** Gives the task to another channel after an attempt, unless that is full or the task has ended meanwhile. */
+  #moveTo(channel: Channel, task: NewTask, attempt: number): Promise<'moved' | 'full' | 'ended'> {
+    const { database, store, places, clock } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      if (!(await places.take(trx, channel))) return 'full';
+      const hint = task.find_task_hint;
+      return (await store.startNextAttempt(trx, task.id, attempt, channel, hint, clock.now())) ? 'moved' : 'ended';
+    });
+  }
+
+  /** One request to one channel; every way it can end is a value. */
+  async #send({ task, request, adapter, model, remixOf }: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
+    const { upstreamCalls, channels, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
+    const context = upstreamCalls.contextFor(channel, stopping);
+    const sent = { ...request, model: toUpstreamModelName(channel, model) };
+    faultPoint('before-send');
+    // A process that was paused must not begin what another has failed and refunded meanwhile.
+    if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
+    const startedAt = performance.now();
+    try {
+      const outcome = await tracing.trace(videoSpanOptions('submit', task), () =>
+        remixOf?.handle == null || adapter.remix === undefined
+          ? adapter.submit(sent, context)
+          : adapter.remix(JSON.parse(remixOf.handle), sent, context),
+      );
+      faultPoint('after-send');
+      return outcome;
+    } catch (error) {
+      if (error instanceof UnsupportedRequestError) return { kind: 'unfit', error };
+      if (!(error instanceof OutboundError)) throw error;
+      if (error.phase !== 'aborted')
+        channels.report({
+          ...toChannelAndCredentialIds(channel),
+          model: model.id,
+          userId: task.user_id,
+          // An answer that cannot be understood shows that the account can be reached.
+          outcome: error.phase === 'body' ? 'capacity' : 'unreachable',
+          message: error.message,
+          durationMs: performance.now() - startedAt,
+        });
+      log.warn(
+        { err: error, taskId: task.id, channelId: channel.id },
+        error.mayHaveArrived ? 'the response to a submit was lost' : 'a channel could not be reached',
+      );
+      return { kind: error.mayHaveArrived ? 'unknown' : 'unreachable' };
+    }
+  }
+
+  async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmitResult> {
+    const { clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
+    const { task, adapter, model } = job;
+    faultPoint('after-answer');
+    const handle = JSON.stringify(outcome.handle);
+    if (await this.#isHandleOfAnother(job, attempt, handle)) {
+      log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, "a submit was answered with another task's id");
+      return toSubmitResult(task, null);
+    }
+    const { channel, durationMs } = attempt;
+    channels.report({
+      ...toChannelAndCredentialIds(channel),
+      model: model.id,
+      userId: task.user_id,
+      outcome: 'ok',
+      durationMs,
+    });
+    const now = clock.now();
+    const passesThrough = adapter.passthrough === true && isPublicId(outcome.upstreamId);
+    const publicId = await this.#storeAcceptance({
+      id: task.id,
+      attempt: attempt.number,
+      public_id: passesThrough ? outcome.upstreamId : task.id,
+      handle,
+      data: JSON.stringify(truncateBase64(outcome.raw)),
+      now,
+      next: now + syncPeriodMs,
+    });
+    if (publicId === undefined) {
+      await this.#recordLateAcceptance(task, attempt, outcome.upstreamId);
+      return toSubmitResult({ ...task, handle }, outcome.raw);
+    }
+    return toSubmitResult({ ...task, public_id: publicId, status: TASK_STATUS.SUBMITTED, handle }, outcome.raw);
+  }
+
+  /**
+   * The vendor has begun the job and nobody can ask it to take it back: the write is repeated while the database is away, since the task would
+   * otherwise fail for want of a confirmation.
+   * @returns the public id; undefined when the task has gone on without this attempt
+   */
+  #storeAcceptance(acceptance: Acceptance): Promise<string | undefined> {
+    const { store, database, stopping } = this.#dependencies;
+    return retryWhileDatabaseUnavailable(async () => {
+      const publicId = await store.markAccepted(database.kysely, acceptance);
+      if (publicId !== undefined) return publicId;
+      // A write whose answer was lost may have been made, and polls may have changed the status since.
+      const stored = await store.findById(acceptance.id);
+      const isStored = stored?.attempt === acceptance.attempt && stored.handle === acceptance.handle;
+      return isStored ? stored.public_id : undefined;
+    }, stopping);
+  }
+
+  /**
+   * Whether the vendor's job already belongs to another task: a cache on the way may repeat an earlier response. The job begun
+   * now, if any, is then treated as if its response was lost. Where both submits were in progress at once the job may be
+   * either's, so the other task is failed too: no caller may receive another caller's video.
+   */
+  async #isHandleOfAnother({ task }: SubmitJob, attempt: Attempt, handle: string): Promise<boolean> {
+    const { clock, completion } = this.#dependencies;
+    const claim = { id: task.id, attempt: attempt.number, at: clock.now() };
+    const owner = this.#handleOwners.claim(attempt.channel.id, handle, claim);
+    if (owner === undefined) return false;
+    if (owner.at >= attempt.sentAt)
+      await completion.fail(owner, {
+        cause: 'unconfirmed',
+        message: 'the provider answered two requests with one job',
+        code: 'unconfirmed',
+      });
+    return true;
+  }
+
+  /** The vendor may bill the operator for a job that no caller pays for; administrators find it among the attempts. */
+  async #recordLateAcceptance(task: NewTask, { number, channel }: Attempt, upstreamId: string): Promise<void> {
+    const { log, failedAttemptRecorder } = this.#dependencies;
+    log.warn({ taskId: task.id, upstreamId }, 'a submit was accepted after its task had ended');
+    const message = `accepted as ${upstreamId} when the task had gone on without it`;
+    await failedAttemptRecorder.record({
+      taskId: task.id,
+      attempt: number,
+      channelId: channel.id,
+      credentialId: channel.credentialId,
+      outcome: 'late',
+      code: '',
+      message,
+    });
+  }
+}
+
+const isPublicId = (id: string): boolean => /^[A-Za-z0-9_.:-]{1,128}$/.test(id);
+
+const MAX_MESSAGE = 500;
+
+/** How one attempt at a submit ended. */
+type AttemptOutcome =
+  | SubmitOutcome
+  /** The request did not arrive: another channel may be tried. */
+  | { readonly kind: 'unreachable' }
+  /** It may have arrived: no other channel is tried, and polling finds out. */
+  | { readonly kind: 'unknown' }
+  /** The vendor cannot serve such a request; nothing was sent. */
+  | { readonly kind: 'unfit'; readonly error: UnsupportedRequestError };
+
+/** How an attempt ended, for administrators. */
+function describeOutcome(
+  outcome: Exclude<AttemptOutcome, { kind: 'accepted' }>,
+): Pick<FailedAttempt, 'outcome' | 'code' | 'message'> {
+  if (outcome.kind === 'refused') {
+    const { reason, code, message } = outcome.error;
+    return { outcome: reason, code: sanitizeText(code), message: sanitizeText(message) };
+  }
+  return {
+    outcome: outcome.kind,
+    code: '',
+    message: outcome.kind === 'unfit' ? sanitizeText(outcome.error.message) : '',
+  };
+}
+
+const sanitizeText = (text: string): string => maskSecrets(toWellFormedText(text)).slice(0, MAX_MESSAGE);
+
+/** The attempt whose submit a vendor's handle answered. */
+interface VendorHandleAttempt {
+  /** Of the task. */
+  readonly id: string;
+  readonly attempt: number;
+  /** When the handle became known, Unix milliseconds. */
+  readonly at: number;
+}
+
+const SETS = 1_024;
+const SLOTS_PER_SET = 16;
+const SLOTS = SETS * SLOTS_PER_SET;
+/** `task_` and 32 letters and digits. */
+const MAX_ID_BYTES = 40;
+
+/**
+ * Owners of the latest accepted handles, some ten thousand, by the hash of a channel and a handle. All memory is allocated at
+ * once, 0.9 MB: as objects of a map, 230 bytes each, they would let the heap of a process grow for hours.
+ *
+ * The place of an entry is one of the slots of its set, and a new entry replaces the oldest one there.
+ */
+export class AttemptByVendorHandleCache {
+  /** 64 bits of SHA-256 each; 0 means that the slot is free. */
+  readonly #hashes = new BigUint64Array(SLOTS);
+  readonly #times = new Float64Array(SLOTS);
+  readonly #attempts = new Uint8Array(SLOTS);
+  readonly #idLengths = new Uint8Array(SLOTS);
+  readonly #ids = Buffer.alloc(SLOTS * MAX_ID_BYTES);
+  /** For each set, which of its slots is written next. */
+  readonly #next = new Uint8Array(SETS);
+
+  /** @returns whose the handle is already; undefined when it is the given owner's from now on */
+  claim(channelId: number, handle: string, owner: VendorHandleAttempt): VendorHandleAttempt | undefined {
+    const digest = hash('sha256', `${channelId} ${handle}`, 'buffer').readBigUInt64LE();
+    const set = Number(digest % BigInt(SETS));
+    const first = set * SLOTS_PER_SET;
+    const found = this.#hashes.subarray(first, first + SLOTS_PER_SET).indexOf(digest);
+    if (found !== -1) return this.#read(first + found);
+    const next = this.#next[set] ?? 0;
+    this.#next[set] = (next + 1) % SLOTS_PER_SET;
+    this.#write(first + next, digest, owner);
+    return undefined;
+  }
+
+  #read(slot: number): VendorHandleAttempt {
+    const start = slot * MAX_ID_BYTES;
+    return {
+      id: this.#ids.toString('latin1', start, start + (this.#idLengths[slot] ?? 0)),
+      attempt: this.#attempts[slot] ?? 0,
+      at: this.#times[slot] ?? 0,
+    };
+  }
+
+  #write(slot: number, digest: bigint, { id, attempt, at }: VendorHandleAttempt): void {
+    if (id.length > MAX_ID_BYTES) throw new RangeError(`a task id of ${id.length} characters`);
+    this.#ids.write(id, slot * MAX_ID_BYTES, 'latin1');
+    this.#idLengths[slot] = id.length;
+    this.#attempts[slot] = attempt;
+    this.#times[slot] = at;
+    this.#hashes[slot] = digest;
+  }
+}
+
+/** Records failed submit attempts, so that administrators see over which channels a task went. */
+export class FailedAttemptRecorder {
+  readonly #store: TaskAdminStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #stopping: AbortSignal;
+
+  constructor(store: TaskAdminStore, clock: Clock, log: Log, stopping: AbortSignal) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#stopping = stopping;
+  }
+
+  /**
+   * Repeats the write while the database is away, as nothing else tells of a job that the vendor may bill. Never throws: the task and its quota
+   * must not depend on this record.
+   */
+  async record(attempt: Omit<FailedAttempt, 'createdAt'>): Promise<void> {
+    try {
+      const row = { ...attempt, createdAt: this.#clock.now() };
+      await retryWhileDatabaseUnavailable(() => this.#store.insertFailedAttempt(row), this.#stopping);
+    } catch (error) {
+      this.#log.warn({ err: error, taskId: attempt.taskId }, 'a failed attempt could not be recorded');
+    }
+  }
+}
+
+type BoundedChannel = Pick<Channel, 'id' | 'credentialId' | 'maxConcurrentTasks'>;
+
+/**
+ * Keeps the unfinished tasks of an upstream account within the bound of its channel, whatever number of processes submits. A vendor refuses
+ * what is beyond its own bound, and some count what they refused.
+ */
+export class ChannelTaskLimitStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Those that are not full at this moment, as a first look: {@link take} decides. */
+  async withRoom<T extends BoundedChannel>(channels: readonly T[]): Promise<readonly T[]> {
+    if (channels.every((channel) => channel.maxConcurrentTasks === undefined)) return channels;
+    const hasRoom = await Promise.all(channels.map((channel) => this.#hasRoom(this.#database.kysely, channel)));
+    return channels.filter((_, index) => hasRoom[index]);
+  }
+
+  /**
+   * In the transaction that gives the channel a task, before anything else in it. The row of the channel is locked until then, so that
+   * submits over it, on any process, count one after the other.
+   *
+   * @returns false where it is full
+   */
+  async take(trx: Trx, channel: BoundedChannel): Promise<boolean> {
+    if (channel.maxConcurrentTasks === undefined) return true;
+    await trx.selectFrom('channels').select('id').where('id', '=', channel.id).forUpdate().execute();
+    return this.#hasRoom(trx, channel);
+  }
+
+  /** Reads at most as many rows as there may be. */
+  async #hasRoom(executor: Executor, { id, credentialId, maxConcurrentTasks: most }: BoundedChannel): Promise<boolean> {
+    if (most === undefined) return true;
+    const last = await executor
+      .selectFrom('tasks')
+      .select('channel_id')
+      .where('channel_id', '=', id)
+      .where('credential_id', '=', credentialId)
+      .where('next_poll_at', 'is not', null)
+      .offset(most - 1)
+      .limit(1)
+      .executeTakeFirst();
+    return last === undefined;
+  }
+}
+
+/**
+ * The error returned to the caller when every attempt was refused. A fault of the channel's own account is the operator's, so its
+ * details go to the log only. Undefined: no channel could be reached.
+ */
+function toUpstreamFailure(error: VendorError | undefined): AppError {
+  if (error === undefined) return new AppError('upstream_unavailable');
+  const log = { upstream: error };
+  switch (error.reason) {
+    case 'auth':
+    case 'billing':
+    case 'model':
+      return new AppError('upstream_error', { log });
+    case 'rate':
+      return new AppError(
+        'upstream_unavailable',
+        defined({ log, retryAfterSeconds: error.retryAfterMs === undefined ? undefined : error.retryAfterMs / 1000 }),
+      );
+    case 'capacity':
+      return new AppError('upstream_unavailable', { log });
+    default:
+      if (error.retryable) return new AppError('upstream_error', { log });
+      return new AppError(
+        'upstream_refused',
+        defined({ message: error.message, publicCode: error.code || undefined, param: error.param }),
+      );
+  }
+}

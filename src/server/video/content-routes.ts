@@ -1,0 +1,112 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { done } from '../../contract/success-bodies-and-pagination.ts';
+import { isTerminal } from '../../contract/task-states.ts';
+import * as endpoints from '../../contract/video.ts';
+import { putPoster } from '../../contract/video-storage-and-posters.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { Artifacts } from '../artifacts/make.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Caller, RequestContext } from '../platform/http/request-context.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { type AccelRedirect, type Content, type ContentDelivery, type PlayLinks, toAccelHeaders } from './content.ts';
+import type { RefreshingTaskReader } from './poller.ts';
+import type { Task, TaskStore } from './task-store.ts';
+
+interface ContentRouteDependencies {
+  readonly store: TaskStore;
+  readonly reader: RefreshingTaskReader;
+  readonly contentDelivery: ContentDelivery;
+  readonly playLinks: PlayLinks;
+  readonly accelRedirect: AccelRedirect;
+  readonly credentialWatch: CredentialRevocationWatch;
+  readonly clock: Clock;
+}
+
+/** The file of a video: for the token that submitted it, and for whoever has a play link. */
+export function addContentRoutes(
+  routes: RouteRegistry,
+  { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock }: ContentRouteDependencies,
+): void {
+  const sendFile = async (
+    task: Task,
+    caller: Caller,
+    variant: string | undefined,
+    { request, reply }: { readonly request: RequestContext; readonly reply: FastifyReply },
+  ) => {
+    const watchAccess = (onEnd: () => void) => credentialWatch.watch(caller, onEnd);
+    const acceptsPath = accelRedirect.accepts(request);
+    const asked = { ...toFileRequest(request), variant, watchAccess, acceptsPath };
+    return sendContent(reply, await contentDelivery.open(task, asked));
+  };
+  routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
+    const found = await store.findForToken(params.task_id, caller.tokenId);
+    if (found === undefined) throw new AppError('content_not_found');
+    // A finished one may be stored: only where it is not does its vendor's URL matter.
+    const task = isTerminal(found.status) ? found : await reader.withCurrentState(found);
+    return sendFile(task, caller, query.variant, { request, reply });
+  });
+
+  routes.add(endpoints.playVideo, async ({ params, query, request, reply }) => {
+    const link = { taskId: params.task_id, expires: Number(query.expires), credential: query.credential };
+    if (!playLinks.verify(link, query.signature, clock.now())) throw new AppError('forbidden');
+    const task = await store.findByPublicId(link.taskId);
+    if (task === undefined || task.deleted === 1) throw new AppError('content_not_found');
+    const caller = await credentialWatch.resolve(link.credential, task.user_id);
+    if (caller === undefined) throw new AppError('forbidden');
+    return sendFile(task, caller, query.variant, { request, reply });
+  });
+}
+
+/** What of a request says which part of a file is sent. */
+export function toFileRequest({ headers, disconnected }: RequestContext) {
+  const ifRange = headers['if-range'];
+  return {
+    ifNoneMatch: headers['if-none-match'],
+    range: headers.range,
+    ifRange: typeof ifRange === 'string' ? ifRange : undefined,
+    signal: disconnected,
+  };
+}
+
+/** A client that reads nothing for so long loses its connection to the file host, since all callers share a limited number. */
+const STALL_TIMEOUT_MS = 60_000;
+
+/** HEAD is served by a GET whose body is dropped, because vendors' signed URLs often permit GET alone. */
+export function sendContent(reply: FastifyReply, content: Content, stallMs = STALL_TIMEOUT_MS): FastifyReply {
+  const { status, headers, body, path } = content;
+  const isHead = reply.request.method === 'HEAD';
+  if (path !== undefined && !isHead) return reply.status(200).headers(toAccelHeaders(path, headers)).send(body);
+  void reply.status(status).headers(headers);
+  if (!isHead) {
+    reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
+    return reply.send(body);
+  }
+  body.destroy();
+  // An empty stream: an absent body would be announced with a length of 0.
+  return reply.send(Readable.from([]));
+}
+
+interface PosterRouteDependencies {
+  readonly store: TaskStore;
+  readonly artifacts: Artifacts;
+}
+
+/** The browser of a video's owner reads a frame where neither the vendor nor ffmpeg has made a poster. */
+export function addPosterRoutes(routes: RouteRegistry, { store, artifacts }: PosterRouteDependencies): void {
+  routes.add(putPoster, async ({ params, body, caller }) => {
+    const task = await store.findForUser(params.task_id, caller.userId);
+    if (task === undefined) throw notExistError('task');
+    if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
+    const outcome = await artifacts.putPoster(
+      { taskId: task.id, userId: task.user_id },
+      Buffer.from(body.image, 'base64'),
+    );
+    if (outcome === undefined) throw new AppError('unavailable');
+    if (outcome === 'exists') throw new AppError('already_exists', { params: { what: 'poster' } });
+    if (outcome === 'invalid')
+      throw invalidRequest('image must be a whole still JPEG or WebP picture of at most 256 KiB.', 'image');
+    return done();
+  });
+}

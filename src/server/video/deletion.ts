@@ -1,0 +1,65 @@
+import type { Artifacts } from '../artifacts/make.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import type { ShareStore } from './shares.ts';
+import type { Task, TaskStore, VideoUpstreams } from './task-store.ts';
+
+interface VideoDeletionDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly artifacts: Pick<Artifacts, 'removeWithTask'>;
+  readonly shares: Pick<ShareStore, 'deleteOfTask'>;
+  readonly vendorDeletion: VendorVideoDeletion;
+  readonly clock: Clock;
+}
+
+/** Deletes a finished video for its owner: here with its copy and its links at once, at its vendor in the background. */
+export class VideoDeletion {
+  readonly #dependencies: VideoDeletionDependencies;
+  constructor(dependencies: VideoDeletionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError `task_not_completed` */
+  async delete(task: Task): Promise<void> {
+    const { database, store, artifacts, shares, vendorDeletion, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await store.markDeleted(trx, task.id, clock.now())))
+        throw new AppError('task_not_completed', { params: { status: task.status } });
+      await artifacts.removeWithTask(trx, task.id);
+      await shares.deleteOfTask(trx, task.id);
+    });
+    vendorDeletion.start(task);
+  }
+}
+
+interface VendorVideoDeletionDependencies {
+  readonly upstreams: VideoUpstreams;
+  readonly log: Log;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Deletes videos at vendors that offer it, after they were deleted here. Best effort: nobody waits, and failures are only logged. */
+export class VendorVideoDeletion {
+  readonly #dependencies: VendorVideoDeletionDependencies;
+  constructor(dependencies: VendorVideoDeletionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  start(task: Task): void {
+    void this.#delete(task).catch((error: unknown) =>
+      this.#dependencies.log.info({ err: error, taskId: task.id }, 'a video was not deleted at its vendor'),
+    );
+  }
+
+  async #delete(task: Task): Promise<void> {
+    const { upstreams, stopping } = this.#dependencies;
+    if (task.handle === null || upstreams.adapterOf(task).deleteTask === undefined) return;
+    const upstream = await upstreams.find(task);
+    await upstream?.call(stopping, async (adapter, handle, context) => adapter.deleteTask?.(handle, context));
+  }
+}

@@ -1,0 +1,501 @@
+import type { Static } from 'typebox';
+import { isObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import type { VideoRow } from '../../contract/own-video-row-and-detail.ts';
+import type { CallFacts } from '../../contract/price-calls-and-videos.ts';
+import {
+  isTerminal,
+  OPENAI_STATUS,
+  type OpenAiVideoStatus,
+  TASK_STATUS,
+  type TaskStatus,
+} from '../../contract/task-states.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import type { UnifiedTask } from '../../contract/video.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { isBase64, type KeptLongTexts, NO_LONG_TEXTS, withLongTexts } from '../platform/long-text.ts';
+import { assertNoPrivateUrls, assertPublicUrl } from '../platform/outbound/guard.ts';
+import type { Json, MediaInput, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { GenerationRequest } from './generation-request.ts';
+import { parseMedia, withoutDataUrlPrefix } from './request-images.ts';
+import { parseTerms } from './task-completion.ts';
+import { isImportedEndedTask, parseTaskArtifact, type SubmitResult, type Task } from './task-store.ts';
+
+/** Renders tasks in the formats of the contract, by the presentation rules of their vendors. */
+export class TaskRenderer {
+  readonly #vendors: VendorRegistry;
+  readonly #baseUrl: string;
+
+  /** @param baseUrl the service's own, for URLs of content */
+  constructor(vendors: VendorRegistry, baseUrl: string) {
+    this.#vendors = vendors;
+    this.#baseUrl = baseUrl;
+  }
+
+  submitted(submitted: SubmitResult): Json {
+    return toSubmitResponse(submitted, this.#vendors.get(submitted.task.vendor));
+  }
+
+  unified(task: Task) {
+    const contentUrl = `${this.#baseUrl}/v1/videos/${encodeURIComponent(task.public_id)}/content`;
+    return {
+      code: 'success' as const,
+      message: '',
+      data: toUnifiedTask(task, contentUrl, this.#vendors.get(task.vendor)),
+    };
+  }
+
+  video(task: Task): Json {
+    return toVideoObject(task, this.#vendors.get(task.vendor));
+  }
+
+  /** OpenAI's complete object, for its own clients. */
+  complete(task: Task, remixedFrom: string | undefined): Json {
+    return toCompleteVideo(task, this.#vendors.get(task.vendor), remixedFrom);
+  }
+
+  listItem(task: Task): Json {
+    return toVideoListItem(task, this.#vendors.get(task.vendor));
+  }
+}
+
+type Fields = { [key: string]: Json };
+
+const failureOf = (task: Task) => ({ message: task.fail_reason, code: task.error_code });
+
+/** The OpenAI-style object of a task, by its vendor's rules; the upstream's own where the vendor passes it through. */
+function toVideoObject(task: Task, { passthrough, presentation = {} }: VendorAdapter): Json {
+  if (passthrough) return toPassthrough(task);
+  const object: Fields = {
+    id: task.public_id,
+    object: 'video',
+    model: presentation.hidesModel ? '' : task.model,
+    status: OPENAI_STATUS[task.status],
+    progress: task.progress,
+    created_at: toSeconds(task.created_at),
+  };
+  if (presentation.repeatsId) object.task_id = task.public_id;
+  const completedAt = completedAtOf(task, presentation);
+  if (completedAt !== undefined) object.completed_at = completedAt;
+  const artifact = parseTaskArtifact(task);
+  const url = task.status === 'SUCCESS' && artifact?.kind === 'url' ? artifact.url : '';
+  const { url: shows = 'always' } = presentation;
+  if (shows === 'always' || (shows === 'known' && url !== '')) object.metadata = { url };
+  const seconds = presentation.seconds?.(JSON.parse(task.data));
+  if (seconds !== undefined) object.seconds = seconds;
+  if (task.status === 'FAILURE') {
+    const failure = failureOf(task);
+    const error = presentation.error === undefined ? failure : presentation.error(failure);
+    if (error !== undefined) object.error = { ...error };
+  }
+  return object;
+}
+
+/** The same in a list, where `model` is always the model's name: the contract leaves it empty for single objects only. */
+const toVideoListItem = (task: Task, adapter: VendorAdapter): Json => ({
+  ...(toVideoObject(task, adapter) as Fields),
+  model: task.model,
+});
+
+/** The vendor's own time only after success; absent where the vendor reports none. */
+function completedAtOf(task: Task, { completedAt }: TaskPresentation): number | undefined {
+  if (completedAt === undefined) return toSeconds(task.updated_at);
+  return task.status === 'SUCCESS' ? completedAt(JSON.parse(task.data)) : undefined;
+}
+
+/** Words of the upstream's own object that callers may see: those of OpenAI's API for a video that has not ended. */
+const OPEN_WORDS: readonly unknown[] = ['queued', 'in_progress'] satisfies OpenAiVideoStatus[];
+
+/** The upstream's word while the video has not ended, where it is one of OpenAI's; ours for any other, and for an end. */
+const statusOf = ({ status }: Pick<Task, 'status'>, word: Json | undefined): Json =>
+  !isTerminal(status) && status !== 'NOT_START' && OPEN_WORDS.includes(word) ? (word ?? null) : OPENAI_STATUS[status];
+
+/** `45`, `45.5`, `"45"` and `"45%"` are 45. */
+function wholePercent(value: Json | undefined): number | undefined {
+  const text = typeof value === 'string' ? /^\s*(-?\d{1,9}(?:\.\d{1,9})?)\s*%?\s*$/.exec(value)?.[1] : undefined;
+  const figure = text === undefined ? value : Number(text);
+  return typeof figure === 'number' && Number.isFinite(figure)
+    ? Math.min(100, Math.max(0, Math.floor(figure)))
+    : undefined;
+}
+
+/** The upstream's figure as a whole percentage; ours where it has none, or where the video ended here. */
+function progressOf({ status, progress }: Pick<Task, 'status' | 'progress'>, data: Fields): number {
+  const endedHere = isTerminal(status) && (status === 'SUCCESS' || OPEN_WORDS.includes(data.status));
+  return endedHere ? progress : (wholePercent(data.progress) ?? progress);
+}
+
+/** What clients decide by has a fixed form, whatever the upstream wrote: the state, its progress, and the reason of a failure. */
+function toPassthrough(task: Task): Json {
+  const data = JSON.parse(task.data) as Fields;
+  const error = reasonOf(task, data.error);
+  return defined({
+    model: task.model,
+    created_at: toSeconds(task.created_at),
+    ...data,
+    id: task.public_id,
+    object: 'video',
+    // Some OpenAI-compatible services name the id `task_id` only.
+    task_id: 'task_id' in data ? task.public_id : undefined,
+    status: statusOf(task, data.status),
+    progress: progressOf(task, data),
+    ...(error !== undefined && { error }),
+  });
+}
+
+/** The upstream's own error of a failed video, or the reason it failed for here; undefined where the object's stays as it is. */
+function reasonOf(task: Task, told: Json | undefined): Json | undefined {
+  if (task.status !== 'FAILURE' || (isObject(told) && typeof told.message === 'string')) return undefined;
+  return typeof told === 'string' && told !== '' ? { message: told, code: task.error_code } : failureOf(task);
+}
+
+/**
+ * OpenAI's complete Video object of any vendor's task, for OpenAI's own clients: every member of its schema, null where the value
+ * is not known, beside what the vendor's object has anyway.
+ *
+ * @param remixedFrom public id of the video it was remixed from
+ */
+function toCompleteVideo(task: Task, adapter: VendorAdapter, remixedFrom: string | undefined): Json {
+  const object = toVideoObject(task, adapter) as Fields;
+  const { size, prompt } = JSON.parse(task.request) as Fields;
+  const facts: CallFacts = parseTerms(task.pricing)?.facts ?? {};
+  return {
+    ...object,
+    id: task.public_id,
+    model: task.model,
+    status: COMPLETE_STATUS[task.status],
+    completed_at: isTerminal(task.status)
+      ? (firstNumber(object.completed_at) ?? toSeconds(task.finish_time || task.updated_at))
+      : null,
+    seconds: firstText(object.seconds, facts.seconds),
+    size: firstText(object.size, size, facts.size),
+    prompt: firstText(object.prompt, task.prompt, prompt),
+    error: task.status === 'FAILURE' ? toCompleteError(task, object.error) : null,
+    expires_at: firstNumber(object.expires_at) ?? null,
+    remixed_from_video_id: firstText(object.remixed_from_video_id, remixedFrom),
+  };
+}
+
+/** OpenAI's clients wait in the first two states, and without a pause in any word they do not know. */
+const COMPLETE_STATUS = { ...OPENAI_STATUS, NOT_START: 'queued', UNKNOWN: 'queued' } as const;
+
+function toCompleteError(task: Task, told: Json | undefined): Json {
+  const { code, message, ...more } = isObject(told) ? (told as Fields) : failureOf(task);
+  const cause = firstText(code, task.error_code, task.fail_cause) ?? 'failed';
+  return { ...more, code: cause, message: firstText(message, task.fail_reason) ?? cause };
+}
+
+const firstNumber = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** The first of some values that is a text, or a number written as one. */
+function firstText(...values: readonly (Json | undefined)[]): string | null {
+  const found = values.find((value) => (typeof value === 'string' && value !== '') || typeof value === 'number');
+  return found === undefined ? null : String(found);
+}
+
+/** The response to a submit: the task's outline, its id alone, or the upstream's own object, by the vendor's rules. */
+function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): Json {
+  const skeleton = {
+    id: task.public_id,
+    task_id: task.public_id,
+    object: 'video',
+    model: task.model,
+    status: OPENAI_STATUS[task.status],
+    progress: 0,
+    created_at: toSeconds(task.created_at),
+  };
+  if (isOpaque(task, adapter)) return { task_id: task.public_id };
+  if (adapter.passthrough && isObject(raw))
+    return {
+      ...raw,
+      id: task.public_id,
+      ...('task_id' in raw && { task_id: task.public_id }),
+      ...('status' in raw && { status: statusOf(task, raw.status as Json) }),
+    };
+  return skeleton;
+}
+
+/** The unified task; it always has every key. `contentUrl` is this service's own URL of the file. */
+function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {
+  return {
+    task_id: task.public_id,
+    action: task.action,
+    status: adapter.presentation?.statusWords?.[task.status] ?? task.status,
+    fail_reason: failReasonOrUrl(task, contentUrl, adapter),
+    submit_time: toSeconds(task.submit_time),
+    start_time: toSeconds(task.start_time),
+    finish_time: toSeconds(task.finish_time),
+    progress: `${task.progress}%`,
+    data: JSON.parse(task.data),
+  };
+}
+
+/** On failure the reason, on success the video's URL: a public one, or our own where the vendor's needs a key. */
+function failReasonOrUrl(task: Task, contentUrl: string, adapter: VendorAdapter): string {
+  if (task.status === TASK_STATUS.FAILURE) return task.fail_reason;
+  if (task.status !== TASK_STATUS.SUCCESS) return '';
+  const artifact = parseTaskArtifact(task);
+  if (artifact?.kind === 'url') return artifact.url;
+  return artifact?.kind === 'inline' || isOpaque(task, adapter) ? '' : contentUrl;
+}
+
+/** Whether the task's vendor gives its file no URL anywhere. */
+function isOpaque(task: Pick<Task, 'handle'>, { presentation }: VendorAdapter): boolean {
+  return task.handle !== null && presentation?.isOpaque?.(JSON.parse(task.handle)) === true;
+}
+
+/** Kling's names of our states; it has none between submitted and processing. Source: its API reference, "Text to Video". */
+const TASK_STATUS_WORDS: Readonly<Record<TaskStatus, string>> = {
+  NOT_START: 'submitted',
+  SUBMITTED: 'submitted',
+  QUEUED: 'submitted',
+  UNKNOWN: 'submitted',
+  IN_PROGRESS: 'processing',
+  SUCCESS: 'succeed',
+  FAILURE: 'failed',
+};
+
+export const toKlingEnvelope = (data: Json, requestId: string) => ({
+  code: 0 as const,
+  message: 'SUCCEED',
+  request_id: requestId,
+  data,
+});
+
+const taskInfoOf = ({ external_id }: Pick<Task, 'external_id'>): Json =>
+  external_id === null ? {} : { external_task_id: external_id };
+
+export const toKlingSubmitData = ({ task }: SubmitResult): Json => ({
+  task_id: task.public_id,
+  task_info: taskInfoOf(task),
+  task_status: 'submitted',
+  created_at: task.created_at,
+  updated_at: task.created_at,
+});
+
+/** A task as Kling's query returns it, under our id. What only the vendor knows is taken from its latest response. */
+export function toKlingTask(task: Task): Json {
+  const response: unknown = JSON.parse(task.data);
+  const data = isObject(response) && isObject(response.data) ? (response.data as { readonly [key: string]: Json }) : {};
+  const { watermark_info, final_unit_deduction } = data;
+  return defined({
+    task_id: task.public_id,
+    task_status: TASK_STATUS_WORDS[task.status],
+    task_status_msg: task.fail_reason,
+    task_info: taskInfoOf(task),
+    watermark_info,
+    final_unit_deduction,
+    created_at: task.created_at,
+    updated_at: task.updated_at,
+    task_result: task.status === 'SUCCESS' ? (data.task_result ?? resultOf(task)) : undefined,
+  });
+}
+
+function resultOf(task: Task): Json {
+  const artifact = parseTaskArtifact(task);
+  return { videos: artifact?.kind === 'url' ? [{ id: task.public_id, url: artifact.url }] : [] };
+}
+
+/** Jimeng's names of our states; a failure is reported by an error code. Source: volcengine.com/docs/85621. */
+const STATUS_WORDS: Readonly<Record<Exclude<TaskStatus, 'FAILURE'>, string>> = {
+  NOT_START: 'in_queue',
+  SUBMITTED: 'in_queue',
+  QUEUED: 'in_queue',
+  UNKNOWN: 'in_queue',
+  IN_PROGRESS: 'generating',
+  SUCCESS: 'done',
+};
+
+/**
+ * `data` of Jimeng's query for a task.
+ * @throws AppError with the vendor's own code for a failed task, `50500` where it failed for another reason
+ */
+export function toJimengTask(task: Task): Record<string, Json> {
+  if (task.status === 'FAILURE')
+    throw new AppError('upstream_refused', {
+      message: task.fail_reason,
+      publicCode: /^50\d{3}$/.test(task.error_code) ? task.error_code : '50500',
+    });
+  const artifact = parseTaskArtifact(task);
+  return { status: STATUS_WORDS[task.status], video_url: artifact?.kind === 'url' ? artifact.url : '' };
+}
+
+type Body = { readonly [key: string]: unknown };
+
+export type KlingOperation = 'text2video' | 'image2video' | 'omni-video';
+
+const MAX_EXTERNAL_ID_LENGTH = 200;
+
+/**
+ * A request in Kling's own format: `model_name` (or `model`), `prompt`, `image`, `duration` as a string, and so on. All other
+ * fields reach the vendor unchanged.
+ */
+export function parseKlingRequest(
+  given: Body,
+  operation: KlingOperation,
+  longTexts: KeptLongTexts = NO_LONG_TEXTS,
+): GenerationRequest {
+  const body = toStrictBody(given, KLING_FIELDS);
+  assertNoPrivateUrls({ ...body, callback_url: undefined });
+  const image = optionalText(body, 'image');
+  if (operation === 'image2video' && image === undefined && optionalText(body, 'image_tail') === undefined)
+    throw invalidRequest('image is required.', 'image');
+  const seconds = optionalText(body, 'duration') ?? '5';
+  if (!/^[1-9]\d{0,2}$/.test(seconds)) throw invalidRequest('duration must be whole seconds, as a string.', 'duration');
+  const { model_name: _, model: __, ...rest } = body;
+  const model = klingModelOf(body, operation);
+  return {
+    model,
+    prompt: optionalText(body, 'prompt') ?? '',
+    // The omni endpoint takes a prompt for each shot instead.
+    isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
+    images:
+      operation === 'image2video' && image !== undefined ? [parseMedia(longTexts.get('image') ?? image, 'image')] : [],
+    seconds: Number(seconds),
+    mode: optionalText(body, 'mode') ?? 'std',
+    metadata: {},
+    body,
+    longTexts,
+    officialBody: { ...toOfficialBody(rest, longTexts), model_name: model },
+    officialVendor: 'kling',
+    officialOperation: operation,
+    callbackUrl: callbackUrlOf(body),
+  };
+}
+
+/** The vendor's defaults of its endpoints. */
+function klingModelOf(body: Body, operation: KlingOperation): string {
+  const [modelName, model] = [optionalText(body, 'model_name'), optionalText(body, 'model')];
+  if (modelName !== undefined && model !== undefined && modelName !== model)
+    throw invalidRequest('model and model_name contradict each other.', 'model');
+  return modelName ?? model ?? (operation === 'omni-video' ? 'kling-video-o1' : 'kling-v1');
+}
+
+/** The caller's own id of a task, by which it can be found later. @throws AppError `invalid_request` */
+export function externalIdOf(body: Body): string | undefined {
+  const id = optionalText(withoutNulls(body), 'external_task_id');
+  if (id !== undefined && id.length > MAX_EXTERNAL_ID_LENGTH)
+    throw invalidRequest(
+      `external_task_id must have at most ${MAX_EXTERNAL_ID_LENGTH} characters.`,
+      'external_task_id',
+    );
+  return id || undefined;
+}
+
+/** A request in Jimeng's own format, where `req_key` names the model. */
+export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LONG_TEXTS): GenerationRequest {
+  const body = toStrictBody(given, JIMENG_FIELDS);
+  const model = optionalText(body, 'req_key');
+  if (model === undefined) throw invalidRequest('req_key is required.', 'req_key');
+  assertNoPrivateUrls({ ...body, callback_url: undefined });
+  return {
+    model,
+    prompt: optionalText(body, 'prompt') ?? '',
+    images: [
+      ...parseMediaList(body, 'image_urls', longTexts),
+      ...parseMediaList(body, 'binary_data_base64', longTexts),
+    ],
+    metadata: {},
+    body,
+    longTexts,
+    officialBody: toOfficialBody(body, longTexts),
+    officialVendor: 'jimeng',
+    callbackUrl: callbackUrlOf(body),
+  };
+}
+
+/** What the vendor gets. Pictures stay in the bytes; any other long text is checked whole, and JSON may have to write it otherwise. */
+function toOfficialBody(body: Body, longTexts: KeptLongTexts): NonNullable<GenerationRequest['officialBody']> {
+  const official = withLongTexts(body, longTexts, (text, path) => {
+    const bare = withoutDataUrlPrefix(text);
+    if (isBase64(bare)) return bare;
+    const whole = String(text);
+    assertPublicUrl(path, whole);
+    return whole;
+  });
+  return official as NonNullable<GenerationRequest['officialBody']>;
+}
+
+/** The vendors' clients send null for fields they leave out. */
+const withoutNulls = (body: Body): Body =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+
+/** How a vendor writes fields that clients send as a text or as a number, and its fields of media. */
+interface NativeFields {
+  readonly texts: readonly string[];
+  readonly numbers: readonly string[];
+  readonly media: readonly string[];
+}
+const KLING_FIELDS: NativeFields = {
+  texts: ['duration', 'external_task_id'],
+  numbers: ['cfg_scale'],
+  media: ['image', 'image_tail', 'static_mask', 'image_list', 'video_list'],
+};
+const JIMENG_FIELDS: NativeFields = {
+  texts: ['task_id'],
+  numbers: ['seed', 'frames'],
+  media: ['image_urls', 'binary_data_base64'],
+};
+
+const bareOf = (value: unknown): unknown => (typeof value === 'string' ? withoutDataUrlPrefix(value) : value);
+
+/** The body as its vendor documents it: null and empty media are left out, Base64 is bare, numbers have the vendor's form. */
+function toStrictBody(given: Body, { texts, numbers, media }: NativeFields): Body {
+  const body: Record<string, unknown> = withoutNulls(given);
+  for (const field of media) {
+    const value = body[field];
+    if (value === '' || (Array.isArray(value) && value.every((each) => each === null || each === '')))
+      delete body[field];
+    else if (value !== undefined) body[field] = Array.isArray(value) ? value.map(bareOf) : bareOf(value);
+  }
+  for (const field of texts) if (Number.isSafeInteger(body[field])) body[field] = String(body[field]);
+  for (const field of numbers) {
+    const value = body[field];
+    if (typeof value === 'string' && /^ *-?\d{1,15}(\.\d{1,15})? *$/.test(value)) body[field] = Number(value);
+  }
+  return body;
+}
+
+/** Where the caller wants to be called back; an empty text counts as absent. The submit checks the address. */
+function callbackUrlOf(body: Body): string | undefined {
+  const url = optionalText(body, 'callback_url') || undefined;
+  if (url !== undefined && url.length > 2_000) throw invalidRequest('callback_url is too long.', 'callback_url');
+  return url;
+}
+
+function optionalText(body: Body, key: string): string | undefined {
+  const value = body[key];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') throw invalidRequest(`${key} must be a string.`, key);
+  return value;
+}
+
+function parseMediaList(body: Body, key: string, longTexts: KeptLongTexts): MediaInput[] {
+  const value = body[key] ?? [];
+  if (!Array.isArray(value)) throw invalidRequest(`${key} must be a list of strings.`, key);
+  return value.map((each: unknown, index) => {
+    if (typeof each !== 'string') throw invalidRequest(`${key} must be a list of strings.`, key);
+    const param = `${key}.${index}`;
+    return parseMedia(longTexts.get(param) ?? each, param);
+  });
+}
+
+/** @param posterUrl empty: it has no poster, or the row is not its owner's */
+export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> {
+  return {
+    task_id: task.public_id,
+    model: task.model,
+    prompt: task.prompt,
+    status: task.status,
+    progress: `${task.progress}%`,
+    fail_cause: task.fail_cause,
+    fail_reason: task.fail_reason,
+    error_code: task.error_code,
+    quota: task.price,
+    imported: isImportedEndedTask(task),
+    poster_url: posterUrl,
+    submit_time: toSeconds(task.submit_time),
+    finish_time: toSeconds(task.finish_time),
+  };
+}

@@ -1,0 +1,224 @@
+import { createHash } from 'node:crypto';
+import type { Selectable } from 'kysely';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { Tables, Trx } from '../tables.ts';
+import { type SubmitResult, type TaskStore, toSubmitResult } from './task-store.ts';
+
+const KEY_TTL_MS = DAY_MS;
+/** A submit in progress whose process has not said for so long that it is alive was cut off with its process. */
+const LEASE_MS = 8_000;
+const RENEW_INTERVAL_MS = 2_500;
+/** With the lease: a repeated submit is answered within ten seconds of a crash. */
+const RETRY_AFTER_SECONDS = 2;
+
+type Submit = (claimKey: ClaimKeyInTransaction) => Promise<SubmitResult>;
+
+/**
+ * Idempotency-Key on submits: for 24 hours the same key and request return the same task, and another request with the key is
+ * an error. The key is stored in the transaction that reserves the quota, so that neither exists without the other. A submit
+ * whose task failed releases its key: nothing was charged, and trying again is what the caller wants. Where only the response
+ * was lost after the vendor had begun, the key stays, since a second submit would begin and charge a second video.
+ */
+export class Idempotency {
+  readonly #keys: IdempotencyStore;
+  readonly #tasks: Pick<TaskStore, 'findById'>;
+  readonly #clock: Clock;
+  /** Submits in progress in this process, by scope and key. */
+  readonly #inProgress = new Map<string, { readonly requestHash: string; readonly result: Promise<SubmitResult> }>();
+
+  constructor(database: Database<Tables>, tasks: Pick<TaskStore, 'findById'>, clock: Clock) {
+    this.#keys = new IdempotencyStore(database);
+    this.#tasks = tasks;
+    this.#clock = clock;
+  }
+
+  /**
+   * @param submit is called where the key is new; it must run the function it is given inside its transaction
+   * @throws AppError `idempotency_mismatch`, `idempotency_in_progress`, and what `submit` throws
+   */
+  runOnce(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
+    const { scope, key, requestHash } = claim;
+    const id = `${scope} ${key}`;
+    // The row decides between processes; within one, duplicates wait for the first instead of being refused. Nothing is awaited
+    // between reading and setting the map, so that exactly one of several concurrent duplicates is the first.
+    const running = this.#inProgress.get(id);
+    if (running !== undefined) {
+      if (running.requestHash !== requestHash) throw new AppError('idempotency_mismatch');
+      return running.result;
+    }
+    const result = this.#resultOf(claim, submit).finally(() => this.#inProgress.delete(id));
+    this.#inProgress.set(id, { requestHash, result });
+    return result;
+  }
+
+  async #resultOf(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
+    const now = this.#clock.now();
+    const row = await this.#keys.find(claim, now - KEY_TTL_MS);
+    if (row === undefined) return this.#start(claim, submit);
+    if (row.request_hash !== claim.requestHash) throw new AppError('idempotency_mismatch');
+    if (row.result !== null) return JSON.parse(row.result);
+    const task = row.alive_until <= now ? await this.#tasks.findById(row.task_id) : undefined;
+    if (task === undefined) throw inProgress();
+    return toSubmitResult(task, null);
+  }
+
+  async #start(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
+    let taskId: string | undefined;
+    const renew = setInterval(() => {
+      if (taskId === undefined) return;
+      // Without a database the lease ends: a repeated submit is told of the task then, and still begins nothing.
+      this.#keys.renew({ ...claim, taskId }, this.#clock.now() + LEASE_MS).catch(() => {});
+    }, RENEW_INTERVAL_MS).unref();
+    try {
+      const result = await submit(async (trx, id) => {
+        const now = this.#clock.now();
+        const times = { now, aliveUntil: now + LEASE_MS, expiredBefore: now - KEY_TTL_MS };
+        if (!(await this.#keys.claim(trx, { ...claim, taskId: id }, times))) throw inProgress();
+        taskId = id;
+      });
+      if (taskId !== undefined) await this.#keys.saveResult({ ...claim, taskId }, JSON.stringify(result));
+      return result;
+    } catch (error) {
+      if (taskId !== undefined) await this.#keys.release({ ...claim, taskId });
+      throw error;
+    } finally {
+      clearInterval(renew);
+    }
+  }
+
+  /** Deletes expired keys; called every minute. */
+  async removeExpired(): Promise<void> {
+    await this.#keys.deleteBefore(this.#clock.now() - KEY_TTL_MS);
+  }
+}
+
+const inProgress = (): AppError => new AppError('idempotency_in_progress', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+
+/** A key as one submit claimed it; a row of the same key claimed by another submit is never touched. */
+interface ClaimedKey extends IdempotencyClaim {
+  readonly taskId: string;
+}
+
+/** Rows of idempotency_keys. Times are Unix milliseconds. */
+class IdempotencyStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** The row of a key claimed after `since`. */
+  find({ scope, key }: IdempotencyClaim, since: number): Promise<Selectable<Tables['idempotency_keys']> | undefined> {
+    return this.#database.kysely
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('scope', '=', scope)
+      .where('key', '=', key)
+      .where('created_at', '>', since)
+      .executeTakeFirst();
+  }
+
+  /**
+   * Claims a key inside the reserving transaction, in place of a claim that ended at `expiredBefore`.
+   * @param times `aliveUntil`: when the claim counts as abandoned unless it is renewed
+   * @returns false where another submit holds it
+   */
+  async claim(
+    trx: Trx,
+    { scope, key, requestHash, taskId }: ClaimedKey,
+    { now, aliveUntil, expiredBefore }: { now: number; aliveUntil: number; expiredBefore: number },
+  ): Promise<boolean> {
+    await trx
+      .deleteFrom('idempotency_keys')
+      .where('scope', '=', scope)
+      .where('key', '=', key)
+      .where('created_at', '<=', expiredBefore)
+      .execute();
+    const inserted = await trx
+      .insertInto('idempotency_keys')
+      .values({
+        scope,
+        key,
+        request_hash: requestHash,
+        task_id: taskId,
+        result: null,
+        alive_until: aliveUntil,
+        created_at: now,
+      })
+      .onConflict((conflict) => conflict.columns(['scope', 'key']).doNothing())
+      .executeTakeFirst();
+    return wasChanged(inserted);
+  }
+
+  async renew({ scope, key, taskId }: ClaimedKey, aliveUntil: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('idempotency_keys')
+      .where('scope', '=', scope)
+      .where('key', '=', key)
+      .where('task_id', '=', taskId)
+      .set({ alive_until: aliveUntil })
+      .execute();
+  }
+
+  /** @param result JSON of the SubmitResult */
+  async saveResult({ scope, key, taskId }: ClaimedKey, result: string): Promise<void> {
+    await this.#database.kysely
+      .updateTable('idempotency_keys')
+      .where('scope', '=', scope)
+      .where('key', '=', key)
+      .where('task_id', '=', taskId)
+      .set({ result })
+      .execute();
+  }
+
+  /** Releases a key whose task has failed or was never stored; one whose task may still succeed is kept. */
+  async release({ scope, key, taskId }: ClaimedKey): Promise<void> {
+    await this.#database.kysely
+      .deleteFrom('idempotency_keys')
+      .where('scope', '=', scope)
+      .where('key', '=', key)
+      .where('task_id', '=', taskId)
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('tasks').select('seq').where('id', '=', taskId).where('status', '<>', 'FAILURE'))),
+      )
+      .execute();
+  }
+
+  async deleteBefore(time: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('idempotency_keys').where('created_at', '<', time).execute();
+  }
+}
+
+/** A submit that is to happen once. */
+export interface IdempotencyClaim {
+  /** Whose key it is: keys of different scopes never meet. */
+  readonly scope: number;
+  readonly key: string;
+  /** SHA-256 of everything two submits must have in common to be the same one. */
+  readonly requestHash: string;
+}
+
+/**
+ * The claim of a request with an Idempotency-Key; undefined without one.
+ * @param content what was asked for: the body's bytes, and what else decides about the video
+ * @throws AppError `invalid_request` for a key that is empty, too long or not visible ASCII
+ */
+export function toIdempotencyClaim(
+  scope: number,
+  key: string | string[] | undefined,
+  content: () => readonly (Buffer | string)[],
+): IdempotencyClaim | undefined {
+  if (typeof key !== 'string') return undefined;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalidRequest('Idempotency-Key must be 1 to 255 visible ASCII characters.', 'Idempotency-Key');
+  const hash = createHash('sha256');
+  for (const part of content()) hash.update(part);
+  return { scope, key, requestHash: hash.digest('hex') };
+}
+
+/** Claims an idempotency key inside the transaction that reserves the quota and inserts the task. */
+export type ClaimKeyInTransaction = (trx: Trx, taskId: string) => Promise<void>;

@@ -1,0 +1,187 @@
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
+import type { VideoSources } from '../artifacts/artifact-copier.ts';
+import type { Artifacts } from '../artifacts/make.ts';
+import type { ChannelDirectory } from '../channels/directory.ts';
+import type { EventWriter } from '../event-log/event-writer.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
+import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import type { ApiKeyLimiter } from '../platform/limits/key-limiter.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Vault } from '../platform/vault.ts';
+import type { Allowances, Ledger } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import { TaskUpstreams, UpstreamCalls } from '../upstreams/upstream.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { UrlCheck } from '../webhooks/url-check.ts';
+import { addReconciliationRoutes, addTaskAdminRoutes, type LedgerHistory } from './admin-routes.ts';
+import { AttemptRunner, ChannelTaskLimitStore, FailedAttemptRecorder } from './attempts.ts';
+import { AccelRedirect, ContentDelivery, DownloadSlots, PlayLinks } from './content.ts';
+import { addContentRoutes, addPosterRoutes } from './content-routes.ts';
+import { VendorVideoDeletion, VideoDeletion } from './deletion.ts';
+import { FavouriteStore } from './favourite-store.ts';
+import { TaskRenderer } from './formats.ts';
+import { Idempotency } from './idempotency.ts';
+import { addModelRoutes } from './model-routes.ts';
+import { makePollScheduler, type PollScheduler } from './poll-scheduler.ts';
+import { RefreshingTaskReader, ResultCheck, TaskPoller } from './poller.ts';
+import { DifferenceNotices, Reconciliation, type ReconciliationDependencies } from './reconciliation.ts';
+import { ReconciliationStore } from './reconciliation-store.ts';
+import { addConsoleVideoRoutes, addFavouriteRoutes, addOwnerVideoRoutes, addVideoRoutes } from './routes.ts';
+import { addSharePageRoutes, addShareRoutes } from './share-routes.ts';
+import { ShareAccess, ShareService, ShareStore } from './shares.ts';
+import { PriceQuoteService, SubmitService } from './submit.ts';
+import { type OnFaultPoint, TaskCompletion } from './task-completion.ts';
+import { TaskAdminStore, UnfinishedTaskStatisticsStore, VideoDurationStatisticsStore } from './task-reports.ts';
+import { TaskStore } from './task-store.ts';
+import { Base64VideoCache, createVideoCopySources, UrlRefresher, VendorFiles } from './vendor-files.ts';
+import { addVendorCompatibleRoutes, addVendorFormatRoutes } from './vendor-format-routes.ts';
+
+interface VideoDependencies {
+  readonly tracing: Tracing;
+  readonly database: Database<Tables>;
+  readonly quota: Ledger;
+  readonly allowances: Allowances;
+  /** What an account can still spend, for quotes. */
+  readonly outlook: Pick<AffordableCallCounts, 'of'>;
+  readonly channels: ChannelDirectory & ReconciliationDependencies['channels'];
+  readonly vendors: VendorRegistry;
+  readonly ledgerHistory: LedgerHistory;
+  readonly notifier: Notifier & AdminNotifier;
+  readonly events: EventWriter;
+  readonly artifacts: Artifacts;
+  /** Refuses a callback_url that nothing would be delivered to. */
+  readonly checkCallbackUrl: UrlCheck;
+  readonly outbound: OutboundClient;
+  readonly pubSub: PubSub;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly access: AccountAccess;
+  readonly credentialWatch: CredentialRevocationWatch;
+  readonly passwords: PasswordHasher;
+  readonly rateLimits: RateLimits;
+  readonly auditLog: AuditLog;
+  readonly vault: Vault;
+  readonly keyLimiter: ApiKeyLimiter;
+  readonly findPlanTerms: FindPlanTerms;
+  readonly masterKey: Buffer;
+  readonly baseUrl: string;
+  /** Addresses of nginx that sends stored videos by itself. */
+  readonly accelProxies: readonly string[];
+  readonly site: { readonly siteName: string };
+  readonly newTaskId: () => string;
+  readonly syncPeriodMs: number;
+  readonly ambiguousTtlMs: number;
+  readonly taskTimeoutMs: number;
+  readonly submitVisibilityMs: number;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+  /** Named points between the steps at which money moves, for tests that stop the process there. */
+  readonly faultPoint: OnFaultPoint;
+}
+
+export interface Video {
+  readonly reconciliations: ReconciliationStore;
+  readonly reconciliation: Pick<Reconciliation, 'states'>;
+  readonly jobs: readonly ScheduledJob[];
+  readonly store: TaskStore;
+  readonly adminStore: TaskAdminStore;
+  readonly upstreamCalls: UpstreamCalls;
+  readonly pollScheduler: PollScheduler;
+  readonly figures: UnfinishedTaskStatisticsStore;
+  /** Opens files of finished videos at their vendors. */
+  readonly sources: VideoSources;
+  /** Downloads under way. */
+  readonly openDownloads: number;
+  /** Deletes expired idempotency keys and share links, and corrects poll times after a clock change; called every minute. */
+  maintain(): Promise<void>;
+}
+
+/** Assembles the video capability and registers its routes. */
+export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies): Video {
+  const { database, clock, log, vendors, channels, credentialWatch, syncPeriodMs, stopping } = dependencies;
+  const store = new TaskStore(database);
+  const adminStore = new TaskAdminStore(database);
+  const upstreamCalls = new UpstreamCalls(dependencies.outbound, clock);
+  const upstreams = new TaskUpstreams({ accounts: channels, adapters: vendors, calls: upstreamCalls });
+  const shared = { ...dependencies, store, upstreamCalls, upstreams };
+
+  const completion = new TaskCompletion(shared);
+  const urlRefresher = new UrlRefresher(shared);
+  const inlineFileCache = new Base64VideoCache(stopping);
+  const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
+  const results = new ResultCheck({ vendorFiles, log });
+  const poller = new TaskPoller({ ...shared, completion, results });
+  const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
+  const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher });
+
+  const downloadSlots = new DownloadSlots();
+  const { storedFiles } = dependencies.artifacts;
+  const contentDelivery = new ContentDelivery({ ...shared, vendorFiles, storedFiles, urlRefresher, downloadSlots });
+  const shares = new ShareStore(database);
+  const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion: new VendorVideoDeletion(shared) });
+  const playLinks = new PlayLinks(dependencies.masterKey);
+
+  const idempotency = new Idempotency(database, store, clock);
+  const failedAttemptRecorder = new FailedAttemptRecorder(adminStore, clock, log, stopping);
+  const places = new ChannelTaskLimitStore(database);
+  const attempts = new AttemptRunner({ ...shared, completion, failedAttemptRecorder, places });
+  const submitter = new SubmitService({ ...shared, idempotency, attempts, places });
+  const quotes = new PriceQuoteService(submitter, dependencies.outlook);
+
+  const renderer = new TaskRenderer(vendors, dependencies.baseUrl);
+  addVideoRoutes(routes, { ...shared, submitter, quotes, reader, renderer, videoDeletion });
+  addVendorFormatRoutes(routes, { submitter, reader, renderer, channels });
+  addVendorCompatibleRoutes(routes, { submitter, reader, store, channels });
+  addModelRoutes(routes, dependencies);
+  const accelRedirect = new AccelRedirect(dependencies.accelProxies);
+  addContentRoutes(routes, { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock });
+  const durations = new VideoDurationStatisticsStore(database, clock);
+  addConsoleVideoRoutes(routes, { quotes, store, submitter, videoDeletion, durations, channels });
+  addFavouriteRoutes(routes, { store, favourites: new FavouriteStore(database) });
+  addOwnerVideoRoutes(routes, { ...shared, reader, playLinks });
+  addPosterRoutes(routes, shared);
+  addShareRoutes(routes, new ShareService({ ...shared, shares }));
+  addSharePageRoutes(routes, { ...shared, contentDelivery, access: new ShareAccess({ ...shared, shares }) });
+  const reconciliations = new ReconciliationStore(database);
+  const reconciliation = new Reconciliation({
+    store: reconciliations,
+    vendors,
+    contexts: upstreamCalls,
+    channels,
+    notices: new DifferenceNotices(dependencies),
+    clock,
+    log,
+  });
+  addReconciliationRoutes(routes, { reconciliation, store: reconciliations, channels });
+  addTaskAdminRoutes(routes, { store: adminStore, channels, ledgerHistory: dependencies.ledgerHistory });
+
+  return {
+    store,
+    adminStore,
+    upstreamCalls,
+    pollScheduler,
+    reconciliations,
+    reconciliation,
+    jobs: [reconciliation.job],
+    figures: new UnfinishedTaskStatisticsStore(database, clock),
+    sources: createVideoCopySources({ store, vendors, vendorFiles }),
+    get openDownloads() {
+      return downloadSlots.size;
+    },
+    maintain: async () => {
+      await Promise.all([idempotency.removeExpired(), pollScheduler.limitPollTimes(), shares.deleteEnded(clock.now())]);
+    },
+  };
+}

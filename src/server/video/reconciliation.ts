@@ -1,0 +1,277 @@
+import { isDeepStrictEqual } from 'node:util';
+import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
+import { exceedsTolerance } from '../../contract/vendor-billing-reconciliation.ts';
+import type { Channel } from '../channels/directory.ts';
+import type { AdminNotifier } from '../notifications/notifier-types.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { type Log, maskSecrets } from '../platform/log.ts';
+import { OutboundError } from '../platform/outbound/outbound.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
+import type { Tables } from '../tables.ts';
+import type { AdapterContext } from '../upstreams/upstream.ts';
+import { PollFailed } from '../upstreams/vendor-errors.ts';
+import type { Json } from '../vendors/adapter.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
+
+export interface ReconciliationDependencies {
+  readonly store: ReconciliationStore;
+  readonly vendors: Pick<VendorRegistry, 'find'>;
+  readonly contexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
+  readonly channels: { catalog(): Promise<Catalog> };
+  readonly notices: Pick<DifferenceNotices, 'report'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Catalog {
+  readonly channels: ReadonlyMap<
+    number,
+    { readonly channel: Channel; readonly enabled: boolean; readonly credentials: { readonly size: number } }
+  >;
+}
+
+/** A channel with several keys spreads its videos over several accounts. */
+const isShared = (entry: { readonly credentials: { readonly size: number } } | undefined): boolean =>
+  (entry?.credentials.size ?? 0) > 1;
+
+const READ_TIMEOUT_MS = 20_000;
+const MAX_ERROR_LENGTH = 500;
+const MICRO = 1_000_000;
+/** Long enough for the time that is judged with the largest skew of a vendor, twelve hours. */
+const JUDGED_MS = 4 * DAY_MS;
+/** Metrics and pages ask far more often than accounts are read. */
+const STATES_KEPT_MS = 60_000;
+
+/**
+ * Compares what was settled over each channel with what its vendor took from the account, every hour, where the vendor tells: units
+ * of all videos that ended between two readings against the change of the account. A video that ends while the account is read falls
+ * into the one hour here and into the next there, so about a day is judged together (`compareVendorBilledWithSettled`).
+ */
+export class Reconciliation {
+  readonly #dependencies: ReconciliationDependencies;
+  readonly job: ScheduledJob;
+  #states:
+    | { readonly at: number; readonly catalog: Catalog; readonly value: Promise<readonly VendorAccountState[]> }
+    | undefined;
+
+  constructor(dependencies: ReconciliationDependencies) {
+    this.#dependencies = dependencies;
+    this.job = { name: 'reconciliation', intervalMs: HOUR_MS, run: (signal) => this.reconcileAll(signal) };
+  }
+
+  /** Reads the accounts of all enabled channels, one after another, and reports differences. One that cannot be read is noted. */
+  async reconcileAll(signal: AbortSignal): Promise<void> {
+    const { channels, log, notices } = this.#dependencies;
+    for (const { channel, enabled } of (await channels.catalog()).channels.values()) {
+      if (!enabled || signal.aborted) continue;
+      await this.reconcile(channel).catch((error: unknown) => {
+        if (!(error instanceof OutboundError) && !(error instanceof PollFailed)) throw error;
+        log.warn({ err: error, channelId: channel.id }, "a vendor's account could not be read");
+      });
+    }
+    for (const state of await this.states()) await notices.report(state);
+  }
+
+  /** Of every channel whose vendor tells; at most a minute old, and of the channels as they are now. */
+  async states(): Promise<readonly VendorAccountState[]> {
+    const { clock, channels } = this.#dependencies;
+    // Another object as soon as a channel was changed.
+    const catalog = await channels.catalog();
+    const now = clock.now();
+    const kept = this.#states;
+    if (kept?.catalog === catalog && Math.abs(now - kept.at) < STATES_KEPT_MS) return kept.value;
+    const value = this.#readStates(now, catalog);
+    this.#states = { at: now, catalog, value };
+    value.catch(() => {
+      this.#states = undefined;
+    });
+    return value;
+  }
+
+  async #readStates(now: number, { channels }: Catalog): Promise<readonly VendorAccountState[]> {
+    const { store, vendors } = this.#dependencies;
+    const [rows, reads] = await Promise.all([store.since(now - JUDGED_MS), store.accountReads()]);
+    return [...channels.values()].flatMap((entry) => {
+      const { channel } = entry;
+      const usage = vendors.find(channel.vendor)?.accountUsage;
+      if (usage === undefined || isShared(entry)) return [];
+      const own = rows.filter((row) => row.channel_id === channel.id);
+      const read = reads.find((row) => row.channel_id === channel.id);
+      const { unit, skewMs } = usage;
+      return [
+        {
+          channel,
+          readAt: read?.read_at ?? null,
+          failedAt: read?.failed_at ?? null,
+          error: read?.error ?? '',
+          unit,
+          skewMs,
+          judgement: compareVendorBilledWithSettled(own, now, skewMs),
+        },
+      ];
+    });
+  }
+
+  /**
+   * @returns undefined where the vendor has no endpoint for it, and for a channel with several credentials: only the vendor knows whether they
+   * belong to one account
+   * @throws OutboundError, PollFailed where the account could not be read
+   */
+  async reconcile(channel: Channel): Promise<ReconciliationRow | undefined> {
+    const { channels, store, vendors, contexts, clock } = this.#dependencies;
+    const adapter = vendors.find(channel.vendor);
+    const usage = adapter?.accountUsage;
+    if (adapter === undefined || usage === undefined) return undefined;
+    // A vendor does not say which of several keys it took units for.
+    if (isShared((await channels.catalog()).channels.get(channel.id))) return undefined;
+    this.#states = undefined;
+    const counted = await usage
+      .read(contexts.contextFor(channel, AbortSignal.timeout(READ_TIMEOUT_MS)))
+      .catch(async (error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error);
+        await store.noteRead(channel.id, clock.now(), maskSecrets(message).slice(0, MAX_ERROR_LENGTH));
+        throw error;
+      });
+    await store.noteRead(channel.id, clock.now(), null);
+    const before = await store.newest(channel.id);
+    // Two readings in one millisecond are one.
+    const to = Math.max(clock.now(), (before?.to_time ?? 0) + 1);
+    const videos =
+      before === undefined ? [] : await store.settledVideos(await this.#sharing(channel), before.to_time, to);
+    const counter = Math.round(counted * MICRO);
+    const billed = before === undefined ? null : counter - before.counter;
+    return store.add({
+      channel_id: channel.id,
+      vendor: adapter.name,
+      unit: usage.unit,
+      from_time: before?.to_time ?? null,
+      to_time: to,
+      counter,
+      videos: videos.length,
+      settled_units: videos.reduce((sum, video) => sum + this.#unitsOf(video), 0),
+      settled_quota: videos.reduce((sum, { quota }) => sum + quota, 0),
+      billed_units: billed === null || billed < 0 ? null : billed,
+    });
+  }
+
+  /** All channels that use this channel's account, by the same credentials: the vendor counts their videos together. */
+  async #sharing({ id, vendor, credentials }: Channel): Promise<readonly number[]> {
+    const { channels } = await this.#dependencies.channels.catalog();
+    const others = [...channels.values()].filter(
+      ({ channel }) => channel.vendor === vendor && isDeepStrictEqual(channel.credentials, credentials),
+    );
+    return [...new Set([id, ...others.map(({ channel }) => channel.id)])];
+  }
+
+  /** In millionths; 0 where the answer has no figures or was emptied. */
+  #unitsOf({ vendor, data }: SettledVideo): number {
+    if (data === '') return 0;
+    const units = this.#dependencies.vendors.find(vendor)?.billedFacts?.(JSON.parse(data) as Json)?.units;
+    return Math.round((units ?? 0) * MICRO);
+  }
+}
+
+type Reading = Pick<ReconciliationRow, 'from_time' | 'to_time' | 'settled_units' | 'billed_units'>;
+
+/** What a vendor took in a time, against what can have been settled for it. Units in millionths. */
+interface BilledComparison {
+  /** Unix milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly billed: number;
+  /** Settled in that time. */
+  readonly settled: number;
+  /** By how much `billed` is outside of what the settled videos explain; 0 where they do. */
+  readonly unexplained: number;
+}
+
+/**
+ * Judges about a day of one channel's readings. A vendor counts up to `skewMs` before a video ends (it takes units when a job begins) or
+ * after (it counts late), so what it took in a time is compared with the least that was settled well inside of it and the most
+ * that was settled around it; the time ends `skewMs` ago, since what ends later is not known yet.
+ *
+ * @returns undefined while no reading of that time has a figure
+ */
+export function compareVendorBilledWithSettled(
+  readings: readonly Reading[],
+  nowMs: number,
+  skewMs: number,
+): BilledComparison | undefined {
+  const [end, begin] = [nowMs - skewMs, nowMs - DAY_MS - 5 * skewMs];
+  const judged = readings.filter(({ to_time: to, billed_units: billed }) => billed !== null && to > begin && to <= end);
+  if (judged.length === 0) return undefined;
+  const from = Math.min(...judged.map((row) => row.from_time ?? row.to_time));
+  const to = Math.max(...judged.map((row) => row.to_time));
+  const settledOf = (rows: readonly Reading[], fits: (first: number, last: number) => boolean): number =>
+    rows.reduce((sum, row) => (fits(row.from_time ?? row.to_time, row.to_time) ? sum + row.settled_units : sum), 0);
+  const most = settledOf(readings, (first, last) => last > from - skewMs && first < to + skewMs);
+  // What was taken before an account was topped up is not known, so its videos need not show.
+  const least = settledOf(judged, (first, last) => first >= from + skewMs && last <= to - skewMs);
+  const billed = judged.reduce((sum, row) => sum + (row.billed_units ?? 0), 0);
+  const explained = Math.min(Math.max(billed, least), most);
+  const unexplained = exceedsTolerance(billed / MICRO, explained / MICRO) ? billed - explained : 0;
+  const settled = judged.reduce((sum, row) => sum + row.settled_units, 0);
+  return { from, to, billed, settled, unexplained };
+}
+
+interface DifferenceNoticeDependencies {
+  readonly database: Database<Tables>;
+  readonly notifier: AdminNotifier;
+  readonly clock: Clock;
+}
+
+/** Tells administrators where a vendor took more or less than the videos explain: once a day for each channel, over all processes. */
+export class DifferenceNotices {
+  readonly #dependencies: DifferenceNoticeDependencies;
+  constructor(dependencies: DifferenceNoticeDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async report({ channel, unit, judgement }: VendorAccountState): Promise<void> {
+    if (judgement === undefined || judgement.unexplained === 0) return;
+    const { database, notifier, clock } = this.#dependencies;
+    const { id, name, vendor } = channel;
+    const [billed, settled, unexplained] = [judgement.billed, judgement.settled, judgement.unexplained].map(
+      (micro) => micro / MICRO,
+    );
+    const content = {
+      en: `Billed: ${billed} ${unit}. Settled: ${settled}. Not explained by videos: ${unexplained}.`,
+      'zh-CN': `供应商扣除：${billed} ${unit}；已结算：${settled}；无法由视频解释：${unexplained}。`,
+    };
+    await database.transaction((trx) =>
+      notifier.notifyAdministrators(trx, {
+        type: 'system',
+        topic: 'billing.difference',
+        title: {
+          en: `Channel “${name}”: the vendor billed something else than was settled`,
+          'zh-CN': `渠道“${name}”：供应商账单与结算不符`,
+        },
+        content,
+        targetUrl: '/admin/reconciliation',
+        relatedId: id,
+        event: {
+          type: 'billing.difference',
+          subject: `channel:${id}`,
+          data: { id, name, vendor, unit, billed, settled, unexplained, since: toSeconds(judgement.from) },
+        },
+        deduplicationKey: `billing.difference:${id}:${Math.floor(clock.now() / DAY_MS)}`,
+      }),
+    );
+  }
+}
+
+/** What is known of the account behind a channel whose vendor tells what it took. */
+export interface VendorAccountState {
+  readonly channel: Channel;
+  /** Unix milliseconds. */
+  readonly readAt: number | null;
+  readonly failedAt: number | null;
+  readonly error: string;
+  readonly unit: string;
+  /** How far the vendor's count may be ahead of or behind the ends of videos. */
+  readonly skewMs: number;
+  /** Undefined before there are two readings, the newer of them older than `skewMs`. */
+  readonly judgement: BilledComparison | undefined;
+}

@@ -1,0 +1,335 @@
+import { isObject } from '../../contract/is-object.ts';
+import { STANDARD_FIELDS } from '../../contract/standard-generation-field-names.ts';
+import { VIDEO_JSON_LIMIT } from '../../contract/video.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { UploadedFile } from '../platform/http/body.ts';
+import { isBase64, isSameText, type KeptLongTexts, type TextInBytes } from '../platform/long-text.ts';
+import { detectMediaType } from '../platform/media.ts';
+import type { MediaInput, ModelCapability } from '../vendors/adapter.ts';
+
+/** `any`: a frame or a reference, as the model reads a picture in this place. */
+type PictureRole = 'any' | 'first' | 'last' | 'reference';
+
+/** A picture of a request as it was given, not parsed yet. */
+interface GivenPicture {
+  /** The member of the body, or the part of the form. */
+  readonly field: string;
+  /** Where in the body it is; errors name it. */
+  readonly param: string;
+  readonly role: PictureRole;
+  readonly content: string | TextInBytes | UploadedFile;
+}
+
+/** The media of a request: pictures of the common fields first, then those of fields with a clear meaning, then uploads. */
+export interface GivenMedia {
+  readonly pictures: readonly GivenPicture[];
+  /** Members that hold media which no rule here reads. */
+  readonly unread: readonly string[];
+}
+
+/** Names other APIs and their clients give a picture, without what {@link stemOf} cuts off. */
+const ROLE_BY_STEM: ReadonlyMap<string, PictureRole> = new Map(
+  Object.entries({
+    any: 'image img picture photo pic binary input_image input_img image_input init_image source_image prompt_image input_reference',
+    first:
+      'first_frame first_frame_image first_image start_frame start_frame_image start_image image_start initial_frame initial_image begin_frame begin_image head_frame head_image',
+    last: 'last_frame last_frame_image last_image end_frame end_frame_image end_image image_end final_frame final_image tail_frame tail_image image_tail',
+    reference:
+      'reference reference_image reference_img reference_picture ref_image ref_img image_reference image_ref subject_reference subject_image',
+  } satisfies Record<PictureRole, string>).flatMap(([role, stems]) =>
+    stems.split(' ').map((stem) => [stem, role as PictureRole] as const),
+  ),
+);
+
+/** How a name may end without meaning anything else. */
+const FORM_WORDS = new Set('url urls uri uris base64 b64 data file files list path paths'.split(' '));
+
+const wordsOf = (name: string): string[] =>
+  name
+    .replace(/\[.*$/, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+
+/** A name in snake case and the singular, without the words that only say how the media is given: `imageUrls` is `image`. */
+function stemOf(name: string): string {
+  const words = wordsOf(name);
+  while (words.length > 1 && FORM_WORDS.has(words.at(-1) ?? '')) words.pop();
+  return words.map((word) => word.replace(/(?<=[a-z]{2})s$/, '')).join('_');
+}
+
+const roleOf = (name: string): PictureRole | undefined => ROLE_BY_STEM.get(stemOf(name));
+
+/** Members of an object that hold its picture. */
+const PICTURE_KEYS = ['url', 'image_url', 'uri', 'image', 'data', 'base64', 'b64_json', 'src'];
+
+interface Place {
+  readonly field: string;
+  readonly param: string;
+  readonly role: PictureRole;
+}
+
+/** Collects the pictures in a member, whether it is a text, an object or a list; empty ones count as absent. */
+function* picturesIn(value: unknown, place: Place, longTexts: KeptLongTexts): Generator<GivenPicture> {
+  const { param } = place;
+  if (value === undefined || value === null || value === '') return;
+  if (typeof value === 'string') {
+    yield { ...place, content: longTexts.get(param) ?? value };
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (const [index, inner] of value.entries())
+      yield* picturesIn(inner, { ...place, param: `${param}.${index}` }, longTexts);
+    return;
+  }
+  if (!isObject(value)) throw notAPicture(param);
+  const keys = Object.keys(value);
+  if (keys.length === 0) return;
+  // `images[0]` of a form.
+  if (keys.every((key) => /^\d{1,2}$/.test(key))) {
+    for (const key of keys) yield* picturesIn(value[key], { ...place, param: `${param}.${key}` }, longTexts);
+    return;
+  }
+  const key = PICTURE_KEYS.find((each) => value[each] !== undefined && value[each] !== null && value[each] !== '');
+  if (key === undefined) throw notAPicture(param);
+  const told = typeof value.role === 'string' && value.role !== '' ? value.role : undefined;
+  const role = told === undefined ? place.role : roleOf(told);
+  if (role === undefined) throw invalidRequest(`${param}.role is no role of a picture.`, `${param}.role`);
+  yield* picturesIn(value[key], { ...place, role, param: `${param}.${key}` }, longTexts);
+}
+
+const notAPicture = (param: string): AppError =>
+  invalidRequest(`${param} must be an http(s) address, a data URL or Base64.`, param);
+
+const isPlain = (value: unknown): boolean => typeof value === 'number' || typeof value === 'boolean';
+
+const MAX_PICTURES = 20;
+const COMMON_FIELDS = ['image', 'images', 'input_reference'];
+
+/** Finds the media of a body in the unified or OpenAI's format. */
+export function findMedia(
+  body: { readonly [key: string]: unknown },
+  files: readonly UploadedFile[],
+  longTexts: KeptLongTexts,
+): GivenMedia {
+  const others = Object.keys(body).filter((field) => !STANDARD_FIELDS.has(field) && field !== 'callback_url');
+  const named = others.filter((field) => roleOf(field) !== undefined && !isPlain(body[field]));
+  const pictures = [...COMMON_FIELDS, ...named].flatMap((field) => [
+    ...picturesIn(body[field], { field, param: field, role: roleOf(field) ?? 'any' }, longTexts),
+  ]);
+  if (pictures.length > MAX_PICTURES)
+    throw invalidRequest(`images may hold ${MAX_PICTURES} pictures at most.`, 'images');
+  return {
+    pictures: [...pictures, ...files.map(toGivenFile)],
+    unread: others.filter((field) => !named.includes(field) && holdsMedia(field, body[field])),
+  };
+}
+
+/** A part by another name than those known here is the picture, unless the name says that it is something else. */
+function toGivenFile(content: UploadedFile): GivenPicture {
+  const { field } = content;
+  const role = roleOf(field);
+  if (role === undefined && wordsOf(field).some((word) => /^(mask|audio|voice|video|clip)s?$/.test(word)))
+    throw unusable(field);
+  return { field, param: field, role: role ?? 'any', content };
+}
+
+const MEDIA_WORD =
+  /^(images?|img|pictures?|photos?|pics?|frames?|keyframes?|videos?|clips?|movies?|audios?|music|sounds?|voices?|speech|masks?|media|references?|refs?|assets?|attachments?|files?|uploads?)$/;
+const ID_WORDS = /^(?:.+_)?(?:file|image|video|audio|voice|asset|media|upload)_ids?$/;
+const ADDRESS = /^\s*(?:[a-z][a-z0-9+.-]{0,20}:\/\/|\/\/|data:)/i;
+const MEDIA_DATA_URL = /^\s*data:\s*(?:image|video|audio)\//i;
+const LONG_BASE64 = /^[A-Za-z0-9+/_=-]{64}/;
+const MAX_DEPTH = 8;
+
+/** Whether a member of a body holds media: an address or Base64 under a name of media, the id of a file, or a data URL. */
+function holdsMedia(name: string, value: unknown, isMedia = false, depth = 0): boolean {
+  const words = wordsOf(name);
+  const isNamed = isMedia || words.some((word) => MEDIA_WORD.test(word));
+  if (typeof value === 'string') {
+    if (MEDIA_DATA_URL.test(value)) return true;
+    if (value !== '' && ID_WORDS.test(words.join('_'))) return true;
+    return isNamed && (ADDRESS.test(value) || LONG_BASE64.test(value));
+  }
+  if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) return false;
+  // `{type: "image", url}` of a list of parts.
+  const { type } = value as { readonly type?: unknown };
+  const isPart = isNamed || (typeof type === 'string' && wordsOf(type).some((word) => MEDIA_WORD.test(word)));
+  return Object.entries(value).some(([key, inner]) =>
+    holdsMedia(Array.isArray(value) ? name : key, inner, isPart, depth + 1),
+  );
+}
+
+const unusable = (field: string): AppError =>
+  invalidRequest(
+    `${field} is not used here: pictures go into image, images or input_reference, other media into metadata where the model has them.`,
+    field,
+  );
+
+/** What decides which of the given media a model can take. */
+export interface MediaUse {
+  readonly model: string;
+  /** Undefined for a model that is not listed. */
+  readonly capability: Pick<ModelCapability, 'images'> | undefined;
+  /** Whether a member is an argument of the model's media schema. */
+  readonly isDeclared: (field: string) => boolean;
+  /** Members that are not read reach the upstream under their own names. */
+  readonly passthrough: boolean;
+}
+
+/** The pictures in the order adapters expect, and the members they came from. @throws AppError for media that cannot be used */
+export function arrangeMedia(
+  { pictures, unread }: GivenMedia,
+  { model, capability, isDeclared, passthrough }: MediaUse,
+): { readonly images: readonly MediaInput[]; readonly fields: ReadonlySet<string> } {
+  const isPassedOn = (field: string): boolean =>
+    isDeclared(field) || (passthrough && !['any', 'first'].includes(roleOf(field) ?? ''));
+  const stray = unread.find((field) => !isPassedOn(field));
+  if (stray !== undefined) throw unusable(stray);
+  const read = pictures.filter(
+    ({ field, content }) => isFile(content) || COMMON_FIELDS.includes(field) || !isPassedOn(field),
+  );
+  const used = withoutRepeats(read);
+  const of = (role: PictureRole) => used.filter((each) => each.role === role);
+  const [any, first, last, references] = [of('any'), of('first'), of('last'), of('reference')];
+  const roles = capability?.images.roles ?? (['first_frame', 'last_frame', 'reference'] as const);
+  const reject = (picture: GivenPicture | undefined, why: string): void => {
+    if (picture !== undefined) throw invalidRequest(`${picture.param} cannot be used: ${why}.`, picture.field);
+  };
+  if (roles.length === 0) reject(used[0], `${model} takes no pictures`);
+  if (!roles.includes('first_frame')) reject(first[0], `${model} takes no first frame`);
+  if (!roles.includes('last_frame')) reject(last[0], `${model} takes no last frame`);
+  if (!roles.includes('reference')) reject(references[0], `${model} takes no reference pictures`);
+  reject(first[1] ?? last[1], 'there is another picture for this frame');
+  if (any.length + references.length > 0) reject(first[0], 'there is another picture beside the first frame');
+  if (references.length > 0 || any.length + first.length !== 1)
+    reject(last[0], 'a last frame needs one picture, the first frame, beside it');
+  // Fewer would be taken for frames.
+  const isReference = roles.every((role) => role === 'reference') || any.length + references.length > 2;
+  if (!isReference) reject(references[0], `${model} takes fewer than three pictures as frames`);
+  const ordered = [...first, ...any, ...references, ...last];
+  return { images: parsed(ordered), fields: new Set(read.map(({ field }) => field)) };
+}
+
+/** The same text twice counts once, except where it is first and last frame. */
+function withoutRepeats(pictures: readonly GivenPicture[]): readonly GivenPicture[] {
+  const kept: GivenPicture[] = [];
+  for (const picture of pictures) {
+    const { content, role } = picture;
+    const isRepeat = kept.some(
+      (other) =>
+        !isFile(content) &&
+        !isFile(other.content) &&
+        (other.role === 'last') === (role === 'last') &&
+        isSameText(other.content, content),
+    );
+    if (!isRepeat) kept.push(picture);
+  }
+  return kept;
+}
+
+const isFile = (content: GivenPicture['content']): content is UploadedFile =>
+  typeof content === 'object' && 'mimeType' in content;
+
+function parsed(pictures: readonly GivenPicture[]): readonly MediaInput[] {
+  let total = 0;
+  return pictures.map(({ content, param, field }) => {
+    if (isFile(content)) return fromUpload(content);
+    total += content.length;
+    if (total > VIDEO_JSON_LIMIT) throw new AppError('body_too_large', { params: { limit: '32 MB' }, param });
+    return parseMedia(content, field === 'input_reference' ? field : param);
+  });
+}
+
+const MB = 1024 * 1024;
+export const MAX_IMAGE_BYTES = 20 * MB;
+/** Shorter ones have no room for the first bytes that tell kinds apart. */
+const MIN_BASE64_LENGTH = 16;
+const MAX_BASE64_LENGTH = Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 4;
+
+/** Its media type is not believed, and parameters beside it mean nothing (RFC 2397). */
+const DATA_URL = /^data:[a-z0-9.+/-]{0,80}(?:;[^;,]{0,60}){0,4};base64,/i;
+
+/** Parses an image given as text: an http(s) URL, a data URL, or bare Base64. The Base64 is not decoded. */
+export function parseMedia(text: string | TextInBytes, param: string): MediaInput {
+  const start = text.slice(0, 400);
+  if (/^https?:/i.test(start)) return { kind: 'url', url: parseUrl(String(text), param) };
+  const named = DATA_URL.exec(start);
+  if (named === null && /^data:/i.test(start)) throw invalidRequest(`${param} must be a picture in Base64.`, param);
+  const data = named === null ? text : withoutStart(text, named[0].length);
+  if (data.length > MAX_BASE64_LENGTH) throw invalidRequest(`${param} is larger than 20 MB.`, param);
+  if (data.length < MIN_BASE64_LENGTH || !isBase64(data))
+    throw invalidRequest(`${param} must be an http(s) address, a data URL or Base64.`, param);
+  const mimeType = detectMediaType(data.slice(0, 32));
+  if (mimeType === undefined)
+    throw invalidRequest(`${param} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
+  return { kind: 'base64', data, mimeType };
+}
+
+/** Base64 alone, for vendors that take no data URL; any other text stays as it is. */
+export function withoutDataUrlPrefix<T extends string | TextInBytes>(text: T): string | TextInBytes {
+  const prefix = DATA_URL.exec(text.slice(0, 400));
+  return prefix === null ? text : withoutStart(text, prefix[0].length);
+}
+
+const withoutStart = (text: string | TextInBytes, characters: number): string | TextInBytes =>
+  typeof text === 'string' ? text.slice(characters) : text.skip(characters);
+
+/** An uploaded file part. Its type is detected from its bytes; the declared one is not trusted. */
+export function fromUpload(file: UploadedFile): MediaInput {
+  if (file.bytes.length > MAX_IMAGE_BYTES) throw invalidRequest(`${file.field} is larger than 20 MB.`, file.field);
+  const mimeType = detectMediaType(file.bytes.subarray(0, 24).toString('base64'));
+  if (mimeType === undefined)
+    throw invalidRequest(`${file.field} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, file.field);
+  return {
+    kind: 'file',
+    bytes: file.bytes,
+    mimeType,
+    filename: file.filename.replace(/[^\w.-]/g, '_').slice(0, 80) || 'upload',
+  };
+}
+
+function parseUrl(text: string, param: string): string {
+  if (text.length > 8192 || !URL.canParse(text)) throw invalidRequest(`${param} is no valid address.`, param);
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    throw invalidRequest(`${param} must not carry a user name or password.`, param);
+  return text;
+}
+
+/** Names of picture types that vendors do not know, and the registered ones. */
+const REGISTERED_TYPE: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/jfif': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/x-webp': 'image/webp',
+  'image/x-ms-bmp': 'image/bmp',
+  'image/x-bmp': 'image/bmp',
+  'image/tif': 'image/tiff',
+};
+const ANY_DATA_URL = /^data:([a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,80})(?:;[^;,]{0,60}){0,4};base64,/i;
+
+/** A data URL as vendors take it: the registered media type, without parameters. Any other text stays as it is. */
+function normalizeDataUrl(text: string): string {
+  const [prefix, type = ''] = ANY_DATA_URL.exec(text.slice(0, 400)) ?? [];
+  if (prefix === undefined) return text;
+  const name = type.toLowerCase();
+  const registered = Object.hasOwn(REGISTERED_TYPE, name) ? REGISTERED_TYPE[name] : name;
+  return `data:${registered};base64,${text.slice(prefix.length)}`;
+}
+
+/** The same for every text in a value; what needs no change is not copied. */
+export function normalizeDataUrls<T>(value: T): T {
+  if (typeof value === 'string') return (/^data:/i.test(value) ? normalizeDataUrl(value) : value) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const changed = entries.flatMap(([key, inner]) => {
+    const normal: unknown = normalizeDataUrls(inner);
+    return normal === inner ? [] : [[key, normal] as const];
+  });
+  if (changed.length === 0) return value;
+  const copy = Array.isArray(value) ? [...value] : { ...value };
+  return Object.assign(copy, Object.fromEntries(changed)) as T;
+}

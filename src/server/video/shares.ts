@@ -1,0 +1,351 @@
+import type { Selectable } from 'kysely';
+import { ENABLED } from '../../contract/account-fields.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
+import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../contract/video-shares.ts';
+import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
+import { toIpLimitKey } from '../platform/client-ip.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { Actor } from '../platform/http/request-context.ts';
+import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Log } from '../platform/log.ts';
+import { RevocationWatch } from '../platform/revocation-watch.ts';
+import { createSigner, hashToken, randomText, type Signer } from '../platform/tokens.ts';
+import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+import type { Task, TaskStore } from './task-store.ts';
+
+interface ShareServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly access: Pick<AccountAccess, 'lockEnabled'>;
+  readonly shares: ShareStore;
+  readonly passwords: Pick<PasswordHasher, 'hash'>;
+  readonly vault: Vault;
+  readonly auditLog: AuditLog;
+  readonly clock: Clock;
+  readonly baseUrl: string;
+}
+
+interface NewShare {
+  readonly expires_in_seconds?: number | undefined;
+  readonly password?: string | undefined;
+  readonly title?: string | undefined;
+}
+
+/** Characters of a token: 142 bits of randomness, too many to guess. */
+const TOKEN_LENGTH = 24;
+
+/** What owners do with the links by which others watch their videos. */
+export class ShareService {
+  readonly #dependencies: ShareServiceDependencies;
+  constructor(dependencies: ShareServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws not_exist, task_not_completed, shares_full */
+  async create(
+    actor: Actor,
+    taskId: string,
+    { expires_in_seconds: seconds, password, title = '' }: NewShare,
+  ): Promise<{ readonly id: number; readonly url: string; readonly expiresAt: number | null }> {
+    const { database, access, shares, passwords, vault, clock } = this.#dependencies;
+    const { actorId: userId } = actor;
+    const task = await this.#findOwn(taskId, userId);
+    if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
+    const token = randomText(TOKEN_LENGTH);
+    const tokenHash = hashToken(token);
+    // Outside of the transaction: it takes its time on purpose.
+    const passwordHash = password === undefined ? null : await passwords.hash(password);
+    const now = clock.now();
+    const expiresAt = seconds === undefined ? null : now + seconds * 1000;
+    return database.transaction(async (trx) => {
+      // Two additions at once would both find room.
+      await access.lockEnabled(trx, userId);
+      const isFull =
+        (await shares.count(userId, now, task.id, trx)) >= MAX_SHARES_PER_VIDEO ||
+        (await shares.count(userId, now, undefined, trx)) >= MAX_SHARES;
+      if (isFull) throw new AppError('shares_full', { params: { each: MAX_SHARES_PER_VIDEO, most: MAX_SHARES } });
+      const id = await shares.insert(trx, {
+        task_id: task.id,
+        user_id: userId,
+        token_hash: tokenHash,
+        token: vault.seal(token, shareTokenCell(tokenHash)),
+        title: title.trim(),
+        password_hash: passwordHash,
+        created_at: now,
+        expires_at: expiresAt,
+      });
+      await this.#audit(trx, actor, 'share.create', id, {
+        task: taskId,
+        expiresAt,
+        hasPassword: passwordHash !== null,
+      });
+      return { id, url: this.#urlOf(token), expiresAt };
+    });
+  }
+
+  /** Those of one video. @throws not_exist */
+  async listOfVideo(userId: number, taskId: string) {
+    const { shares, clock } = this.#dependencies;
+    const task = await this.#findOwn(taskId, userId);
+    return this.#withUrls(await shares.list(userId, clock.now(), { taskId: task.id }));
+  }
+
+  /** Those of all videos. */
+  async list(userId: number, page: Page) {
+    const { shares, clock } = this.#dependencies;
+    const now = clock.now();
+    const [rows, total] = await Promise.all([shares.list(userId, now, { page }), shares.count(userId, now)]);
+    return { rows: this.#withUrls(rows), total };
+  }
+
+  /** @throws not_exist */
+  async delete(actor: Actor, taskId: string, id: number): Promise<void> {
+    const { database, shares } = this.#dependencies;
+    const task = await this.#findOwn(taskId, actor.actorId);
+    await database.transaction(async (trx) => {
+      if (!(await shares.delete(trx, actor.actorId, task.id, id))) throw notExistError('share');
+      await this.#audit(trx, actor, 'share.delete', id, { task: taskId });
+    });
+  }
+
+  async #findOwn(taskId: string, userId: number): Promise<Task> {
+    const task = await this.#dependencies.store.findForUser(taskId, userId);
+    if (task === undefined) throw notExistError('task');
+    return task;
+  }
+
+  #withUrls(rows: readonly ShareOfVideo[]) {
+    const { vault } = this.#dependencies;
+    return rows.map((row) => ({ ...row, url: this.#urlOf(vault.open(row.token, shareTokenCell(row.token_hash))) }));
+  }
+
+  #urlOf(token: string): string {
+    return `${this.#dependencies.baseUrl}/s/${token}`;
+  }
+
+  #audit(
+    trx: Parameters<AuditLog['record']>[0],
+    actor: Actor,
+    action: string,
+    id: number,
+    after: object,
+  ): Promise<void> {
+    return this.#dependencies.auditLog.record(trx, { ...actor, action, target: `share:${id}`, after });
+  }
+}
+
+interface ShareAccessDependencies {
+  readonly store: TaskStore;
+  readonly shares: ShareStore;
+  readonly passwords: Pick<PasswordHasher, 'verify'>;
+  readonly rateLimits: RateLimits;
+  readonly masterKey: Buffer;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A link that works, with its video. */
+export interface SharedVideo {
+  readonly share: ShareRow;
+  readonly task: Task;
+}
+
+/** How long a browser that has given the password need not give it again. */
+export const UNLOCKED_MS = 12 * HOUR_MS;
+/**
+ * Wrong passwords by the viewer's network, never by all networks together: strangers who have the link could use up a common
+ * count and keep its viewers out.
+ */
+const GUESSES_PER_NETWORK = { points: 10, durationSeconds: 900 } as const;
+/** A /48 has 65,536 networks of its own. An IPv4 address counts here too. */
+const GUESSES_PER_SITE = { points: 40, durationSeconds: 900 } as const;
+/** Right passwords have a budget of their own, since each costs a hash. */
+const UNLOCKS_PER_NETWORK = { points: 60, durationSeconds: 900 } as const;
+
+/** What people who have a link may do. Every call asks the database, so that a link that has ended opens nothing on any process. */
+export class ShareAccess {
+  readonly #dependencies: ShareAccessDependencies;
+  readonly #guessesByNetwork: RateLimiter;
+  readonly #guessesBySite: RateLimiter;
+  readonly #unlocksByNetwork: RateLimiter;
+  readonly #signer: Signer;
+  readonly #watch: RevocationWatch<number>;
+
+  constructor(dependencies: ShareAccessDependencies) {
+    this.#dependencies = dependencies;
+    const { rateLimits, masterKey, shares, clock, log } = dependencies;
+    this.#guessesByNetwork = rateLimits.define({ name: 'share-passwords-network', ...GUESSES_PER_NETWORK });
+    this.#guessesBySite = rateLimits.define({ name: 'share-passwords-site', ...GUESSES_PER_SITE });
+    this.#unlocksByNetwork = rateLimits.define({ name: 'share-unlocks-network', ...UNLOCKS_PER_NETWORK });
+    this.#signer = createSigner(masterKey, 'share access');
+    this.#watch = new RevocationWatch({
+      keyOf: String,
+      findLive: async (ids) => new Set([...(await shares.findLiveIds(ids, clock.now()))].map(String)),
+      log,
+    });
+  }
+
+  /** @returns undefined for a token that never was, and for one whose link has ended */
+  async find(token: string): Promise<SharedVideo | undefined> {
+    const { shares, store, clock } = this.#dependencies;
+    const share = await shares.findLive(hashToken(token), clock.now());
+    const task = share && (await store.findById(share.task_id));
+    return share && task && { share, task };
+  }
+
+  /** Whether the video may be shown. @param proof what `unlock` gave this browser */
+  isOpen(share: ShareRow, proof: string | undefined): boolean {
+    if (share.password_hash === null) return true;
+    const [end = '', signature = ''] = (proof ?? '').split('.');
+    return this.#signer.verify(proofText(share, end), signature) && Number(end) > this.#dependencies.clock.now();
+  }
+
+  /** @returns a proof for `isOpen`; undefined: the password is wrong @throws rate_limit_exceeded, unavailable */
+  async unlock(share: ShareRow, password: string, clientIp: string): Promise<string | undefined> {
+    const { passwords, clock } = this.#dependencies;
+    const network = `${share.id} ${toIpLimitKey(clientIp)}`;
+    const site = `${share.id} ${toIpLimitKey(clientIp, 48)}`;
+    assertWithinLimit(await this.#unlocksByNetwork.peek(network));
+    assertWithinLimit(await this.#guessesByNetwork.consume(network));
+    assertWithinLimit(await this.#guessesBySite.consume(site));
+    if (!(await passwords.verify(password, share.password_hash ?? undefined))) return undefined;
+    await Promise.all([this.#guessesByNetwork.refund(network), this.#guessesBySite.refund(site)]);
+    assertWithinLimit(await this.#unlocksByNetwork.consume(network));
+    const end = String(clock.now() + UNLOCKED_MS);
+    return `${end}.${this.#signer.sign(proofText(share, end))}`;
+  }
+
+  /** Calls `onEnd` once when the link ends. @returns ends the registration */
+  watch({ id }: ShareRow, onEnd: () => void): () => void {
+    return this.#watch.watch(id, onEnd);
+  }
+}
+
+/** Bound to the password, so that the proof of one link opens no other. */
+const proofText = ({ id, password_hash }: ShareRow, end: string): string => JSON.stringify([end, id, password_hash]);
+
+export type ShareRow = Selectable<Tables['video_shares']>;
+/** A link with the id its owner knows the video by. */
+export type ShareOfVideo = ShareRow & { readonly public_id: string };
+
+const BATCH = 500;
+
+const shareTokenCell = (tokenHash: string): SealContext => ({
+  table: 'video_shares',
+  row: tokenHash,
+  column: 'token',
+});
+
+/** SQL of `video_shares`. */
+export class ShareStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, share: Omit<ShareRow, 'id'>): Promise<number> {
+    const { id } = await trx.insertInto('video_shares').values(share).returning('id').executeTakeFirstOrThrow();
+    return id;
+  }
+
+  /** Those that work, of an account or of one of its videos. */
+  async count(userId: number, now: number, taskId?: string, db: Executor = this.#database.kysely): Promise<number> {
+    const row = await this.#ofUser(userId, now, taskId, db)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+
+  /** Those that work, newest first. */
+  list(userId: number, now: number, { taskId, page }: { taskId?: string; page?: Page } = {}): Promise<ShareOfVideo[]> {
+    let query = this.#ofUser(userId, now, taskId).selectAll('video_shares').select('tasks.public_id');
+    if (page !== undefined) query = query.limit(page.pageSize).offset(page.offset);
+    return query.orderBy('video_shares.id', 'desc').execute();
+  }
+
+  /** @returns whether the account had it on this video */
+  async delete(trx: Trx, userId: number, taskId: string, id: number): Promise<boolean> {
+    const result = await trx
+      .deleteFrom('video_shares')
+      .where('id', '=', id)
+      .where('user_id', '=', userId)
+      .where('task_id', '=', taskId)
+      .executeTakeFirst();
+    return wasChanged(result);
+  }
+
+  /** All links of a video, with the video. */
+  async deleteOfTask(trx: Trx, taskId: string): Promise<void> {
+    await trx.deleteFrom('video_shares').where('task_id', '=', taskId).execute();
+  }
+
+  /** The link of a token, while it, its video and its account last. */
+  findLive(tokenHash: string, now: number): Promise<ShareRow | undefined> {
+    return this.#live(now)
+      .selectAll('video_shares')
+      .where('video_shares.token_hash', '=', tokenHash)
+      .executeTakeFirst();
+  }
+
+  /** Which of these links still work. */
+  async findLiveIds(ids: readonly number[], now: number): Promise<Set<number>> {
+    const live = new Set<number>();
+    for (let start = 0; start < ids.length; start += BATCH) {
+      const batch = ids.slice(start, start + BATCH);
+      const rows = await this.#live(now).select('video_shares.id').where('video_shares.id', 'in', batch).execute();
+      for (const { id } of rows) live.add(id);
+    }
+    return live;
+  }
+
+  /** Deletes those that have expired, and those of removed accounts. */
+  async deleteEnded(now: number): Promise<void> {
+    const { kysely } = this.#database;
+    await kysely.deleteFrom('video_shares').where('expires_at', '<=', now).execute();
+    await kysely
+      .deleteFrom('video_shares')
+      .where('user_id', 'in', (from) => from.selectFrom('accounts').select('id').where('removed_at', 'is not', null))
+      .execute();
+  }
+
+  #live(now: number, db: Executor = this.#database.kysely) {
+    return db
+      .selectFrom('video_shares')
+      .innerJoin('tasks', 'tasks.id', 'video_shares.task_id')
+      .innerJoin('accounts', 'accounts.id', 'video_shares.user_id')
+      .where('tasks.deleted', '=', 0)
+      .where('accounts.status', '=', ENABLED)
+      .where('accounts.removed_at', 'is', null)
+      .where(({ eb, or }) => or([eb('video_shares.expires_at', 'is', null), eb('video_shares.expires_at', '>', now)]));
+  }
+
+  #ofUser(userId: number, now: number, taskId?: string, db?: Executor) {
+    const query = this.#live(now, db).where('video_shares.user_id', '=', userId);
+    return taskId === undefined ? query : query.where('video_shares.task_id', '=', taskId);
+  }
+}
+
+/** The tokens of all links. */
+export function sealedShareTokens(kysely: Executor): SealedColumn {
+  return {
+    async readAfter(after) {
+      const rows = await kysely
+        .selectFrom('video_shares')
+        .select(['id', 'token_hash', 'token'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(BATCH)
+        .execute();
+      return rows.map(({ id, token_hash, token }) => ({ id, context: shareTokenCell(token_hash), sealed: token }));
+    },
+    replace: ({ id, sealed }, token) =>
+      kysely.updateTable('video_shares').set({ token }).where('id', '=', id).where('token', '=', sealed).execute(),
+  };
+}

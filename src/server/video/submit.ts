@@ -1,0 +1,569 @@
+import type { Static, TSchema } from 'typebox';
+import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
+import { asObject, isObject } from '../../contract/is-object.ts';
+import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
+import { isChatPrice, type Price, UnpricedError, type VideoPrice } from '../../contract/pricing.ts';
+import { STANDARD_FIELDS } from '../../contract/standard-generation-field-names.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import { PICTURE_FIELDS } from '../../contract/video.ts';
+import type { Quote } from '../../contract/video-quotes.ts';
+import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
+import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
+import { AppError, invalidRequest, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
+import { memoizeByObject } from '../platform/cache.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
+import { type ApiKeyLimiter, tooManyTasksError } from '../platform/limits/key-limiter.ts';
+import { NO_LONG_TEXTS, withLongTexts } from '../platform/long-text.ts';
+import { runWithinTime } from '../platform/run-within-time.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Allowances, Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
+import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import type { UrlCheck } from '../webhooks/url-check.ts';
+import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
+import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
+import {
+  type ClaimKeyInTransaction,
+  type Idempotency,
+  type IdempotencyClaim,
+  toIdempotencyClaim,
+} from './idempotency.ts';
+import type { MediaUse } from './request-images.ts';
+import { NO_TOKEN } from './tables.ts';
+import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
+import {
+  type NewTask,
+  newTaskRow,
+  type SubmitResult,
+  type Task,
+  type TaskStore,
+  truncateBase64,
+} from './task-store.ts';
+
+interface SubmitServiceDependencies {
+  readonly tracing: Tracing;
+  readonly database: Database<Tables>;
+  readonly store: TaskStore;
+  readonly quota: Ledger;
+  readonly allowances: Pick<Allowances, 'permittedModels'>;
+  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
+  readonly vendors: VendorRegistry;
+  readonly idempotency: Idempotency;
+  readonly attempts: AttemptRunner;
+  readonly places: ChannelTaskLimitStore;
+  readonly keyLimiter: Pick<ApiKeyLimiter, 'admit'>;
+  readonly findPlanTerms: FindPlanTerms;
+  readonly checkCallbackUrl: UrlCheck;
+  readonly clock: Clock;
+  readonly newTaskId: () => string;
+  readonly syncPeriodMs: number;
+  readonly faultPoint: OnFaultPoint;
+}
+
+type AddHeaders = (headers: Readonly<Record<string, string>>) => void;
+
+/** Who submits: a token with its limits, or, without one, a person in the console. */
+type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readonly tokenId?: number };
+
+interface SubmitOptions {
+  /** The Idempotency-Key of the request, if any. */
+  readonly idempotency?: IdempotencyClaim | undefined;
+  readonly remixOf?: Task | undefined;
+  /** User-Agent of the request. */
+  readonly client?: string | undefined;
+  /** Takes headers of the response: what is left of the key's limits, and what of the request reaches no vendor. */
+  readonly addHeaders?: AddHeaders | undefined;
+}
+
+/** A request that was checked and priced, and can be submitted. */
+interface PreparedSubmit {
+  readonly model: ResolvedModel;
+  readonly adapter: VendorAdapter;
+  readonly request: VideoRequest;
+  readonly price: number;
+  /** What the price came from. */
+  readonly terms: TaskTerms;
+  /** Paths of the body that reach no vendor. */
+  readonly dropped: readonly string[];
+  /** Ids of the channels the account's plan permits; undefined: all. */
+  readonly permitted: ReadonlySet<number> | undefined;
+}
+
+/** What is kept of the name a caller gives itself. */
+const MAX_CLIENT_LENGTH = 64;
+
+/** Starts videos: checks and prices the request, reserves the quota, stores the task, and has it sent. */
+export class SubmitService {
+  readonly #dependencies: SubmitServiceDependencies;
+  constructor(dependencies: SubmitServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError when the video was not started; nothing is charged then */
+  async submit(
+    caller: SubmitCaller,
+    request: GenerationRequest,
+    { idempotency, ...origin }: SubmitOptions = {},
+  ): Promise<SubmitResult> {
+    if (idempotency === undefined) return this.#start(caller, request, origin);
+    return this.#dependencies.idempotency.runOnce(idempotency, (claimKey) =>
+      this.#start(caller, request, origin, claimKey),
+    );
+  }
+
+  /**
+   * What the request would cost, in quota, and why.
+   * @throws AppError for whatever a submit would refuse before it reserves
+   */
+  async quote(
+    caller: SubmitCaller,
+    request: GenerationRequest,
+    addHeaders?: AddHeaders,
+  ): Promise<{ readonly price: number; readonly terms: TaskTerms; readonly model: string }> {
+    const { id } = await this.#modelFor(caller, request.model);
+    const permitted = await this.#dependencies.allowances.permittedModels(caller.userId);
+    if (permitted?.has(id) === false) throw modelNotAllowedError(id);
+    const { price, terms, dropped } = await this.#prepare(caller, request, 'quote');
+    addHeaders?.(toDroppedHeader(dropped));
+    return { price, terms, model: id };
+  }
+
+  async #start(
+    caller: SubmitCaller,
+    generation: GenerationRequest,
+    { remixOf, client = '', addHeaders }: Omit<SubmitOptions, 'idempotency'>,
+    claimKey?: ClaimKeyInTransaction,
+  ): Promise<SubmitResult> {
+    const { attempts, newTaskId, faultPoint } = this.#dependencies;
+    const id = newTaskId();
+    const prepared = await this.#prepare(caller, generation, id, remixOf);
+    const { model, adapter, request } = prepared;
+    const candidates = await this.#candidates(prepared, remixOf);
+    const toTask = (channel: Channel): NewTask => ({
+      ...this.#newTask(caller, generation, prepared, channel, remixOf),
+      client: client.slice(0, MAX_CLIENT_LENGTH),
+    });
+    addHeaders?.(toDroppedHeader(prepared.dropped));
+    await this.#admit(caller, addHeaders);
+    for (const [index, channel] of candidates.entries()) {
+      const task = toTask(channel);
+      if (!(await this.#begin(caller, task, channel, claimKey))) continue;
+      faultPoint('after-reserve');
+      return attempts.run({ task, request, adapter, model, candidates: candidates.slice(index), remixOf });
+    }
+    throw channelsFullError();
+  }
+
+  /** Reserves the quota and stores the task. @returns false where the channel has become full; nothing has changed then */
+  #begin(caller: SubmitCaller, task: NewTask, channel: Channel, claimKey?: ClaimKeyInTransaction): Promise<boolean> {
+    const { database, quota, store, places } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      if (!(await places.take(trx, channel))) return false;
+      const { userId, tokenId } = caller;
+      await this.#assertMayBegin(trx, caller);
+      await quota.reserve(trx, { ref: task.id, userId, tokenId, model: task.model, amount: task.price });
+      if (!(await store.insert(trx, task)))
+        throw invalidRequest('external_task_id is taken by another task.', 'external_task_id');
+      await claimKey?.(trx, task.id);
+      return true;
+    });
+  }
+
+  async #admit({ tokenId, limits }: SubmitCaller, addHeaders: SubmitOptions['addHeaders']): Promise<void> {
+    if (tokenId === undefined || limits === undefined) return;
+    const use = { format: 'openai', tokens: undefined } as const;
+    addHeaders?.((await this.#dependencies.keyLimiter.admit({ tokenId, limits }, use)).headers);
+  }
+
+  /** Counts the unfinished tasks in the transaction that adds one. */
+  async #assertMayBegin(trx: Trx, { tokenId, limits }: SubmitCaller): Promise<void> {
+    const limit = limits?.concurrentTasks;
+    if (tokenId === undefined || limit === undefined) return;
+    if ((await this.#dependencies.store.countOpen(trx, tokenId)) >= limit) throw tooManyTasksError(limit);
+  }
+
+  async #prepare(
+    caller: SubmitCaller,
+    generation: GenerationRequest,
+    taskId: string,
+    remixOf?: Task,
+  ): Promise<PreparedSubmit> {
+    const { callbackUrl } = generation;
+    if (callbackUrl !== undefined) this.#dependencies.checkCallbackUrl(callbackUrl, 'callback_url');
+    const model = await this.#modelFor(caller, generation.model);
+    if (generation.officialVendor !== undefined && generation.officialVendor !== model.vendor)
+      throw invalidRequest(`${generation.model} is no model of this vendor; ask for it in another format.`, 'model');
+    // An alias may point to another vendor by now, which does not have the original.
+    if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
+    const adapter = this.#dependencies.vendors.get(model.vendor);
+    const extraFields = pickRequestArguments(model.inputSchema, generation);
+    const request = toVideoRequest(
+      generation,
+      { taskId, model: model.target, extraFields },
+      toMediaUse(model, adapter),
+    );
+    const plan = await this.#dependencies.findPlanTerms(caller.userId);
+    const dropped = droppedPaths(generation, model.inputSchema, adapter);
+    const priced = priceOf(model, adapter, request, plan?.factor);
+    return { model, adapter, request, dropped, permitted: plan?.channels, ...priced };
+  }
+
+  async #modelFor(caller: SubmitCaller, id: string): Promise<ResolvedModel> {
+    const model = await this.#dependencies.channels.model(id);
+    if (model === undefined || model.kind !== 'video')
+      throw new AppError('model_not_found', { params: { model: id }, param: 'model' });
+    if (caller.models.length > 0 && !caller.models.includes(id)) throw modelNotAllowedError(id);
+    return model;
+  }
+
+  /** @throws AppError `upstream_unavailable` where there is none, or all are full */
+  async #candidates(prepared: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
+    const all = await this.#serving(prepared, remixOf);
+    if (all.length === 0) throw new AppError('upstream_unavailable');
+    const candidates = await this.#dependencies.places.withRoom(all);
+    if (candidates.length === 0) throw channelsFullError();
+    return candidates;
+  }
+
+  /** A remix can only be served by the account that holds the original. */
+  async #serving({ model, permitted }: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
+    const { channels } = this.#dependencies;
+    if (remixOf === undefined) return channels.candidates(model, permitted);
+    const holder =
+      remixOf.channel_id === null ? undefined : await channels.byId(remixOf.channel_id, remixOf.credential_id);
+    return holder === undefined ? [] : [holder];
+  }
+
+  #newTask(
+    caller: SubmitCaller,
+    generation: GenerationRequest,
+    { model, adapter, request, price, terms }: PreparedSubmit,
+    channel: Channel,
+    remixOf: Task | undefined,
+  ): NewTask {
+    const { clock, syncPeriodMs } = this.#dependencies;
+    const now = clock.now();
+    const hint = findTaskHint(adapter, request);
+    return newTaskRow({
+      id: request.taskId,
+      user_id: caller.userId,
+      token_id: caller.tokenId ?? NO_TOKEN,
+      channel_id: channel.id,
+      credential_id: channel.credentialId,
+      vendor: adapter.name,
+      model: model.id,
+      upstream_model: model.target,
+      action: remixOf === undefined ? actionOf(request) : 'remix',
+      price,
+      pricing: formatTerms(terms),
+      prompt: generation.prompt,
+      request: JSON.stringify(truncateBase64(generation.body as Json)),
+      find_task_hint: hint === undefined ? null : JSON.stringify(hint),
+      remixed_from: remixOf?.id ?? null,
+      external_id: generation.externalId ?? null,
+      callback_url: generation.callbackUrl ?? null,
+      traceparent: this.#dependencies.tracing.current() ?? null,
+      created_at: now,
+      next_poll_at: now + syncPeriodMs,
+    });
+  }
+}
+
+/** Seconds after which a caller may ask again: some task has ended by then, as a rule. */
+const FULL_RETRY_SECONDS = 10;
+
+/** Every account that serves the model has as many unfinished tasks as its channel permits. */
+const channelsFullError = (): AppError =>
+  new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
+
+function toMediaUse({ id, target, inputSchema }: ResolvedModel, adapter: VendorAdapter): MediaUse {
+  return {
+    model: id,
+    capability: adapter.models.find((each) => each.id === target),
+    isDeclared: (field) => declaresArgument(inputSchema, field),
+    passthrough: adapter.passthrough === true,
+  };
+}
+
+/** What an adapter throws for a video its vendor does not make is the caller's mistake. */
+const toRefusal = (error: unknown): unknown =>
+  error instanceof UnsupportedRequestError ? invalidRequest(error.message, error.param) : error;
+
+/** @throws AppError where the vendor has no such video */
+function findTaskHint(adapter: VendorAdapter, request: VideoRequest): Json | undefined {
+  try {
+    return adapter.findTaskHint?.(request);
+  } catch (error) {
+    throw toRefusal(error);
+  }
+}
+
+function priceOf(
+  { price }: ResolvedModel,
+  adapter: VendorAdapter,
+  request: VideoRequest,
+  planFactor = 1,
+): { price: number; terms: TaskTerms } {
+  try {
+    const own = toPriceFacts(price, adapter, request);
+    const facts = planFactor === 1 ? own : { ...own, plan_factor: planFactor };
+    return { price: priceCall(price, facts).quota, terms: { price, facts } };
+  } catch (error) {
+    if (error instanceof UnpricedError) throw noPriceError();
+    if (error instanceof RangeError) throw invalidRequest('The request is too large to be priced.');
+    throw toRefusal(error);
+  }
+}
+
+const isPictureField = (field: string): boolean => (PICTURE_FIELDS as readonly string[]).includes(field);
+
+/**
+ * Submits for a token, once where the request carries an Idempotency-Key. Two requests are the same when they remix the same
+ * video, call the same operation of the same vendor, and have the same body, byte for byte, or the same form.
+ */
+export function submitForToken(
+  submitter: SubmitService,
+  caller: ModelCaller,
+  generation: GenerationRequest,
+  request: RequestContext,
+  remixOf?: Task,
+): Promise<SubmitResult> {
+  const idempotency = toIdempotencyClaim(caller.tokenId, request.headers['idempotency-key'], () => [
+    JSON.stringify([remixOf?.public_id, generation.officialVendor, generation.officialOperation]),
+    request.rawBody ?? JSON.stringify(generation.body),
+    // The parts of other fields say by their names what they are.
+    ...request.files.flatMap(({ field, bytes }) => (isPictureField(field) ? [bytes] : [field, bytes])),
+  ]);
+  return submitter.submit(caller, generation, {
+    idempotency,
+    remixOf,
+    client: request.headers['user-agent'],
+    addHeaders: (headers) => request.setResponseHeaders(headers),
+  });
+}
+
+/** Submits for a person in the console: on the account itself, without a token and its limits. */
+export function submitForAccount(
+  submitter: SubmitService,
+  userId: number,
+  generation: GenerationRequest,
+  request: RequestContext,
+): Promise<SubmitResult> {
+  // Tokens have positive ids, so the negative of the account's id is a scope of its own.
+  const idempotency = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
+    request.rawBody ?? JSON.stringify(generation.body),
+  ]);
+  const client = request.headers['user-agent'];
+  return submitter.submit({ userId, models: [] }, generation, {
+    idempotency,
+    client,
+    addHeaders: (headers) => request.setResponseHeaders(headers),
+  });
+}
+
+/** A sound expression needs microseconds; the time is elapsed time, on a machine that may be busy. */
+const MAX_CHECK_MS = 250;
+
+/** Whether a schema contains expressions. Compiles it too, which is not to count as time of a request. */
+const hasPatterns = memoizeByObject((schema: TSchema): boolean => {
+  validatorFor(schema)({});
+  return /"pattern(?:Properties)?":/.test(JSON.stringify(schema));
+});
+
+/** An administrator's expression may take any time on a caller's text. */
+function checkInTime(schema: TSchema, value: unknown): ReturnType<ReturnType<typeof validatorFor>> {
+  if (!hasPatterns(schema)) return validatorFor(schema)(value);
+  const checked = runWithinTime(() => validatorFor(schema)(value), MAX_CHECK_MS);
+  if (checked === undefined)
+    throw invalidRequest('A pattern in the schema of the model takes too long on this request.');
+  return checked;
+}
+
+interface Property {
+  readonly 'x-upstream'?: string;
+}
+
+type SchemaProperties = Readonly<Record<string, Property>>;
+const propertiesOf = (schema: TSchema | undefined): SchemaProperties =>
+  (schema as { readonly properties?: SchemaProperties } | undefined)?.properties ?? {};
+
+/** Whether a member of a body is an argument of the model's media schema. */
+const declaresArgument = (schema: TSchema | undefined, name: string): boolean =>
+  Object.hasOwn(propertiesOf(schema), name);
+
+/**
+ * Checks the body of a request against the media schema of its model and picks the arguments the schema declares, each with
+ * the dotted path it takes in the vendor's body (`x-upstream`, default: its own name at the top). Without a schema nothing is
+ * picked, and the prompt is required unless the format makes it optional.
+ * @throws AppError `invalid_request`
+ */
+function pickRequestArguments(
+  schema: TSchema | undefined,
+  {
+    body,
+    longTexts = NO_LONG_TEXTS,
+    isPromptOptional,
+  }: Pick<GenerationRequest, 'body' | 'longTexts' | 'isPromptOptional'>,
+): VideoRequest['extraFields'] {
+  if (schema === undefined) {
+    const isMissing = typeof body.prompt !== 'string' || body.prompt.trim() === '';
+    if (isMissing && isPromptOptional !== true) throw invalidRequest('prompt is required.', 'prompt');
+    return [];
+  }
+  // A schema may say of a picture how long it may be, or what is in it.
+  const whole = withLongTexts(body, longTexts);
+  const checked = checkInTime(schema, whole);
+  if ('error' in checked) throw checked.error;
+  return Object.entries(propertiesOf(schema))
+    .filter(([name]) => Object.hasOwn(whole, name) && !STANDARD_FIELDS.has(name))
+    .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as Json }));
+}
+
+/** Names vendors give a video among the inputs. */
+const VIDEO_INPUT = /(^|_)videos?(_|$)/;
+
+const isGiven = (value: unknown): boolean =>
+  typeof value === 'string' ? value !== '' : Array.isArray(value) ? value.length > 0 : isObject(value);
+
+function isVideoItem(item: unknown): boolean {
+  const type = asObject(item)?.type;
+  return typeof type === 'string' && VIDEO_INPUT.test(type);
+}
+
+/** A field named after it, or an element of a list whose `type` says so. */
+const hasVideoInput = (fields: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(fields).some(
+    ([name, value]) => (VIDEO_INPUT.test(name) && isGiven(value)) || (Array.isArray(value) && value.some(isVideoItem)),
+  );
+
+const isFact = (value: unknown): value is string | number | boolean =>
+  (typeof value === 'string' && value !== '' && value.length <= 64) ||
+  typeof value === 'boolean' ||
+  (typeof value === 'number' && Number.isSafeInteger(value));
+
+/**
+ * What the price of a request is applied to. A price of the old form sees what it always saw, the factors of the adapter, so that a
+ * multiplier that never applied does not begin to; a price with lines sees every fact of the request.
+ *
+ * @throws UnsupportedRequestError as the adapter does
+ */
+export function toPriceFacts(price: Price, adapter: VendorAdapter, request: VideoRequest): CallFacts {
+  const { seconds, factors } = adapter.billingFactors(request);
+  if (isChatPrice(price) || (price as VideoPrice).lines === undefined) return { seconds, ...factors };
+  const { metadata, size, mode, images } = request;
+  const asked = {
+    size,
+    mode,
+    resolution: metadata.resolution,
+    ratio: metadata.ratio ?? metadata.aspect_ratio,
+    frames: metadata.frames,
+    audio: metadata.audio ?? metadata.generate_audio,
+  };
+  const known = Object.entries(asked).flatMap(([name, value]) => (isFact(value) ? [[name, String(value)]] : []));
+  return {
+    ...Object.fromEntries(known),
+    ...factors,
+    input_video: String(hasVideoInput({ ...metadata, ...request.officialBody })),
+    input_images: images.length,
+    seconds,
+  };
+}
+
+/** What videos would cost. */
+export class PriceQuoteService {
+  readonly #submitter: Pick<SubmitService, 'quote'>;
+  readonly #outlook: Pick<AffordableCallCounts, 'of'>;
+  constructor(submitter: Pick<SubmitService, 'quote'>, outlook: Pick<AffordableCallCounts, 'of'>) {
+    this.#submitter = submitter;
+    this.#outlook = outlook;
+  }
+
+  /** @throws AppError for whatever a submit would refuse before it reserves */
+  async quote(
+    caller: SubmitCaller,
+    request: GenerationRequest,
+    addHeaders?: AddHeaders,
+  ): Promise<Static<typeof Quote>> {
+    const { price, terms, model } = await this.#submitter.quote(caller, request, addHeaders);
+    const outlook = await this.#outlook.of(caller, price);
+    return {
+      quota: price,
+      model,
+      facts: terms.facts,
+      lines: toReceiptLines(terms.price, terms.facts, price),
+      affordable: outlook.now === undefined || outlook.now > 0,
+      from_allowance: outlook.fromAllowance,
+      from_wallet: price - outlook.fromAllowance,
+      how_many_now: outlook.now ?? null,
+      how_many_today: outlook.today ?? null,
+      balance: outlook.balance,
+      windows: outlook.windows.map(({ kind, limit, left, endsAt, howMany }) => ({
+        kind,
+        limit,
+        left,
+        full_again: toSeconds(endsAt),
+        how_many: howMany ?? null,
+      })),
+      key_left: outlook.keyLeft ?? null,
+    };
+  }
+}
+
+/** The keywords of a schema that decide which keys of a value reach a vendor. */
+interface SchemaKeywords {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly items?: TSchema;
+  readonly anyOf?: readonly TSchema[];
+}
+
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+
+/** Dotted paths of the keys that `schema` does not name, at every depth; null counts as absent. */
+function droppedKeys(schema: TSchema, value: unknown, path: string): readonly string[] {
+  const shape = schema as SchemaKeywords;
+  if (shape.anyOf) {
+    const fitting = shape.anyOf.find((option) => (option as SchemaKeywords).type === typeOf(value));
+    return fitting ? droppedKeys(fitting, value, path) : [];
+  }
+  const { properties, items } = shape;
+  if (items && Array.isArray(value))
+    return [...new Set(value.flatMap((entry, index) => droppedKeys(items, entry, `${path}.${index}`)))];
+  if (!properties || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const known = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (inner === null || inner === undefined) return [];
+    return known ? droppedKeys(known, inner, `${path}.${key}`) : [`${path}.${key}`];
+  });
+}
+
+/** What of a body in our own formats its vendor is not sent: `metadata` the model does not know, and unknown members. */
+export function droppedPaths(
+  { body, metadata, media, officialBody }: GenerationRequest,
+  inputSchema: TSchema | undefined,
+  { metadata: schema, passthrough }: Pick<VendorAdapter, 'metadata' | 'passthrough'>,
+): readonly string[] {
+  if (officialBody !== undefined || media === undefined) return [];
+  const read = new Set([...STANDARD_FIELDS, 'callback_url', ...media.pictures.map(({ field }) => field)]);
+  const unknown = Object.entries(body).flatMap(([field, value]) =>
+    read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
+  );
+  return [...unknown, ...droppedKeys(schema, metadata, 'metadata')];
+}
+
+const MAX_DROPPED_LENGTH = 2_000;
+
+/** Names come from the caller: what a header cannot hold is percent-encoded. */
+export function toDroppedHeader(paths: readonly string[]): Readonly<Record<string, string>> {
+  if (paths.length === 0) return {};
+  const names = paths.slice(0, 100).map((path) => path.toWellFormed().replace(/[^\w.$-]/gu, encodeURIComponent));
+  let text = names[0] ?? '';
+  for (const name of names.slice(1)) if (text.length + name.length < MAX_DROPPED_LENGTH) text += `, ${name}`;
+  return { 'x-reelgate-dropped': text.slice(0, MAX_DROPPED_LENGTH) };
+}
