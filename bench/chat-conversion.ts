@@ -1,12 +1,14 @@
-import { ANTHROPIC_MESSAGES_DIALECT } from '../src/server/chat/anthropic-dialect.ts';
-import { type Codec, findCodec } from '../src/server/chat/conversion/dialect-codecs.ts';
-import { DroppedFields } from '../src/server/chat/conversion/dropped-fields.ts';
+import { type Codec, findCodec, ResponseConversion } from '../src/server/chat/conversion/convert.ts';
+import { DroppedFields } from '../src/server/chat/conversion/fields.ts';
 import type { ResponseEvent } from '../src/server/chat/conversion/neutral-form.ts';
-import { ResponseConversion } from '../src/server/chat/conversion/response-conversion.ts';
-import type { Dialect } from '../src/server/chat/dialect.ts';
-import { GEMINI_DIALECT } from '../src/server/chat/gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../src/server/chat/openai-endpoint-dialects.ts';
-import { splitEvents } from '../src/server/chat/sse-events.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../src/server/chat/dialects.ts';
+import { splitEvents } from '../src/server/chat/sse.ts';
 
 /**
  * What a conversion costs above the relay of the same call without one: CPU time of this process for the request and the complete response of

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CHAT_DIALECT } from '../src/server/chat/openai-endpoint-dialects.ts';
-import { toCallDetail, toStoredTerms } from '../src/server/chat/request-log-call-detail.ts';
+import { toCallDetail, toStoredTerms } from '../src/server/chat/charge.ts';
+import { CHAT_DIALECT } from '../src/server/chat/dialects.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';

@@ -5,7 +5,7 @@ import { sumOfReceipt, toReceiptLines } from '../src/contract/compute-receipt-li
 import { type CallFacts, priceCall, toTokenCallFacts } from '../src/contract/price-calls-and-videos.ts';
 import type { Price } from '../src/contract/pricing.ts';
 import { parsePrice } from '../src/server/channels/model-admin.ts';
-import { parseUsage } from '../src/server/chat/parse-usage.ts';
+import { parseUsage } from '../src/server/chat/usage.ts';
 
 const text = readFileSync(new URL('../docs/prices.md', import.meta.url), 'utf8');
 const sectionOf = (title: string): string => text.split(`### ${title}\n`)[1]?.split(/^#/m)[0] ?? assert.fail(title);

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject } from '../../src/contract/is-object.ts';
 import type { Channel, ResolvedModel } from '../../src/server/channels/directory.ts';
-import { channelsPermittingOptions } from '../../src/server/chat/channels-permitting-options.ts';
-import { parseChatRequest } from '../../src/server/chat/chat-request.ts';
-import type { Dialect } from '../../src/server/chat/dialect.ts';
-import { prepareExchange, upstreamDialect } from '../../src/server/chat/prepare-upstream-exchange.ts';
+import type { Dialect } from '../../src/server/chat/dialects.ts';
+import { channelsPermittingOptions } from '../../src/server/chat/relay.ts';
+import { parseChatRequest } from '../../src/server/chat/request.ts';
+import { prepareExchange, upstreamDialect } from '../../src/server/chat/upstream.ts';
 import { AppError } from '../../src/server/platform/app-error.ts';
 import { type FieldSample, SAMPLED_DIALECTS } from './dialect-field-samples.ts';
 

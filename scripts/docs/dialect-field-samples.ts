@@ -1,7 +1,10 @@
-import { ANTHROPIC_MESSAGES_DIALECT } from '../../src/server/chat/anthropic-dialect.ts';
-import type { Dialect } from '../../src/server/chat/dialect.ts';
-import { GEMINI_DIALECT } from '../../src/server/chat/gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../../src/server/chat/openai-endpoint-dialects.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../../src/server/chat/dialects.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '../contract/time-units.ts';
-import { journalDirectory } from './chat/resolve-journal-directory.ts';
+import { journalDirectory } from './chat/settlement-journal.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import { migrations } from './migrations.ts';
 import { partitionsOf } from './partitioned-tables.ts';

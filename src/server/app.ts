@@ -5,7 +5,7 @@ import { AuditStore } from './accounts/audit/audit-store.ts';
 import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
 import { resolveArtifactsDirectory } from './artifacts/resolve-artifacts-directory.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';
-import { journalDirectory } from './chat/resolve-journal-directory.ts';
+import { journalDirectory } from './chat/settlement-journal.ts';
 import type { Events } from './event-log/make.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
 import type { Mail } from './mail/make.ts';

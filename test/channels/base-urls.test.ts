@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { parseBaseUrl } from '../../src/server/channels/base-url.ts';
 import { CHANNEL_PRESETS, modelListOf } from '../../src/server/channels/channel-presets.ts';
-import { ANTHROPIC_MESSAGES_DIALECT } from '../../src/server/chat/anthropic-dialect.ts';
-import { GEMINI_DIALECT } from '../../src/server/chat/gemini-dialect.ts';
 import {
+  ANTHROPIC_MESSAGES_DIALECT,
   CHAT_DIALECT,
   EMBEDDINGS_DIALECT,
+  GEMINI_DIALECT,
   IMAGES_DIALECT,
   RESPONSES_DIALECT,
-} from '../../src/server/chat/openai-endpoint-dialects.ts';
+} from '../../src/server/chat/dialects.ts';
 import { isAppError } from '../../src/server/platform/app-error.ts';
 import { endpointUrl, openaiUrl, withoutVersion } from '../../src/server/upstreams/upstream.ts';
 import { VendorRegistry } from '../../src/server/vendors/registry.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { wordsSentFor } from '../../src/sandbox/chat/stream-planned-text.ts';
-import { countTokens } from '../../src/server/chat/count-text-tokens.ts';
+import { countTokens } from '../../src/server/chat/tokens.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, PRICE, startChat } from './chat-fixture.ts';

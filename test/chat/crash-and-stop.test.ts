@@ -8,7 +8,7 @@ import { DAY_MS } from '../../src/contract/time-units.ts';
 import { ALL_SIMULATORS } from '../../src/sandbox/all-simulators.ts';
 import { wordsSentFor } from '../../src/sandbox/chat/stream-planned-text.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { countTokens } from '../../src/server/chat/count-text-tokens.ts';
+import { countTokens } from '../../src/server/chat/tokens.ts';
 import { LedgerService, refundAbandonedReservations } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { AdminClient } from '../admin-client.ts';

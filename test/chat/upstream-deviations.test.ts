@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ANTHROPIC_MESSAGES_DIALECT } from '../../src/server/chat/anthropic-dialect.ts';
-import { type Codec, findCodec } from '../../src/server/chat/conversion/dialect-codecs.ts';
-import { ResponseConversion } from '../../src/server/chat/conversion/response-conversion.ts';
-import type { Dialect } from '../../src/server/chat/dialect.ts';
-import { EventStream } from '../../src/server/chat/event-stream-filter.ts';
-import { GEMINI_DIALECT } from '../../src/server/chat/gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../../src/server/chat/openai-endpoint-dialects.ts';
-import { parseNonStreamedResponse } from '../../src/server/chat/parse-non-streamed-response.ts';
-import type { Usage } from '../../src/server/chat/parse-usage.ts';
+import { type Codec, findCodec, ResponseConversion } from '../../src/server/chat/conversion/convert.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../../src/server/chat/dialects.ts';
+import { EventStream } from '../../src/server/chat/event-stream.ts';
+import { parseNonStreamedResponse } from '../../src/server/chat/model-call.ts';
+import type { Usage } from '../../src/server/chat/usage.ts';
 import { ASSEMBLERS } from './deviations/assemble.ts';
 import { CHAT_UPSTREAMS } from './deviations/chat-upstreams.ts';
 import type { Deviation, Expected } from './deviations/deviation.ts';

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ChannelLoad, MIN_BOUND } from '../channels/directory.ts';
-import { ANTHROPIC_MESSAGES_DIALECT } from './anthropic-dialect.ts';
-import { cacheAffinityKey } from './cache-affinity-key.ts';
-import { parseChatRequest } from './chat-request.ts';
-import type { Dialect } from './dialect.ts';
-import { GEMINI_DIALECT } from './gemini-dialect.ts';
-import { CHAT_DIALECT, EMBEDDINGS_DIALECT, RESPONSES_DIALECT } from './openai-endpoint-dialects.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  EMBEDDINGS_DIALECT,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from './dialects.ts';
+import { cacheAffinityKey, parseChatRequest } from './request.ts';
 
 const parse = (dialect: Dialect, body: object) => parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body);
 const affinityOf = (dialect: Dialect, body: object) => cacheAffinityKey(parse(dialect, { model: 'm', ...body }));

@@ -6,7 +6,6 @@ import { hasConcurrentWriters } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, CallWork, Ledger, Payer, Reservation, Settlement, TokenUsage } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { type Job, JobBatcher } from './job-batcher.ts';
 import type { JournaledEnd, SettlementJournal } from './settlement-journal.ts';
 
 /** No caller waits for a settlement, so it is delayed to share a transaction: alone it would cost a disk write of its own. */
@@ -23,7 +22,7 @@ const MAX_ACCOUNTS = 10_000;
 /** How long the common statement waits for rows, which other processes have for some milliseconds; who has them longer must not hold up all. */
 const SHARED_WAIT_MS = 50;
 
-export interface ChargeBatcherDependencies {
+interface ChargeBatcherDependencies {
   readonly database: Database<Tables>;
   readonly quota: Pick<Ledger, 'reserveAll' | 'settleAll' | 'chargeCalls'>;
   readonly log: Log;
@@ -238,4 +237,72 @@ const worksOf = (jobs: readonly Job<CallWork>[]): CallWork[] => jobs.map(({ work
 function keyOf(work: CallWork): string {
   const { userId, tokenId } = 'reservation' in work ? work.reservation : work.payer;
   return `${userId} ${tokenId}`;
+}
+
+/** A piece of work that waits for its turn, and whoever waits for it. */
+interface Job<W> {
+  readonly work: W;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** A larger batch would delay each of its jobs too long. */
+const MAX_BATCH_SIZE = 128;
+const MAX_DELAY_MS = 5;
+
+/** Collects jobs into batches: those that arrive while a batch is written form the next one. */
+class JobBatcher<W> {
+  readonly #write: (jobs: readonly Job<W>[]) => Promise<void>;
+  readonly #minDelayMs: () => number;
+  readonly #jobs: Job<W>[] = [];
+  #busy = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param write settles every job of a batch, and never rejects
+   * @param minDelayMs how long a batch waits for more jobs at least
+   */
+  constructor(write: (jobs: readonly Job<W>[]) => Promise<void>, minDelayMs: () => number) {
+    this.#write = write;
+    this.#minDelayMs = minDelayMs;
+  }
+
+  /** Whether no job waits, though some may be being written. */
+  get hasNone(): boolean {
+    return this.#jobs.length === 0;
+  }
+
+  /** @param waitMs how long the job may wait for others to share its batch */
+  add(work: W, waitMs: number): Promise<void> {
+    return new Promise((resolve, reject) => this.push({ work, resolve, reject }, waitMs));
+  }
+
+  push(job: Job<W>, waitMs: number): void {
+    this.#jobs.push(job);
+    if (this.#busy) return;
+    if (waitMs === 0) void this.#drain();
+    else this.#timer ??= setTimeout(() => void this.#drain(), waitMs);
+  }
+
+  async #drain(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#busy = true;
+    while (this.#jobs.length > 0) {
+      await this.#collect();
+      await this.#write(this.#jobs.splice(0, MAX_BATCH_SIZE));
+    }
+    this.#busy = false;
+  }
+
+  /** Waits as long as every turn of the event loop adds jobs, and at least as long as it was asked to, never more than 5 ms. */
+  async #collect(): Promise<void> {
+    const begunAt = performance.now();
+    const minDelayMs = Math.min(MAX_DELAY_MS, this.#minDelayMs());
+    if (minDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, minDelayMs));
+    for (let before = 0; this.#jobs.length > before && performance.now() - begunAt < MAX_DELAY_MS; ) {
+      before = this.#jobs.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
-import { parseChatRequest } from './chat-request.ts';
-import type { Dialect } from './dialect.ts';
-import { GEMINI_DIALECT } from './gemini-dialect.ts';
-import { CHAT_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';
+import { CHAT_DIALECT, type Dialect, GEMINI_DIALECT, IMAGES_DIALECT } from './dialects.ts';
+import { parseChatRequest } from './request.ts';
 
 const read = (dialect: Dialect, text: string) => parseChatRequest(dialect, Buffer.from(text), JSON.parse(text));
 const chat = (rest: string) => read(CHAT_DIALECT, `{"model":"m","messages":[{}]${rest}}`);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastPathTools } from '../platform/http/server.ts';
-import type { Dialect } from './dialect.ts';
+import type { Dialect } from './dialects.ts';
 
 /** Events of the caller's connection while a response is in progress. */
 export interface ClientEvents {

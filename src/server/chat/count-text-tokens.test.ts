@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countTokens } from './count-text-tokens.ts';
+import { countTokens } from './tokens.ts';
 
 test('counts as the models do', async () => {
   for (const [text, tokens] of [

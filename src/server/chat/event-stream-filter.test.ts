@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { arbitraryMutatedJson } from '../../../test/arbitrary-mutated-json.ts';
-import { EventStream } from './event-stream-filter.ts';
-import { CHAT_DIALECT } from './openai-endpoint-dialects.ts';
+import { CHAT_DIALECT } from './dialects.ts';
+import { EventStream } from './event-stream.ts';
 
 const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });

@@ -7,23 +7,23 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { countUsage } from './call-charge-reservation-and-settlement.ts';
-import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialect.ts';
-import { EventStream } from './event-stream-filter.ts';
-import { decodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
-import { findDialect } from './openai-endpoint-dialects.ts';
-import { quotaWithPlanFactor } from './quota-with-plan-factor.ts';
+import { countUsage, quotaWithPlanFactor } from './charge.ts';
+import { type Dialect, findDialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
+import { EventStream } from './event-stream.ts';
 import {
   type CallMeta,
+  decodeRecords,
   IV_BYTES,
+  type JournalRecord,
   journalHost,
   journalKey,
   KEY_CHECK,
   LIVE_OWNERS,
+  RECORD_KIND,
   SEGMENT_MAGIC,
   SEGMENT_NAME,
 } from './settlement-journal.ts';
-import { tryParse } from './try-parse-json.ts';
+import { tryParse } from './sse.ts';
 
 export interface JournalRecoveryDependencies {
   readonly directory: string | undefined;

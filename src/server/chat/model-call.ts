@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../contract/error-codes.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
 import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import { isAppError } from '../platform/app-error.ts';
@@ -6,34 +7,36 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { ContentDecoder, codingOf } from '../platform/outbound/content-decoder.ts';
 import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import type { Span, Tracing } from '../platform/tracing/tracing.ts';
+import type { Span, SpanAttributes, SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
 import { type CredentialMask, credentialMaskOf, toChannelAndCredentialIds } from '../upstreams/upstream.ts';
 import type { ArrayBackedSetMember } from './array-backed-set.ts';
-import type { CallCharge, CallResult } from './call-charge-reservation-and-settlement.ts';
-import type { ChatRequest } from './chat-request.ts';
+import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
-import type { ResponseConversion } from './conversion/response-conversion.ts';
-import type { Dialect } from './dialect.ts';
-import { createEventStream, type EventStream } from './event-stream-filter.ts';
+import type { ResponseConversion } from './conversion/convert.ts';
+import { type Dialect, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './dialects.ts';
+import { createEventStream, type EventStream } from './event-stream.ts';
+import type { OutputSpeedsAndHiddenReasoning } from './output-limit.ts';
+import type { ChatRequest } from './request.ts';
+import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
+import { looksLikeEvents, looksLikeJson, tryParse } from './sse.ts';
 import {
   emptyResponse,
   malformedResponse,
   onlyComments,
+  parseStreamError,
+  parseUpstreamError,
+  prepareExchange,
+  prepareFormConversion,
   responseTooLong,
+  toConnectionFailure,
   toPartialResponseError,
   truncatedStream,
+  type UpstreamExchange,
+  type UpstreamFailure,
+  type UpstreamTimeouts,
   unknownStopReason,
-} from './invalid-response-errors.ts';
-import { modelCallSpan, usageAttributes } from './model-call-span.ts';
-import type { OutputSpeedsAndHiddenReasoning } from './output-speeds-and-hidden-reasoning.ts';
-import { parseNonStreamedResponse } from './parse-non-streamed-response.ts';
-import type { Usage } from './parse-usage.ts';
-import { prepareExchange, prepareFormConversion, type UpstreamExchange } from './prepare-upstream-exchange.ts';
-import type { CallEnd } from './request-log-call-detail.ts';
-import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
-import { looksLikeEvents, looksLikeJson } from './sse-events.ts';
-import { parseStreamError, parseUpstreamError, toConnectionFailure, type UpstreamFailure } from './upstream-errors.ts';
-import type { UpstreamTimeouts } from './upstream-request.ts';
+} from './upstream.ts';
+import { findUsageInText, parseUsage, type Usage, UsageTotals } from './usage.ts';
 
 export interface ModelCallDependencies {
   readonly outbound: OutboundClient;
@@ -62,7 +65,7 @@ export interface ModelCallContext {
 }
 
 /** A call that is ready for its first attempt. */
-export interface PreparedCall extends ModelCallContext {
+interface PreparedCall extends ModelCallContext {
   readonly firstExchange: UpstreamExchange;
 }
 
@@ -608,3 +611,88 @@ export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetM
 
 const isEventStream = (headers: Readonly<Record<string, string>>): boolean =>
   headers['content-type']?.toLowerCase().startsWith('text/event-stream') === true;
+
+/** Longer vectors and pictures are not parsed as a whole, only searched for their usage. */
+const MAX_PARSED_BYTES = 1024 * 1024;
+
+/** What came of a call that was not streamed. `failure`: an error in an envelope of HTTP 200; `empty`: neither content nor figures. */
+export function parseNonStreamedResponse(
+  body: Buffer,
+  dialect: Dialect,
+): CallResult | 'malformed' | 'failure' | 'empty' {
+  const text = body.toString('utf8');
+  if (body.length > MAX_PARSED_BYTES && dialect.maxTokensKeys.length === 0) {
+    if (!/^\s*\{/.test(text) || !text.trimEnd().endsWith('}')) return 'malformed';
+    return { usage: findUsageInText(text), complete: true, text: () => '' };
+  }
+  const value = tryParse(text);
+  if (Array.isArray(value) && dialect.refusalKey !== undefined) return parseChunks(value.map(asObject), dialect);
+  const response = asObject(value);
+  if (response === undefined) return 'malformed';
+  if (isErrorBody(response, dialect)) return 'failure';
+  if (dialect.isEmptyResponse?.(response) === true) return isTold(response) ? 'failure' : 'empty';
+  return {
+    usage: parseUsage(dialect.findUsage(response)),
+    complete: true,
+    text: () => dialect.extractResponseText(response),
+  };
+}
+
+/** Google's streams of another form than events: a list of chunks, one of which may be an error. */
+function parseChunks(
+  chunks: readonly (UntrustedObject | undefined)[],
+  dialect: Dialect,
+): ReturnType<typeof parseNonStreamedResponse> {
+  const told = chunks.filter((chunk) => chunk !== undefined);
+  if (told.length < chunks.length || told.some((chunk) => isErrorBody(chunk, dialect))) return 'failure';
+  if (told.every((chunk) => dialect.isPreamble?.(chunk) === true)) return 'empty';
+  const usage = new UsageTotals();
+  for (const chunk of told) usage.add(dialect.findUsage(chunk));
+  return {
+    usage: usage.usage,
+    complete: true,
+    text: () => told.map((chunk) => dialect.extractResponseText(chunk)).join(''),
+  };
+}
+
+/** Whether a response without content gives an error in one of the forms that also stand beside content. */
+function isTold({ base_resp: status, code, error_code: errorCode }: UntrustedObject): boolean {
+  const { status_code: told } = asObject(status) ?? {};
+  return [told, code, errorCode].some((each) => each !== undefined && each !== null && each !== 0 && each !== '');
+}
+
+/** Some gateways wrap their failures into HTTP 200, in envelopes of all sorts. */
+const isErrorBody = (answer: UntrustedObject, { resultKey, refusalKey, failureMarker }: Dialect): boolean =>
+  (failureMarker !== undefined && answer.status === failureMarker) ||
+  (answer.error !== undefined && answer.error !== null && answer.error !== '') ||
+  answer.object === 'error' ||
+  !(Object.hasOwn(answer, resultKey) || (refusalKey !== undefined && Object.hasOwn(answer, refusalKey)));
+
+/** The span of one attempt at an upstream, named as OpenTelemetry's conventions for generative AI have it. No prompt is in it. */
+function modelCallSpan(
+  { dialect }: ChatRequest,
+  { id, target }: ResolvedModel,
+  channel: Channel,
+  parent: string | undefined,
+): SpanOptions {
+  const operation =
+    dialect === EMBEDDINGS_DIALECT ? 'embeddings' : dialect === IMAGES_DIALECT ? 'generate_content' : 'chat';
+  return {
+    name: `${operation} ${target}`,
+    kind: 'client',
+    parent,
+    attributes: {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': channel.vendor,
+      'gen_ai.request.model': target,
+      'server.address': new URL(channel.baseUrl).hostname,
+      'reelgate.channel.id': channel.id,
+      ...(id === target ? {} : { 'reelgate.model': id }),
+    },
+  };
+}
+
+const usageAttributes = ({ promptTokens, completionTokens }: Usage): SpanAttributes => ({
+  'gen_ai.usage.input_tokens': promptTokens,
+  'gen_ai.usage.output_tokens': completionTokens,
+});

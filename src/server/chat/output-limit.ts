@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { Channel } from '../channels/directory.ts';
-import type { ChatRequest, OutputLimit } from './chat-request.ts';
-import type { Dialect } from './dialect.ts';
+import type { Dialect } from './dialects.ts';
+import type { ChatRequest, OutputLimit } from './request.ts';
+import type { Usage } from './usage.ts';
 
 /** OpenAI's reasoning models: they accept only `max_completion_tokens`, and their reasoning tokens count against it. */
 const REASONING_MODEL = /^(?:.*\/)?(?:o[1-9]|gpt-[5-9]|codex)/i;
@@ -50,4 +52,65 @@ export function reservedOutputTokens(request: ChatRequest, model: string, candid
   let most = 0;
   for (const channel of candidates) most = Math.max(most, outputLimitFor(request, model, channel)?.tokens ?? 0);
   return most * request.choiceCount + thinking;
+}
+
+interface OutputRate {
+  /** Exponential average over complete responses. */
+  tokensPerSecond: number;
+  /** Whether the newest response had more tokens than its text accounts for (hidden reasoning). */
+  hidesTokens: boolean;
+}
+
+const MAX_MODELS = 1_000;
+/** Weight of the newest response in the average. */
+const NEWEST_WEIGHT = 0.2;
+/** An event of a stream has more bytes than this for every token it shows. */
+const MIN_SHOWN_BYTES_PER_TOKEN = 2;
+/** Of a model that thinks, before anything was measured: the slow end of what vendors publish. */
+const UNMEASURED_TOKENS_PER_SECOND = 30;
+
+/**
+ * How fast models generate, and which of them think without showing it, as far as this process has seen. A caller who
+ * leaves before the upstream has given its figures is charged by this, or thinking would be free for callers who leave in time.
+ */
+export class OutputSpeedsAndHiddenReasoning {
+  readonly #rates = new LRUCache<string, OutputRate>({ max: MAX_MODELS });
+
+  /** Records a complete response. @param shownBytes size of the response as received; @param seconds since the request */
+  record(model: string, { completionTokens, reasoningTokens }: Usage, shownBytes: number, seconds: number): void {
+    if (completionTokens === 0 || seconds <= 0) return;
+    const hidesTokens = reasoningTokens > 0 || completionTokens * MIN_SHOWN_BYTES_PER_TOKEN > shownBytes;
+    const newest = completionTokens / seconds;
+    const known = this.#rates.get(model);
+    if (known === undefined) this.#rates.set(model, { tokensPerSecond: newest, hidesTokens });
+    else {
+      known.tokensPerSecond += (newest - known.tokensPerSecond) * NEWEST_WEIGHT;
+      known.hidesTokens = hidesTokens;
+    }
+  }
+
+  /** Whether a response may have more generated tokens than its text shows. Undefined: this model was not measured yet. */
+  mayHideTokens(model: string, request: ChatRequest): boolean | undefined {
+    if (declaresThinking(request) || isReasoningModel(model)) return true;
+    return this.#rates.get(model)?.hidesTokens;
+  }
+
+  /** Tokens generated in a time, shown or not; 0 for a model that shows all it generates, or of which nothing is known. */
+  estimate(model: string, request: ChatRequest, seconds: number): number {
+    if (this.mayHideTokens(model, request) !== true) return 0;
+    const rate = this.#rates.get(model)?.tokensPerSecond ?? UNMEASURED_TOKENS_PER_SECOND;
+    return Math.ceil(Math.max(0, seconds) * rate * request.choiceCount);
+  }
+}
+
+const NO_EFFORT: ReadonlySet<unknown> = new Set([undefined, null, false, 'none', 'disabled']);
+
+/** Whether the caller requests reasoning by any of the option names upstreams use for it. */
+function declaresThinking({ body, thinkingBudget }: ChatRequest): boolean {
+  if (thinkingBudget > 0) return true;
+  const { reasoning_effort: effort, reasoning, thinking, enable_thinking: enabled } = body;
+  if (enabled === true || !NO_EFFORT.has(effort)) return true;
+  const named = [reasoning, thinking].find((each) => typeof each === 'object' && each !== null);
+  const { effort: inner, type } = (named ?? {}) as { readonly effort?: unknown; readonly type?: unknown };
+  return !NO_EFFORT.has(inner) || type === 'enabled' || type === 'adaptive';
 }

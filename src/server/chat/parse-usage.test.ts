@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseUsage } from './parse-usage.ts';
+import { parseUsage } from './usage.ts';
 
 /** Tokens of one call, none of them counted twice: what every upstream means, whatever it writes. */
 interface Truth {

@@ -1,7 +1,7 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
-import type { ResolvedModel } from '../channels/directory.ts';
+import type { Channel, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -11,21 +11,18 @@ import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log-writer.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ArrayBackedSet } from './array-backed-set.ts';
-import { cacheAffinityKey } from './cache-affinity-key.ts';
-import { CallCharge, USUAL_BYTES_PER_TOKEN } from './call-charge-reservation-and-settlement.ts';
-import { type ChannelsPermittingOptions, channelsPermittingOptions } from './channels-permitting-options.ts';
+import { CallCharge, type PerImagePrice, perImageQuota, toCallDetail, USUAL_BYTES_PER_TOKEN } from './charge.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
-import { type ChatRequest, wrongModelKind } from './chat-request.ts';
 import type { ClientResponse } from './client-response.ts';
-import type { ImageTaskRelay } from './image-tasks-as-chat-responses.ts';
+import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './dialects.ts';
+import type { ImageTaskRelay } from './image-tasks.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
-import { CHAT_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT } from './openai-endpoint-dialects.ts';
+import { applyOptionRules, NO_VERDICT, refusedOption } from './options.ts';
 import { reservedOutputTokens } from './output-limit.ts';
-import { type PerImagePrice, perImageQuota } from './per-image-price.ts';
-import { prepareExchange, upstreamDialect } from './prepare-upstream-exchange.ts';
-import { toCallDetail } from './request-log-call-detail.ts';
+import { type ChatRequest, cacheAffinityKey, wrongModelKind } from './request.ts';
+import { prepareExchange, upstreamDialect } from './upstream.ts';
 
-export interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | 'loggedReasons'> {
+interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | 'loggedReasons'> {
   readonly batcher: ChargeBatcher;
   readonly imageRelay: ImageTaskRelay;
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
@@ -223,4 +220,34 @@ function assertPriced(pieces: PerImagePrice): void {
   } catch (error) {
     throw error instanceof UnpricedError ? noPriceError() : error;
   }
+}
+
+/** The channels that may serve a request. */
+interface ChannelsPermittingOptions {
+  readonly candidates: readonly Channel[];
+  /** Whole quota that the most expensive of their rules add to the price. */
+  readonly surcharge: number;
+  /** Tools the first one leaves out, by index. */
+  readonly droppedTools: readonly number[];
+}
+
+/**
+ * The channels whose rules let the request pass, with what those add to its price and leave out of it.
+ *
+ * @throws AppError `invalid_request` that names the option, where no channel lets it pass
+ */
+export function channelsPermittingOptions(
+  { governedOptions }: ChatRequest,
+  serving: readonly Channel[],
+): ChannelsPermittingOptions {
+  if (governedOptions.length === 0) return { candidates: serving, ...NO_VERDICT };
+  const verdicts = serving.map((channel) => ({ channel, verdict: applyOptionRules(governedOptions, channel) }));
+  const permitted = verdicts.filter(({ verdict }) => verdict.refused === undefined);
+  const [first] = verdicts;
+  if (permitted.length === 0 && first?.verdict.refused !== undefined) throw refusedOption(first.verdict.refused);
+  return {
+    candidates: permitted.map(({ channel }) => channel),
+    surcharge: Math.max(0, ...permitted.map(({ verdict }) => verdict.surcharge)),
+    droppedTools: permitted[0]?.verdict.droppedTools ?? [],
+  };
 }

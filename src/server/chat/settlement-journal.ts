@@ -1,11 +1,11 @@
-import { type Cipheriv, createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { type Cipheriv, createCipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { closeSync, fdatasync, futimesSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, Settlement } from '../quota/ledger.ts';
-import { encodeRecords, type JournalRecord, RECORD_KIND } from './journal-records.ts';
 
 /** The data needed to charge a call whose process died while its response was being delivered. */
 export interface CallMeta {
@@ -293,4 +293,65 @@ export class SettlementJournal {
     this.#segment = undefined;
     this.#log.error({ err: error }, 'the journal of settlements cannot be written; a crash now would lose some');
   }
+}
+
+/** Kinds of records. */
+export const RECORD_KIND = { open: 1, events: 2, text: 3, close: 4 } as const;
+
+/** What a segment of the journal consists of. */
+export interface JournalRecord<C = Buffer> {
+  /** One of `RECORD_KIND`. */
+  readonly kind: number;
+  /** Number of the call in its segment; 0: of none. */
+  readonly slot: number;
+  readonly content: C;
+}
+
+/** Length and checksum before each record. */
+const HEADER_BYTES = 8;
+/** Kind and slot, before what a record holds. */
+const PREFIX_BYTES = 5;
+
+/** The bytes of records, not encrypted: of each its length and checksum, then its kind, its slot and what it holds, text as UTF-8. */
+function encodeRecords(records: readonly JournalRecord<Buffer | string>[]): Buffer {
+  const lengths = records.map(({ content }) => PREFIX_BYTES + Buffer.byteLength(content));
+  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + HEADER_BYTES + length, 0));
+  let at = 0;
+  for (const [index, { kind, slot, content }] of records.entries()) {
+    const length = lengths[index] ?? 0;
+    const from = at + HEADER_BYTES;
+    bytes.writeUInt32LE(length, at);
+    bytes[from] = kind;
+    bytes.writeUInt32LE(slot, from + 1);
+    if (typeof content === 'string') bytes.write(content, from + PREFIX_BYTES);
+    else bytes.set(content, from + PREFIX_BYTES);
+    bytes.writeUInt32LE(crc32(bytes.subarray(from, from + length)), at + 4);
+    at = from + length;
+  }
+  return bytes;
+}
+
+/** The records up to the first one that is not whole, which is where its process was killed. */
+export function* decodeRecords(bytes: Buffer): Generator<JournalRecord> {
+  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
+    const end = at + HEADER_BYTES + bytes.readUInt32LE(at);
+    const record = bytes.subarray(at + HEADER_BYTES, end);
+    if (end > bytes.length || record.length < PREFIX_BYTES || crc32(record) !== bytes.readUInt32LE(at + 4)) return;
+    yield { kind: record[0] ?? 0, slot: record.readUInt32LE(1), content: record.subarray(PREFIX_BYTES) };
+    at = end;
+  }
+}
+
+/**
+ * Where this process keeps its journal of settlements: under `configured`, else beside the SQLite database, else, with
+ * PostgreSQL, under the directory for temporary files. Each database has a directory of its own there.
+ *
+ * @returns undefined for a database in memory, which ends with the process
+ */
+export function journalDirectory(databaseUrl: string, configured: string | undefined): string | undefined {
+  const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
+  if (path === ':memory:') return undefined;
+  const beside = path === undefined ? tmpdir() : dirname(resolve(path));
+  const name = createHash('sha256').update(databaseUrl).digest('hex').slice(0, 16);
+  return join(configured ?? join(beside, 'reelgate-journal'), name);
 }

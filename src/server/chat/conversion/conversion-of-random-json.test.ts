@@ -3,12 +3,15 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { AppError } from '../../platform/app-error.ts';
-import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
-import type { Dialect } from '../dialect.ts';
-import { GEMINI_DIALECT } from '../gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
-import { type Codec, findCodec } from './dialect-codecs.ts';
-import { DroppedFields } from './dropped-fields.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../dialects.ts';
+import { type Codec, findCodec } from './convert.ts';
+import { DroppedFields } from './fields.ts';
 
 /** Whatever a caller or an upstream sends, a conversion refuses it by name or makes something of it; it never breaks. */
 const DIALECTS: Readonly<Record<string, Dialect>> = {

@@ -1,5 +1,6 @@
-import type { ChatVendor } from '../../../contract/channels.ts';
-import type { Usage } from '../parse-usage.ts';
+import { CHAT_VENDORS, type ChatVendor } from '../../../contract/channels.ts';
+import { tryParse } from '../sse.ts';
+import type { Usage } from '../usage.ts';
 
 /**
  * The neutral form every conversion passes through: what the dialects can say in common. Each dialect has one reader and one
@@ -25,7 +26,7 @@ export interface Setting<Value> {
   readonly path: string;
 }
 
-export interface Settings {
+interface Settings {
   readonly temperature?: Setting<number> | undefined;
   readonly topP?: Setting<number> | undefined;
   readonly topK?: Setting<number> | undefined;
@@ -189,3 +190,65 @@ export type ResponseEvent =
       readonly stopSequence: string | undefined;
       readonly usage: Usage | undefined;
     };
+
+const TAG = new RegExp(`^reelgate-(${CHAT_VENDORS.join('|')}):`);
+
+/**
+ * A signature in a dialect of another vendor than the one that gave it. It says whose it is, since it comes back with the next turn, which
+ * may go to another model.
+ */
+export const tagSignature = ({ vendor, value }: Signature): string => `reelgate-${vendor}:${value}`;
+
+/** @param own the vendor of signatures without a tag; undefined: nobody's */
+export function readSignature(text: unknown, own: ChatVendor | undefined): Signature | undefined {
+  if (typeof text !== 'string' || text === '') return undefined;
+  const vendor = TAG.exec(text)?.[1] as ChatVendor | undefined;
+  if (vendor !== undefined) return { vendor, value: text.slice(`reelgate-${vendor}:`.length) };
+  return own === undefined ? undefined : { vendor: own, value: text };
+}
+
+/**
+ * What upstreams in OpenAI's dialect give in place of a signature: `reasoning_details` (OpenRouter) or the `extra_content` of a call (Google). They
+ * want it back as it was, so the signature holds its JSON.
+ */
+type OpaqueKind = 'reasoning_details' | 'extra_content';
+
+export const packOpaque = (kind: OpaqueKind, value: unknown): Signature => ({
+  vendor: 'openai',
+  value: `${kind}:${Buffer.from(JSON.stringify(value)).toString('base64url')}`,
+});
+
+const OPAQUE = /^(reasoning_details|extra_content):([\w-]+)$/;
+
+/** Undefined for all other signatures. */
+export function unpackOpaque(
+  signature: Signature | undefined,
+): { readonly kind: OpaqueKind; readonly value: unknown } | undefined {
+  const [, kind, packed] = (signature?.vendor === 'openai' && OPAQUE.exec(signature.value)) || [];
+  const value = packed === undefined ? undefined : tryParse(Buffer.from(packed, 'base64url').toString('utf8'));
+  return value === undefined ? undefined : { kind: kind as OpaqueKind, value };
+}
+
+/** The system's words before the first turn, and the turns. */
+export function splitLeadingSystemMessages(all: readonly Message[]): {
+  readonly system: readonly TextPart[];
+  readonly messages: readonly Message[];
+} {
+  const begin = all.findIndex(({ role }) => role !== 'system');
+  const leading = begin === -1 ? all : all.slice(0, begin);
+  return {
+    system: leading.flatMap(({ parts }) => parts.filter((part) => part.type === 'text')),
+    messages: begin === -1 ? [] : all.slice(begin),
+  };
+}
+
+/** What the upstream decides of a request, beside what its caller says. */
+export interface UpstreamRequestParameters {
+  /** Name of the model at the upstream. */
+  readonly model: string;
+  /** Tokens of the response; always sent, as so much was reserved. */
+  readonly maxTokens: number;
+  /** The member that holds them, where upstreams of one dialect differ in it. */
+  readonly maxTokensKey: string;
+  readonly stream: boolean;
+}

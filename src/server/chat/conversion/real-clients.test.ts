@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { UntrustedObject } from '../../../contract/is-object.ts';
 import { isAppError } from '../../platform/app-error.ts';
-import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
-import type { Dialect } from '../dialect.ts';
-import { GEMINI_DIALECT } from '../gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
-import { findCodec } from './dialect-codecs.ts';
-import { DroppedFields } from './dropped-fields.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../dialects.ts';
+import { findCodec } from './convert.ts';
+import { DroppedFields } from './fields.ts';
 
 interface Sent {
   readonly messages: readonly { readonly content: readonly UntrustedObject[] }[];

@@ -1,8 +1,8 @@
-import { asObject } from '../../../contract/is-object.ts';
-import { UsageTotals } from '../find-and-merge-usage.ts';
-import { tryParse } from '../try-parse-json.ts';
-import { DroppedFields } from './dropped-fields.ts';
-import type { GeneratedMedia, ResponseEvent, Signature, StopReason } from './neutral-form.ts';
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { tryParse } from '../sse.ts';
+import { UsageTotals } from '../usage.ts';
+import { DroppedFields } from './fields.ts';
+import type { GeneratedMedia, ResponseEvent, Signature, StopReason, ToolOrigin } from './neutral-form.ts';
 
 /** A call as far as it has come. */
 export interface DraftCall {
@@ -23,7 +23,7 @@ export interface DraftCall {
 }
 
 /** What a piece of a streamed call says about which call it belongs to. */
-export interface CallIdentity {
+interface CallIdentity {
   readonly index?: unknown;
   readonly id?: unknown;
   readonly name?: unknown;
@@ -286,3 +286,147 @@ export function toArgumentsText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
+
+/** What a response in the caller's dialect has that does not come from the upstream. */
+export interface ResponseContext {
+  /** Of the request, without a prefix. */
+  readonly id: string;
+  /** As the caller named it. */
+  readonly model: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** The caller asked for the usage of a stream, where that is a choice. */
+  readonly wantsUsage: boolean;
+  /** The request's body, of which some dialects repeat members. */
+  readonly asked: UntrustedObject;
+  /** What the functions of these names are to the caller. */
+  readonly origins: ReadonlyMap<string, ToolOrigin>;
+}
+
+/**
+ * Reads one response, complete or event by event, into neutral events. Total: whatever an upstream sends is used, replaced by what we
+ * write ourselves, or named as dropped; `RESPONSE_MEMBERS` lists each member.
+ */
+export interface ResponseReader {
+  readonly builder: ResponseBuilder;
+  readComplete(body: UntrustedObject): ResponseEvent[];
+  readEvent(event: UntrustedObject): ResponseEvent[];
+  /** The stream has ended well; its figures may come behind the reason of its end. */
+  finish(): ResponseEvent[];
+}
+
+/** Writes a stream; none of an event's text is held back. */
+export interface StreamWriter {
+  write(event: ResponseEvent): string;
+}
+
+export type Block =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'media'; readonly media: GeneratedMedia }
+  | {
+      readonly type: 'thinking';
+      readonly text: string;
+      readonly signature: Signature | undefined;
+      readonly isRedacted: boolean;
+    }
+  | {
+      readonly type: 'call';
+      readonly id: string;
+      readonly name: string;
+      readonly args: string;
+      readonly input: object;
+    };
+
+type End = Extract<ResponseEvent, { type: 'end' }>;
+
+interface Draft {
+  type: 'text' | 'thinking' | 'call' | 'media';
+  media: GeneratedMedia | undefined;
+  text: string;
+  id: string;
+  name: string;
+  signature: Signature | undefined;
+  isRedacted: boolean;
+}
+
+const draft = (type: Draft['type'], more: Partial<Draft> = {}): Draft => ({
+  type,
+  media: undefined,
+  text: '',
+  id: '',
+  name: '',
+  signature: undefined,
+  isRedacted: false,
+  ...more,
+});
+
+/** The blocks of a complete response, from its events. */
+export function collectResponse(events: readonly ResponseEvent[]): {
+  readonly blocks: readonly Block[];
+  readonly end: End;
+} {
+  const drafts: Draft[] = [];
+  const calls: Draft[] = [];
+  let end: End = { type: 'end', reason: 'end', stopSequence: undefined, usage: undefined };
+  for (const event of events) {
+    const last = drafts.at(-1);
+    if (event.type === 'text' || event.type === 'thinking') {
+      if (last?.type === event.type && last.signature === undefined) last.text += event.text;
+      else drafts.push(draft(event.type, { text: event.text }));
+    } else if (event.type === 'signature') {
+      if (!event.isRedacted && last?.type === 'thinking' && last.signature === undefined)
+        last.signature = event.signature;
+      else drafts.push(draft('thinking', { signature: event.signature, isRedacted: event.isRedacted }));
+    } else if (event.type === 'media') {
+      drafts.push(draft('media', { media: event.media }));
+    } else if (event.type === 'call') {
+      const call = draft('call', { id: event.id, name: event.name });
+      drafts.push(call);
+      calls[event.index] = call;
+    } else if (event.type === 'args') {
+      const call = calls[event.index];
+      if (call !== undefined) call.text += event.text;
+    } else if (event.type === 'end') end = event;
+  }
+  return { blocks: drafts.map(toBlock), end };
+}
+
+function toBlock({ type, text, id, name, signature, isRedacted, media }: Draft): Block {
+  if (media !== undefined) return { type: 'media', media };
+  if (type === 'text' || type === 'media') return { type: 'text', text };
+  if (type === 'thinking') return { type, text, signature, isRedacted };
+  return { type, id, name, args: text === '' ? '{}' : text, input: toInput(text) };
+}
+
+/** Arguments as an object. What is none, as of an answer that was cut off, is kept in a member of the name Anthropic gives to such text. */
+export const toInput = (args: string): object =>
+  args.trim() === '' ? {} : (asObject(tryParse(args)) ?? { INVALID_JSON: args });
+
+const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
+
+/** Media behind a URL, or inside a data URL. */
+export function mediaOf(url: string, mediaType: string): GeneratedMedia {
+  const [head, type = '', parameters = ''] = DATA_URL.exec(url) ?? [];
+  if (head === undefined) return { mediaType, url };
+  const content = url.slice(head.length);
+  const isBase64 = /;\s*base64$/i.test(parameters);
+  return {
+    mediaType: type || mediaType,
+    data: isBase64 ? content : Buffer.from(decodeLoosely(content)).toString('base64'),
+  };
+}
+
+function decodeLoosely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export const toUrl = ({ mediaType, data, url }: GeneratedMedia): string =>
+  url ?? `data:${mediaType};base64,${data ?? ''}`;
+
+/** Media where a dialect has no place for them but its text. */
+export const toMarkdown = (media: GeneratedMedia): string =>
+  `${media.mediaType.startsWith('image/') ? '!' : ''}[${media.mediaType.split('/')[0]}](${toUrl(media)})`;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { AnthropicReader } from './anthropic-response.ts';
-import { GeminiReader } from './gemini-response-reader-and-writer.ts';
-import { OpenAiChatReader } from './openai-chat-response.ts';
-import { ResponsesReader } from './openai-responses-response-reader.ts';
+import { AnthropicReader } from './anthropic.ts';
+import { GeminiReader } from './gemini.ts';
+import { OpenAiChatReader } from './openai-chat.ts';
+import type { ResponseReader } from './response-builder.ts';
 import { RESPONSE_MEMBERS } from './response-members.ts';
-import type { ResponseReader } from './response-reader-and-writer.ts';
+import { ResponsesReader } from './responses-response.ts';
 
 /** One object of each kind a reader opens, around a member that no table lists. */
 type Places = Readonly<Record<string, (inner: object) => UntrustedObject>>;

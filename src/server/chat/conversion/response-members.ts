@@ -1,6 +1,6 @@
 import type { UntrustedObject } from '../../../contract/is-object.ts';
-import { isBlank } from '../dialect.ts';
-import type { DroppedFields } from './dropped-fields.ts';
+import { isBlank } from '../dialects.ts';
+import type { DroppedFields } from './fields.ts';
 
 /**
  * The fate of a member of a response: `used` for what the caller gets in its own dialect; `replaced` where the caller's response has the like of ours, or

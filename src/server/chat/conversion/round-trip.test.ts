@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { asObject } from '../../../contract/is-object.ts';
-import { ANTHROPIC_MESSAGES_DIALECT } from '../anthropic-dialect.ts';
-import type { Dialect } from '../dialect.ts';
-import { GEMINI_DIALECT } from '../gemini-dialect.ts';
-import { CHAT_DIALECT, RESPONSES_DIALECT } from '../openai-endpoint-dialects.ts';
-import { extractData, splitEvents } from '../sse-events.ts';
-import { type Codec, findCodec } from './dialect-codecs.ts';
-import { DroppedFields } from './dropped-fields.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../dialects.ts';
+import { extractData, splitEvents } from '../sse.ts';
+import { type Codec, findCodec } from './convert.ts';
+import { DroppedFields } from './fields.ts';
 import type { Conversation, FunctionTool, Message, Part, ResponseEvent } from './neutral-form.ts';
 
 /** What all dialects can say goes through any of them and back unchanged. */

@@ -1,0 +1,404 @@
+import { defined } from '../../contract/omit-undefined.ts';
+import {
+  type CallFacts,
+  priceCall,
+  scaleQuota,
+  toTokenCallFacts,
+  withPlanFactor,
+} from '../../contract/price-calls-and-videos.ts';
+import type { Price, VideoPrice } from '../../contract/pricing.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
+import {
+  type ChatPrice,
+  hasAudioRate,
+  maxTokenQuota,
+  priceTokens,
+  type TokenFacts,
+  tokenQuota,
+} from '../../contract/token-prices-and-cost-calculation.ts';
+import type { ResolvedModel } from '../channels/directory.ts';
+import { type AppError, isAppError } from '../platform/app-error.ts';
+import { memoizeByObject } from '../platform/cache.ts';
+import type { Admission } from '../platform/limits/key-limiter.ts';
+import type { Log } from '../platform/log.ts';
+import type { CallDetail, Payer } from '../quota/ledger.ts';
+import type { ChargeBatcher } from './charge-batcher.ts';
+import { EMBEDDINGS_DIALECT } from './dialects.ts';
+import { type ChatRequest, estimateImageTokens, mayUseAudio } from './request.ts';
+import type { CallMeta } from './settlement-journal.ts';
+import { countTokens, extractPrompt, TOKENS_PER_MESSAGE } from './tokens.ts';
+import { boundUsage, type Usage, type UsageBounds } from './usage.ts';
+
+/** What came of a call: the upstream's own figures, or the text to count them from. */
+export interface CallResult {
+  readonly usage: Usage | undefined;
+  /** The generated text, read only where the figures are missing or implausible. */
+  text(): string;
+  /** Whether the response is complete; the usage an upstream reports for a partial response is checked against its text. */
+  readonly complete: boolean;
+  /** Pictures that were made, where those are paid by the piece; default 1. */
+  readonly imageCount?: number;
+}
+
+/** Longest prompt that is tokenized to make a reservation smaller; some milliseconds for every 4 KB. */
+const MAX_COUNTED_BYTES = 256 * 1024;
+/** Other vendors' tokenizers differ from ours by some per cent. */
+const TOKENIZER_MARGIN = 1.15;
+/** Ordinary text has more bytes than this to a token, so a caller who cannot afford this rate cannot afford the call. */
+const MOST_BYTES_PER_TOKEN = 8;
+export const USUAL_BYTES_PER_TOKEN = 4;
+/** Longest time a caller waits for a refund before the failure is sent. */
+const REFUND_WAIT_MS = 2_000;
+const NO_TOKENS: TokenFacts = { promptTokens: 0, completionTokens: 0 };
+
+interface CallChargeContext extends CallOrigin {
+  readonly batcher: ChargeBatcher;
+  readonly request: ChatRequest;
+  readonly ref: string;
+  /** By tokens, or by the piece. */
+  readonly price: ChatPrice | PerImagePrice;
+  /** Whole quota on top of the price, for options that are billed apart. */
+  readonly surcharge: number;
+  /** What the plan of the account multiplies prices by. */
+  readonly planFactor: number;
+  /** Told what the call used, once it is over; undefined: the key has no limits. */
+  readonly admission: Pick<Admission, 'end'> | undefined;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** The money of one call: reserved once, closed once. */
+export class CallCharge {
+  readonly #context: CallChargeContext;
+  readonly #batcher: ChargeBatcher;
+  readonly #request: ChatRequest;
+  readonly #ref: string;
+  readonly #price: ChatPrice | PerImagePrice;
+  #payer: Payer = { userId: 0, tokenId: undefined };
+  #maxOutputTokens = 0;
+  #closed = false;
+
+  constructor(context: CallChargeContext) {
+    this.#context = context;
+    this.#batcher = context.batcher;
+    this.#request = context.request;
+    this.#ref = context.ref;
+    this.#price = context.price;
+  }
+
+  /** Account that pays; 0 before something was reserved. */
+  get userId(): number {
+    return this.#payer.userId;
+  }
+
+  /**
+   * Reserves what the call can cost at most.
+   *
+   * @param maxOutputTokens the limit that is sent to the upstream, all choices together
+   * @throws AppError `quota_not_enough`
+   */
+  async reserve(
+    caller: { readonly userId: number; readonly tokenId: number },
+    model: string,
+    maxOutputTokens: number,
+  ): Promise<void> {
+    this.#payer = { userId: caller.userId, tokenId: caller.tokenId };
+    this.#maxOutputTokens = maxOutputTokens;
+    const amount = this.#maxCost({
+      promptTokens: this.#request.estimatedPromptTokens,
+      completionTokens: maxOutputTokens,
+    });
+    try {
+      await this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount });
+    } catch (error) {
+      if (!isAppError(error, 'quota_not_enough')) throw error;
+      const counted = await this.#countedAmount(error);
+      if (counted === undefined || counted >= amount) throw error;
+      await this.#batcher.reserve({ ...this.#payer, ref: this.#ref, model, amount: counted });
+    }
+  }
+
+  /** What the journal needs to charge the call when this process dies. @param end as far as it is known */
+  journalMeta(end: CallEnd): CallMeta {
+    const { dialect, choiceCount, rawBody, estimatedPromptTokens } = this.#request;
+    const { surcharge, planFactor } = this.#context;
+    const isKept = rawBody.length <= MAX_COUNTED_BYTES;
+    const price = this.#price;
+    return {
+      ref: this.#ref,
+      path: dialect.path,
+      price: isPerImagePrice(price) ? perImageQuota(price, price.count) : price,
+      surcharge,
+      planFactor,
+      choiceCount,
+      promptTokens: isKept ? 0 : Math.ceil(estimatedPromptTokens / USUAL_BYTES_PER_TOKEN),
+      detail: {
+        ...toCallDetail(this.#request, this.#context, end),
+        ...toStoredTerms(price, NO_TOKENS, isPerImagePrice(price) ? price.count : 0, surcharge, planFactor),
+      },
+    };
+  }
+
+  /** The body for the journal; empty where it is too long. */
+  get journalBody(): Buffer {
+    return this.#request.rawBody.length <= MAX_COUNTED_BYTES ? this.#request.rawBody : Buffer.alloc(0);
+  }
+
+  /**
+   * Returns the whole reservation: nothing was generated, or nothing reached the caller. Resolves when that is durable,
+   * or after two seconds without a database; retries then continue in the background.
+   */
+  refund(end: CallEnd): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    this.#context.admission?.end(0);
+    return withinTime(this.#refund(end), REFUND_WAIT_MS);
+  }
+
+  #refund(end: CallEnd): Promise<void> {
+    return this.#batcher.refund(this.#payer, this.#ref, toCallDetail(this.#request, this.#context, end));
+  }
+
+  /**
+   * Charges what was generated. A complete response is charged by the usage the upstream reports. Where that
+   * is missing, invalid, or zero although text arrived, and for streams that were cut off, tokens are counted.
+   *
+   * @param generatedAtLeast tokens the upstream is known to have generated, shown or not; 0: nothing is known
+   */
+  settle(result: CallResult, end: CallEnd, generatedAtLeast = 0): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const { usage } = result;
+    const hasNoTextOutput = isPerImagePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
+    if (usage !== undefined && result.complete && (usage.completionTokens > 0 || hasNoTextOutput)) {
+      this.#settle(this.#boundUsage(usage, result), end, result.imageCount);
+      return;
+    }
+    // If counting fails as well, the amount is unknown, so the reservation is returned.
+    this.#batcher.track(
+      this.#countAndSettle(result, end, generatedAtLeast).catch(() => {
+        this.#context.admission?.end(0);
+        return this.#refund(end);
+      }),
+    );
+  }
+
+  async #countAndSettle(result: CallResult, end: CallEnd, generatedAtLeast: number): Promise<void> {
+    const usage = await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens));
+    this.#settle(this.#boundUsage(usage, result), end);
+  }
+
+  /** An upstream's figures are believed as far as the request can have cost them. */
+  #boundUsage(usage: Usage, result: CallResult): Usage {
+    const bounds = boundsOf(this.#request, usage, result, this.#maxOutputTokens);
+    const bounded = boundUsage(usage, bounds);
+    if (bounded !== usage)
+      this.#context.log.warn(
+        { ref: this.#ref, model: this.#context.model.target, reported: usage, bounds },
+        'an upstream reported more tokens than the call can have used',
+      );
+    return bounded;
+  }
+
+  #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
+    const { surcharge, planFactor, admission } = this.#context;
+    admission?.end(usage.promptTokens + usage.completionTokens);
+    const price = this.#price;
+    const images = isPerImagePrice(price) ? price.count * imageCount : 0;
+    this.#batcher.settle(
+      this.#payer,
+      this.#ref,
+      this.#withSurcharge(
+        isPerImagePrice(price) ? perImageQuota(price, images) : quotaWithPlanFactor(price, usage, planFactor),
+      ),
+      usage,
+      {
+        ...toCallDetail(this.#request, this.#context, end),
+        cachedTokens: usage.parts?.cached_input ?? 0,
+        ...toStoredTerms(price, usage, images, surcharge, planFactor),
+      },
+    );
+  }
+
+  /** What so many tokens can cost at most, as nobody knows yet which of them are cached or audio. */
+  #maxCost(tokens: TokenFacts): number {
+    const price = this.#price;
+    return this.#withSurcharge(
+      isPerImagePrice(price)
+        ? perImageQuota(price, price.count)
+        : scaleQuota(
+            maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
+            this.#context.planFactor,
+          ),
+    );
+  }
+
+  #withSurcharge(cost: number): number {
+    return Math.min(cost + this.#context.surcharge, Number.MAX_SAFE_INTEGER);
+  }
+
+  /**
+   * The first reservation takes every byte of the prompt for a token, which is certain but several times too much for
+   * ordinary text. For a balance that does not bear it, the tokens are counted.
+   */
+  async #countedAmount({ options }: AppError): Promise<number | undefined> {
+    const { rawBody, body } = this.#request;
+    if (isPerImagePrice(this.#price) || rawBody.length > MAX_COUNTED_BYTES) return undefined;
+    const available = Number(options.params?.available ?? 0);
+    const completionTokens = this.#maxOutputTokens;
+    const least = this.#maxCost({ promptTokens: Math.floor(rawBody.length / MOST_BYTES_PER_TOKEN), completionTokens });
+    if (available < least) return undefined;
+    const prompt = extractPrompt(body);
+    const messages = Array.isArray(body.messages) ? body.messages.length : 1;
+    const text = Math.ceil((await countTokens(prompt.text)) * TOKENIZER_MARGIN) + messages * TOKENS_PER_MESSAGE;
+    return this.#maxCost({
+      promptTokens: text + estimateImageTokens(prompt.imageCount) + prompt.tokenIdCount,
+      completionTokens,
+    });
+  }
+}
+
+/** The usage of a response that is incomplete or does not report its usage. */
+export async function countUsage(
+  { body }: Pick<ChatRequest, 'body'>,
+  result: CallResult,
+  generatedAtLeast: number,
+): Promise<Usage> {
+  const { usage, complete } = result;
+  const counted = Math.max(await countTokens(result.text()), generatedAtLeast);
+  const prompt = usage === undefined ? extractPrompt(body) : undefined;
+  const promptTokens =
+    prompt === undefined
+      ? (usage?.promptTokens ?? 0)
+      : (await countTokens(prompt.text)) + estimateImageTokens(prompt.imageCount) + prompt.tokenIdCount;
+  const completionTokens = complete
+    ? usage?.completionTokens || counted
+    : Math.max(counted, usage?.completionTokens ?? 0);
+  return { promptTokens, completionTokens, reasoningTokens: usage?.reasoningTokens ?? 0, parts: usage?.parts };
+}
+
+/** What upstreams put around a prompt: templates, and instructions of their own. */
+const OVERHEAD_TOKENS = 4_096;
+/** A large picture, or a page of a document. */
+const MOST_TOKENS_PER_MEDIUM = 16_384;
+/** Of one picture an upstream generates and bills by tokens. */
+const MOST_TOKENS_PER_IMAGE = 16_384;
+/** Members by which an upstream reads what the request does not contain, as much as there is. */
+const OUTSIDE_CONTENT =
+  /"(?:file_id|file_ids|file_url|fileUri|file_uri|video_url|audio_url|document|cached_?content|previous_response_id|conversation|item_reference|plugins|mcp_servers)"|search|code_(?:execution|interpreter)|codeExecution|url_?context|web_fetch|"mcp"/i;
+
+/** The most a call can have used: a token for each byte that was sent and each medium, and the limit of the response or the text that came. */
+function boundsOf(
+  { rawBody, body, estimatedPromptTokens, dialect, choiceCount }: ChatRequest,
+  { promptTokens, completionTokens }: Usage,
+  result: CallResult,
+  maxOutputTokens: number,
+): UsageBounds {
+  const least = Math.max(rawBody.length, estimatedPromptTokens) + OVERHEAD_TOKENS;
+  const generates = dialect.maxTokensKeys.length > 0 ? maxOutputTokens : MOST_TOKENS_PER_IMAGE * choiceCount;
+  return {
+    promptTokens:
+      promptTokens <= least
+        ? least
+        : OUTSIDE_CONTENT.test(rawBody.toString('latin1'))
+          ? Number.POSITIVE_INFINITY
+          : least + extractPrompt(body).imageCount * MOST_TOKENS_PER_MEDIUM,
+    completionTokens:
+      completionTokens <= generates ? generates : Math.max(generates, Buffer.byteLength(result.text(), 'utf8')),
+  };
+}
+
+async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  await Promise.race([work, late.promise]);
+  clearTimeout(timer);
+}
+
+/** Images priced each, whatever tokens they take. */
+export interface PerImagePrice {
+  readonly price: VideoPrice;
+  /** Size and quality as the price names them. */
+  readonly factors: Readonly<Record<string, string>>;
+  /** How many images the request asks for. */
+  readonly count: number;
+  /** What the plan of the account multiplies prices by. */
+  readonly planFactor: number;
+}
+
+const isPerImagePrice = (price: ChatPrice | PerImagePrice): price is PerImagePrice => 'factors' in price;
+
+/** The facts by which a number of images is priced. */
+const perImageFacts = ({ factors, planFactor }: PerImagePrice, images: number, surcharge: number): CallFacts =>
+  defined({
+    ...factors,
+    images,
+    surcharge: surcharge > 0 ? surcharge : undefined,
+    plan_factor: planFactor === 1 ? undefined : planFactor,
+  });
+
+/** Cost of a number of images without a surcharge, in whole quota; at most the largest safe integer. */
+export function perImageQuota(price: PerImagePrice, images: number): number {
+  return Math.min(priceCall(price.price, perImageFacts(price, images, 0)).quota, Number.MAX_SAFE_INTEGER);
+}
+
+/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans have the factor 1. */
+export const quotaWithPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
+  planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;
+
+/** Where a call comes from and what it is for. */
+interface CallOrigin {
+  readonly model: Pick<ResolvedModel, 'target' | 'kind'>;
+  /** User-Agent of the caller. */
+  readonly client: string;
+  /** Of `performance.now()`. */
+  readonly begunAt: number;
+}
+
+/** How a call ended, as its relay saw it. */
+export interface CallEnd {
+  readonly status: RequestStatus;
+  readonly errorCode?: string | undefined;
+  /** 0: it was sent to none. */
+  readonly channelId: number;
+  readonly firstTokenMs?: number | undefined;
+}
+
+const kindOf = ({ dialect }: Pick<ChatRequest, 'dialect'>, { kind }: Pick<ResolvedModel, 'kind'>): RequestKind =>
+  kind === 'chat' && dialect === EMBEDDINGS_DIALECT ? 'embeddings' : kind;
+
+/** What the request log keeps. */
+export const toCallDetail = (
+  request: Pick<ChatRequest, 'dialect' | 'stream'>,
+  { model, client, begunAt }: CallOrigin,
+  { status, errorCode = '', channelId, firstTokenMs }: CallEnd,
+): CallDetail => ({
+  kind: kindOf(request, model),
+  servedModel: model.target,
+  channelId,
+  status,
+  errorCode,
+  cachedTokens: 0,
+  seconds: 0,
+  durationMs: Math.round(performance.now() - begunAt),
+  firstTokenMs: firstTokenMs ?? null,
+  stream: request.stream,
+  client,
+  price: '',
+  facts: '',
+});
+
+/** Prices are few and their objects live as long as the catalog they are part of. */
+const priceJson = memoizeByObject((price: Price): string => JSON.stringify(price));
+
+/** Price and facts of a call, as they are stored. */
+export function toStoredTerms(
+  price: ChatPrice | PerImagePrice,
+  usage: TokenFacts,
+  images: number,
+  surcharge: number,
+  planFactor: number,
+): Pick<CallDetail, 'price' | 'facts'> {
+  if (isPerImagePrice(price))
+    return { price: priceJson(price.price), facts: JSON.stringify(perImageFacts(price, images, surcharge)) };
+  return { price: priceJson(price), facts: JSON.stringify(toTokenCallFacts(usage, surcharge, planFactor)) };
+}

@@ -1,0 +1,750 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { ANTHROPIC_MESSAGES_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
+import type { Usage } from '../usage.ts';
+import {
+  checkMembers,
+  type DroppedFields,
+  dropOthers,
+  fieldSet,
+  fieldTable,
+  listAt,
+  notExpressibleError,
+  numberAt,
+  objectAt,
+  parseArguments,
+  stopsFor,
+  strictAt,
+  textAt,
+  textsAt,
+} from './fields.ts';
+import {
+  type CacheMarker,
+  type Conversation,
+  type FunctionTool,
+  type MediaPart,
+  type Message,
+  type OutputFormat,
+  type Part,
+  type Reasoning,
+  type ResponseEvent,
+  readSignature,
+  type StopReason,
+  type TextPart,
+  type ToolChoice,
+  tagSignature,
+  type UpstreamRequestParameters,
+} from './neutral-form.ts';
+import {
+  collectResponse,
+  type DraftCall,
+  ResponseBuilder,
+  type ResponseContext,
+  type ResponseReader,
+  type StreamWriter,
+  toArgumentsText,
+  toMarkdown,
+} from './response-builder.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
+import { readStopReason } from './stop-reasons.ts';
+
+const MEMBERS = fieldTable(
+  'model messages max_tokens stream system temperature top_p top_k stop_sequences tools tool_choice thinking output_config cache_control',
+);
+const TOOL_MEMBERS = fieldTable('type name description input_schema strict cache_control');
+const MESSAGE_MEMBERS = fieldSet('role content');
+const CONFIG_MEMBERS = fieldSet('effort format');
+const THINKING_MEMBERS = fieldSet('type budget_tokens');
+const NO_MEMBERS: ReadonlySet<string> = new Set();
+/** Members of a block that are read, by its type; citations are named where they say something. */
+const BLOCK_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
+  text: fieldSet('type text cache_control citations'),
+  image: fieldSet('type source cache_control'),
+  document: fieldSet('type source title citations cache_control'),
+  tool_use: fieldSet('type id name input cache_control'),
+  tool_result: fieldSet('type tool_use_id content is_error cache_control'),
+  thinking: fieldSet('type thinking signature'),
+  redacted_thinking: fieldSet('type data'),
+};
+/** Claude Code's note for Anthropic's billing, which differs from call to call and would spoil the prompt caches of others. */
+const BILLING_NOTE = 'x-anthropic-billing-header:';
+
+/** Reads a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
+export function readAnthropicRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  const choice = asObject(body.tool_choice);
+  const single = choice?.disable_parallel_tool_use;
+  // A marker at the top asks for caching up to the last block.
+  if (asObject(body.cache_control) !== undefined) notes.drop('cache_control');
+  return {
+    system: readSystem(body.system, notes),
+    messages: listAt(body.messages, 'messages').map((message, index) =>
+      readMessage(message, `messages.${index}`, notes),
+    ),
+    paths: { system: 'system', turns: 'messages' },
+    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    toolChoice: readChoice(choice),
+    parallelCalls: single === true ? { value: false, path: 'tool_choice.disable_parallel_tool_use' } : undefined,
+    format: readFormat(asObject(body.output_config)?.format),
+    reasoning: readReasoning(body, notes),
+    settings: {
+      temperature: numberAt(body, 'temperature'),
+      topP: numberAt(body, 'top_p'),
+      topK: numberAt(body, 'top_k'),
+      stop: textsAt(body, 'stop_sequences'),
+    },
+  };
+}
+
+function readSystem(system: unknown, notes: DroppedFields): TextPart[] {
+  if (system === undefined || system === null) return [];
+  if (typeof system === 'string') return system === '' ? [] : [{ type: 'text', text: system }];
+  const parts = listAt(system, 'system').map((part, index) =>
+    readTextPart(objectAt(part, `system.${index}`), `system.${index}`),
+  );
+  const kept = parts.filter(({ text }) => !text.startsWith(BILLING_NOTE));
+  if (kept.length < parts.length) notes.drop('system.0');
+  return kept;
+}
+
+function readMessage(value: unknown, path: string, notes: DroppedFields): Message {
+  const message = objectAt(value, path);
+  dropOthers(message, MESSAGE_MEMBERS, notes, path);
+  const { role, content } = message;
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') throw notExpressibleError(`${path}.role`);
+  if (typeof content === 'string')
+    return { role, path, parts: content === '' ? [] : [{ type: 'text', text: content }] };
+  const parts = listAt(content, `${path}.content`).map((part, index) =>
+    readPart(part, `${path}.content.${index}`, notes),
+  );
+  return { role, path, parts };
+}
+
+const readCache = (block: UntrustedObject, path: string): CacheMarker | undefined => {
+  const marker = asObject(block.cache_control);
+  if (marker === undefined) return undefined;
+  return { ttl: marker.ttl === '1h' ? '1h' : marker.ttl === '5m' ? '5m' : undefined, path: `${path}.cache_control` };
+};
+
+const readTextPart = (block: UntrustedObject, path: string): TextPart => ({
+  type: 'text',
+  text: textAt(block.text, `${path}.text`),
+  cache: readCache(block, path),
+});
+
+function readPart(value: unknown, path: string, notes: DroppedFields): Part {
+  const block = objectAt(value, path);
+  if (typeof block.type === 'string' && Object.hasOwn(BLOCK_MEMBERS, block.type))
+    dropOthers(block, BLOCK_MEMBERS[block.type] ?? NO_MEMBERS, notes, path);
+  const cache = readCache(block, path);
+  switch (block.type) {
+    case 'text':
+      if (Array.isArray(block.citations) && block.citations.length > 0) notes.drop(`${path}.citations`);
+      return readTextPart(block, path);
+    case 'image':
+    case 'document':
+      return readMedia(block, path, notes);
+    case 'tool_use':
+      return {
+        type: 'call',
+        id: textAt(block.id, `${path}.id`),
+        name: textAt(block.name, `${path}.name`),
+        args: JSON.stringify(objectAt(block.input, `${path}.input`)),
+        cache,
+        path,
+      };
+    case 'tool_result':
+      return {
+        type: 'result',
+        id: textAt(block.tool_use_id, `${path}.tool_use_id`),
+        parts: readResult(block.content, `${path}.content`, notes),
+        isError: block.is_error === true,
+        cache,
+        path,
+      };
+    case 'thinking': {
+      const signature = readSignature(block.signature, 'anthropic');
+      return { type: 'thinking', text: textAt(block.thinking, `${path}.thinking`), signature, isRedacted: false, path };
+    }
+    case 'redacted_thinking':
+      return { type: 'thinking', text: '', signature: readSignature(block.data, 'anthropic'), isRedacted: true, path };
+    default:
+      throw notExpressibleError(`${path}.type`);
+  }
+}
+
+function readResult(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, path).map((value, index) => {
+    const part = readPart(value, `${path}.${index}`, notes);
+    if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
+      throw notExpressibleError(`${path}.${index}.type`);
+    return part;
+  });
+}
+
+/** A document of plain text is a text to any model. */
+function readMedia(block: UntrustedObject, path: string, notes: DroppedFields): MediaPart | TextPart {
+  const source = objectAt(block.source, `${path}.source`);
+  const cache = readCache(block, path);
+  if (asObject(block.citations)?.enabled === true) notes.drop(`${path}.citations`);
+  if (source.type === 'text') return { type: 'text', text: textAt(source.data, `${path}.source.data`), cache };
+  const name = typeof block.title === 'string' ? block.title : undefined;
+  const media = { type: block.type === 'image' ? 'image' : 'document', name, cache, path } as const;
+  if (source.type === 'url') return { ...media, source: { url: textAt(source.url, `${path}.source.url`) } };
+  if (source.type !== 'base64') throw notExpressibleError(`${path}.source.type`);
+  const mediaType = textAt(source.media_type, `${path}.source.media_type`);
+  return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
+}
+
+function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
+  const tool = objectAt(value, path);
+  if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom')
+    throw notExpressibleError(`${path}.type`);
+  checkMembers(tool, TOOL_MEMBERS, notes, `${path}.`);
+  return {
+    name: textAt(tool.name, `${path}.name`),
+    description: typeof tool.description === 'string' ? tool.description : undefined,
+    parameters: objectAt(tool.input_schema, `${path}.input_schema`),
+    strict: strictAt(tool, path),
+    cache: readCache(tool, path),
+  };
+}
+
+function readChoice(choice: UntrustedObject | undefined): ToolChoice | undefined {
+  const path = 'tool_choice';
+  if (choice === undefined) return undefined;
+  if (choice.type === 'tool') return { mode: 'required', name: textAt(choice.name, `${path}.name`), path };
+  if (choice.type === 'any') return { mode: 'required', path };
+  return { mode: choice.type === 'none' ? 'none' : 'auto', path };
+}
+
+function readFormat(value: unknown): OutputFormat | undefined {
+  const format = asObject(value);
+  if (format === undefined) return undefined;
+  const path = 'output_config.format';
+  if (format.type !== 'json_schema') throw notExpressibleError(`${path}.type`);
+  return { type: 'schema', schema: format.schema, path };
+}
+
+function readReasoning(
+  { thinking: value, output_config: output }: UntrustedObject,
+  notes: DroppedFields,
+): Reasoning | undefined {
+  const thinking = asObject(value);
+  const config = asObject(output) ?? {};
+  dropOthers(config, CONFIG_MEMBERS, notes, 'output_config');
+  dropOthers(thinking ?? {}, THINKING_MEMBERS, notes, 'thinking');
+  const { effort } = config;
+  const given = typeof effort === 'string' ? effort : undefined;
+  if (thinking === undefined)
+    return given === undefined ? undefined : { mode: 'auto', effort: given, path: 'output_config.effort' };
+  const mode = thinking.type === 'disabled' ? 'off' : thinking.type === 'enabled' ? 'on' : 'auto';
+  const budget = typeof thinking.budget_tokens === 'number' ? thinking.budget_tokens : undefined;
+  return { mode, effort: given, budget, path: 'thinking' };
+}
+
+/** Models that decide by themselves how long to think and take an effort in place of a budget (docs.claude.com, adaptive thinking). */
+const ADAPTIVE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][6-9]|[5-9])/;
+/** Tokens of a budget for each effort, for the models that take one. */
+const BUDGETS: Readonly<Record<string, number>> = {
+  minimal: 1_024,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+};
+const MIN_BUDGET = 1_024;
+/** Characters of an id; the calls of other makers' models have some that Anthropic refuses. */
+const FORBIDDEN_IN_ID = /[^a-zA-Z0-9_-]/g;
+
+/** Writes a request of Anthropic's Messages (docs.claude.com/en/api/messages). @throws AppError `invalid_request` */
+export function writeAnthropicRequest(
+  conversation: Conversation,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
+): object {
+  const { tools, format, settings } = conversation;
+  const reasoning = writeReasoning(conversation, target, notes);
+  if (format?.type === 'json') throw notExpressibleError(format.path);
+  const { temperature, topP, topK } = settings;
+  const stop = stopsFor(settings.stop, notes, (text) => !isBlankText(text));
+  const hasOwnTemperature = temperature !== undefined && (temperature.value > 1 || reasoning.thinking !== undefined);
+  if (temperature !== undefined && hasOwnTemperature && temperature.value !== 1) notes.drop(temperature.path);
+  for (const unknown of [settings.seed, settings.presencePenalty, settings.frequencyPenalty])
+    if (unknown !== undefined) notes.drop(unknown.path);
+  const config = { ...reasoning.config, format: format && { type: 'json_schema', schema: format.schema } };
+  return {
+    model: target.model,
+    max_tokens: target.maxTokens,
+    stream: target.stream || undefined,
+    ...writeTurns(conversation, notes),
+    tools:
+      tools.length === 0
+        ? undefined
+        : tools.map(({ name, description, parameters, strict, cache }) => ({
+            name,
+            description,
+            input_schema: { type: 'object', ...parameters },
+            strict: strict?.value,
+            ...toCache(cache),
+          })),
+    tool_choice:
+      tools.length === 0 ? undefined : writeChoice(conversation.toolChoice, conversation.parallelCalls?.value),
+    thinking: reasoning.thinking,
+    output_config: config.effort === undefined && config.format === undefined ? undefined : config,
+    temperature: hasOwnTemperature ? undefined : temperature?.value,
+    top_p: topP?.value,
+    top_k: topK?.value,
+    stop_sequences: stop?.value,
+  };
+}
+
+const toCache = (cache: CacheMarker | undefined): object =>
+  cache === undefined ? {} : { cache_control: { type: 'ephemeral', ttl: cache.ttl } };
+
+const toId = (id: string): string => id.replace(FORBIDDEN_IN_ID, '_');
+
+interface Turn {
+  readonly role: string;
+  content: object[];
+}
+
+const isBlankText = (text: string): boolean => text.trim() === '';
+
+/** Anthropic refuses a request without a turn, blank texts, and a last turn of the model that ends in blanks. */
+function writeTurns(
+  { system, messages, paths }: Conversation,
+  notes: DroppedFields,
+): { readonly system: object[] | undefined; readonly messages: readonly Turn[] } {
+  const said = system.filter(({ text }) => !isBlankText(text));
+  if (said.length < system.length) notes.drop(paths.system);
+  const written = said.map(({ text, cache }) => ({ type: 'text', text, ...toCache(cache) }));
+  const turns = mergeTurns(messages.map((message) => writeMessage(message, notes)));
+  if (turns.length === 0) {
+    if (written.length === 0) throw notExpressibleError(paths.turns, 'has no text for the model');
+    // Said by the user, as there must be a turn.
+    notes.drop(paths.system);
+    return { system: undefined, messages: [{ role: 'user', content: written }] };
+  }
+  const last = turns.at(-1);
+  const end = last?.content.at(-1);
+  if (last?.role === 'assistant' && end !== undefined && 'text' in end && typeof end.text === 'string') {
+    const text = end.text.trimEnd();
+    if (text !== end.text) notes.drop(`${messages.at(-1)?.path}.content`);
+    last.content = [...last.content.slice(0, -1), { ...end, text }];
+  }
+  return { system: written.length === 0 ? undefined : written, messages: turns };
+}
+
+function writeMessage({ role, parts, path }: Message, notes: DroppedFields): Turn {
+  if (parts.some((part) => part.type === 'text' && part.text !== '' && isBlankText(part.text)))
+    notes.drop(`${path}.content`);
+  const blocks = parts.flatMap((part) => writePart(part, notes) ?? []);
+  // Results stand before what their user adds to them.
+  const results = blocks.filter((block) => isResult(block));
+  return { role, content: [...results, ...blocks.filter((block) => !isResult(block))] };
+}
+
+const isResult = (block: object): boolean => 'tool_use_id' in block;
+
+/** Turns of one speaker in a row are one: all results of a turn's calls must be in the next one. Turns that say nothing are none. */
+function mergeTurns(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = [];
+  for (const { role, content } of turns) {
+    const last = merged.at(-1);
+    if (last?.role === role) {
+      const all = [...last.content, ...content];
+      last.content = [...all.filter(isResult), ...all.filter((block) => !isResult(block))];
+    } else if (content.length > 0) merged.push({ role, content });
+  }
+  return merged;
+}
+
+function writePart(part: Part, notes: DroppedFields): object | undefined {
+  switch (part.type) {
+    case 'text':
+      return isBlankText(part.text) ? undefined : { type: 'text', text: part.text, ...toCache(part.cache) };
+    case 'image':
+    case 'document': {
+      const { source, detail } = part;
+      if (detail !== undefined) notes.drop(detail.path);
+      const written =
+        'url' in source
+          ? { type: 'url', url: source.url }
+          : { type: 'base64', media_type: source.mediaType, data: source.data };
+      return {
+        type: part.type,
+        source: written,
+        title: part.type === 'document' ? part.name : undefined,
+        ...toCache(part.cache),
+      };
+    }
+    case 'audio':
+      throw notExpressibleError(part.path);
+    case 'call':
+      return {
+        type: 'tool_use',
+        id: toId(part.id),
+        name: part.name,
+        input: parseArguments(part.args, `${part.path}.arguments`, notes),
+        ...toCache(part.cache),
+      };
+    case 'result': {
+      const content = part.parts.flatMap((each) => writePart(each, notes) ?? []);
+      return {
+        type: 'tool_result',
+        tool_use_id: toId(part.id),
+        content: content.length === 0 ? undefined : content,
+        is_error: part.isError || undefined,
+        ...toCache(part.cache),
+      };
+    }
+    case 'thinking': {
+      if (part.signature?.vendor !== 'anthropic') {
+        notes.drop(part.path);
+        return undefined;
+      }
+      const { value } = part.signature;
+      return part.isRedacted
+        ? { type: 'redacted_thinking', data: value }
+        : { type: 'thinking', thinking: part.text, signature: value };
+    }
+  }
+}
+
+function writeChoice(choice: ToolChoice | undefined, parallel: boolean | undefined): object | undefined {
+  const single = parallel === false ? { disable_parallel_tool_use: true } : {};
+  if (choice === undefined) return parallel === false ? { type: 'auto', ...single } : undefined;
+  if (choice.mode === 'none') return { type: 'none' };
+  if (choice.name !== undefined) return { type: 'tool', name: choice.name, ...single };
+  return { type: choice.mode === 'required' ? 'any' : 'auto', ...single };
+}
+
+interface WrittenReasoning {
+  readonly thinking?: object | undefined;
+  readonly config?: { readonly effort?: string | undefined } | undefined;
+}
+
+/** Thinking, where Anthropic would not refuse the request for it: not beside forced calls, nor after calls made without thinking. */
+function writeReasoning(
+  { reasoning, toolChoice, messages }: Conversation,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
+): WrittenReasoning & { readonly config: { readonly effort?: string | undefined; readonly format?: OutputFormat } } {
+  if (reasoning === undefined) return { config: {} };
+  if (reasoning.mode === 'off') return { thinking: undefined, config: {} };
+  const isForced = toolChoice?.mode === 'required';
+  if (isForced || lacksThinking(messages)) {
+    notes.drop(reasoning.path);
+    return { config: {} };
+  }
+  if (ADAPTIVE_MODEL.test(target.model))
+    return { thinking: { type: 'adaptive' }, config: { effort: toEffort(reasoning) } };
+  const budget = Math.min(
+    reasoning.budget ?? BUDGETS[reasoning.effort ?? 'medium'] ?? MIN_BUDGET,
+    target.maxTokens - 1,
+  );
+  if (budget < MIN_BUDGET) {
+    notes.drop(reasoning.path);
+    return { config: {} };
+  }
+  return { thinking: { type: 'enabled', budget_tokens: budget }, config: {} };
+}
+
+const toEffort = ({ effort }: Reasoning): string | undefined => (effort === 'minimal' ? 'low' : effort);
+
+/** Whether the last turn of the model has calls but does not begin with a thought of its own. */
+function lacksThinking(messages: readonly Message[]): boolean {
+  const last = messages.findLast(({ role }) => role === 'assistant');
+  if (last === undefined || !last.parts.some(({ type }) => type === 'call')) return false;
+  return !last.parts.some((part) => part.type === 'thinking' && part.signature?.vendor === 'anthropic');
+}
+
+const WORDS: Readonly<Record<StopReason, string>> = {
+  end: 'end_turn',
+  length: 'max_tokens',
+  calls: 'tool_use',
+  stop_sequence: 'stop_sequence',
+  refused: 'refusal',
+  failed: 'end_turn',
+};
+const READ_MEMBERS = RESPONSE_MEMBERS.messages;
+
+/** A block of the stream that has begun. */
+interface OpenBlock {
+  readonly type: 'text' | 'thinking' | 'call' | 'other';
+  readonly call?: DraftCall;
+  /** Of a thought; comes in the start of its block, in one piece or in several. */
+  signature: string;
+}
+
+/** Reads a message, complete or as a stream (docs.claude.com/en/docs/build-with-claude/streaming). */
+export class AnthropicReader implements ResponseReader {
+  readonly builder: ResponseBuilder;
+  #word: unknown;
+  #sequence: unknown;
+  readonly #blocks = new Map<unknown, OpenBlock>();
+  #last: OpenBlock | undefined;
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
+
+  readComplete(body: UntrustedObject): ResponseEvent[] {
+    this.#readMessage(body);
+    return this.finish();
+  }
+
+  readEvent(event: UntrustedObject): ResponseEvent[] {
+    this.#read(event);
+    return this.builder.take();
+  }
+
+  finish(): ResponseEvent[] {
+    this.#end();
+    return this.builder.take();
+  }
+
+  #read(event: UntrustedObject): void {
+    const { builder } = this;
+    // Its figures are read with the message.
+    if (event.type !== 'message_start') builder.usage.add(ANTHROPIC_MESSAGES_DIALECT.findUsage(event));
+    nameDropped(event, READ_MEMBERS.event, builder.dropped, 'response');
+    switch (event.type) {
+      case 'message_start':
+        this.#readMessage(asObject(event.message) ?? {});
+        break;
+      case 'content_block_start':
+        this.#begin(asObject(event.content_block) ?? {}, event.index);
+        break;
+      case 'content_block_delta':
+        this.#readDelta(asObject(event.delta) ?? {}, this.#blocks.get(event.index) ?? this.#last);
+        break;
+      case 'content_block_stop':
+        this.#stop(this.#blocks.get(event.index));
+        break;
+      case 'message_delta':
+        this.#readStop(asObject(event.delta) ?? {});
+        break;
+      case 'message_stop':
+        this.#end();
+        break;
+      case 'ping':
+      case undefined:
+        break;
+      default:
+        builder.dropped.drop('response.events');
+    }
+  }
+
+  #end(): void {
+    for (const block of this.#blocks.values()) this.#stop(block);
+    const reason = readStopReason(this.#word);
+    if (reason === 'failed') this.builder.fail(textOf(this.#word));
+    this.builder.end(reason ?? 'end', typeof this.#sequence === 'string' ? this.#sequence : undefined);
+  }
+
+  /** A complete message, or the one a stream begins with, which seldom has content. */
+  #readMessage(message: UntrustedObject): void {
+    const { builder } = this;
+    builder.start(message.id);
+    nameDropped(message, READ_MEMBERS.body, builder.dropped, 'response');
+    builder.usage.add(ANTHROPIC_MESSAGES_DIALECT.findUsage(message));
+    if (typeof message.content === 'string') builder.text(message.content);
+    for (const block of listOf(message.content)) {
+      const begun = this.#begin(asObject(block) ?? {}, undefined);
+      this.#stop(begun);
+    }
+    this.#readStop(message);
+  }
+
+  #readStop({ stop_reason: reason, stop_sequence: sequence }: UntrustedObject): void {
+    if (!isBlank(reason)) this.#word = reason;
+    if (!isBlank(sequence)) this.#sequence = sequence;
+  }
+
+  /** A block of a complete message, or one that begins empty in a stream. */
+  #begin(block: UntrustedObject, place: unknown): OpenBlock {
+    const { builder } = this;
+    const { type, text, thinking, signature, input } = block;
+    let begun: OpenBlock = { type: 'other', signature: '' };
+    if (type === 'tool_use') {
+      const call = builder.beginCall({ id: block.id, name: block.name });
+      call.initialArgs = isBlank(input) ? '' : toArgumentsText(input);
+      begun = { type: 'call', call, signature: '' };
+    } else if (type === 'thinking') {
+      builder.thinking(textOf(thinking));
+      begun = { type: 'thinking', signature: textOf(signature) };
+    } else if (type === 'redacted_thinking') builder.signature(readSignature(block.data, 'anthropic'), true);
+    else if (type === 'text' || (type === undefined && typeof text === 'string')) {
+      builder.text(textOf(text));
+      begun = { type: 'text', signature: '' };
+    }
+    if (begun.type === 'other' && type !== 'redacted_thinking')
+      builder.dropped.drop(`response.content.${/^\w{1,40}$/.test(textOf(type)) ? textOf(type) : 'unnamed'}`);
+    else nameDropped(block, READ_MEMBERS.block, builder.dropped, 'response.content');
+    if (place !== undefined) this.#blocks.set(place, begun);
+    this.#last = begun;
+    return begun;
+  }
+
+  #readDelta(delta: UntrustedObject, block: OpenBlock | undefined): void {
+    const { builder } = this;
+    const { text, thinking, partial_json: json, signature } = delta;
+    nameDropped(delta, READ_MEMBERS.delta, builder.dropped, 'response.delta');
+    builder.text(textOf(text));
+    builder.thinking(textOf(thinking));
+    if (textOf(signature) !== '') {
+      const known = block?.type === 'thinking' ? block : this.#beginThought();
+      // Some repeat in the delta what the start of the block had.
+      if (known.signature !== signature) known.signature += textOf(signature);
+    }
+    const args = toArgumentsText(json);
+    if (args === '') return;
+    // The input of a tool that the upstream runs itself is no call of the caller's.
+    const call = block === undefined ? builder.lastCall() : block.call;
+    if (call === undefined) builder.dropped.drop('response.content.input');
+    else builder.args(call, args);
+  }
+
+  #beginThought(): OpenBlock {
+    const begun: OpenBlock = { type: 'thinking', signature: '' };
+    this.#blocks.set(begun, begun);
+    return begun;
+  }
+
+  #stop(block: OpenBlock | undefined): void {
+    if (block?.call !== undefined) this.builder.endCall(block.call);
+    if (block === undefined || block.signature === '') return;
+    this.builder.signature(readSignature(block.signature, 'anthropic'), false);
+    block.signature = '';
+  }
+}
+
+/** Figures as Anthropic gives them: the input without what was read from or written to a cache. */
+function toFigures(usage: Usage | undefined): object {
+  const { cached_input: read = 0, cache_write: short = 0, cache_write_1h: long = 0 } = usage?.parts ?? {};
+  return {
+    input_tokens: (usage?.promptTokens ?? 0) - read - short - long,
+    cache_creation_input_tokens: short + long,
+    cache_read_input_tokens: read,
+    cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long },
+    output_tokens: usage?.completionTokens ?? 0,
+    output_tokens_details: { thinking_tokens: usage?.reasoningTokens ?? 0 },
+    service_tier: 'standard',
+  };
+}
+
+const toMessage = ({ id, model }: ResponseContext) => ({ id: `msg_${id}`, type: 'message', role: 'assistant', model });
+
+/** A complete message from its events. */
+export function writeAnthropicResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
+  const { blocks, end } = collectResponse(events);
+  return {
+    ...toMessage(context),
+    content: blocks.map((block) => {
+      if (block.type === 'text') return { type: 'text', text: block.text, citations: null };
+      if (block.type === 'media') return { type: 'text', text: toMarkdown(block.media), citations: null };
+      if (block.type === 'call') return { type: 'tool_use', id: block.id, name: block.name, input: block.input };
+      const signature = block.signature === undefined ? '' : toOwn(block.signature);
+      return block.isRedacted
+        ? { type: 'redacted_thinking', data: signature }
+        : { type: 'thinking', thinking: block.text, signature };
+    }),
+    stop_reason: WORDS[end.reason],
+    stop_sequence: end.stopSequence ?? null,
+    usage: toFigures(end.usage),
+  };
+}
+
+const toOwn = (signature: Parameters<typeof tagSignature>[0]): string =>
+  signature.vendor === 'anthropic' ? signature.value : tagSignature(signature);
+
+const write = (type: string, fields: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+/** Writes the events of a stream; one block is open at a time. */
+export class AnthropicStreamWriter implements StreamWriter {
+  readonly #context: ResponseContext;
+  #index = -1;
+  #open: 'text' | 'thinking' | 'call' | undefined;
+
+  constructor(context: ResponseContext) {
+    this.#context = context;
+  }
+
+  write(event: ResponseEvent): string {
+    switch (event.type) {
+      case 'start': {
+        const message = { ...toMessage(this.#context), content: [], stop_reason: null, stop_sequence: null };
+        return write('message_start', { message: { ...message, usage: toFigures(undefined) } });
+      }
+      case 'text':
+        return this.#say(event.text);
+      // Answers of this dialect hold no images.
+      case 'media':
+        return this.#say(toMarkdown(event.media));
+      case 'thinking':
+        return this.#beginThinking() + this.#delta({ type: 'thinking_delta', thinking: event.text });
+      case 'signature':
+        if (event.isRedacted)
+          return (
+            this.#close() + this.#start({ type: 'redacted_thinking', data: toOwn(event.signature) }) + this.#stop()
+          );
+        return (
+          this.#beginThinking() +
+          this.#delta({ type: 'signature_delta', signature: toOwn(event.signature) }) +
+          this.#close()
+        );
+      case 'call': {
+        const { id, name } = event;
+        const text = this.#close() + this.#start({ type: 'tool_use', id, name, input: {} });
+        this.#open = 'call';
+        return text;
+      }
+      case 'args':
+        return this.#delta({ type: 'input_json_delta', partial_json: event.text });
+      case 'end': {
+        const delta = { stop_reason: WORDS[event.reason], stop_sequence: event.stopSequence ?? null };
+        return (
+          this.#close() + write('message_delta', { delta, usage: toFigures(event.usage) }) + write('message_stop', {})
+        );
+      }
+    }
+  }
+
+  #begin(kind: 'text' | 'thinking', block: object): string {
+    if (this.#open === kind) return '';
+    const text = this.#close() + this.#start(block);
+    this.#open = kind;
+    return text;
+  }
+
+  #beginThinking(): string {
+    return this.#begin('thinking', { type: 'thinking', thinking: '', signature: '' });
+  }
+
+  #start(block: object): string {
+    this.#index++;
+    return write('content_block_start', { index: this.#index, content_block: block });
+  }
+
+  #say(text: string): string {
+    return this.#begin('text', { type: 'text', text: '' }) + this.#delta({ type: 'text_delta', text });
+  }
+
+  #delta(delta: object): string {
+    return write('content_block_delta', { index: this.#index, delta });
+  }
+
+  #stop(): string {
+    return write('content_block_stop', { index: this.#index });
+  }
+
+  #close(): string {
+    const text = this.#open === undefined ? '' : this.#stop();
+    this.#open = undefined;
+    return text;
+  }
+}

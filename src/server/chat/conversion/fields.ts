@@ -1,0 +1,196 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { type AppError, invalidRequest } from '../../platform/app-error.ts';
+import { isReasoningModel } from '../output-limit.ts';
+import { tryParse } from '../sse.ts';
+import type { Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
+
+/**
+ * Members of a request by what a conversion does with them: those it reads, and those that would change what the answer says and so are
+ * refused. All others are left out and named.
+ */
+interface FieldTable {
+  readonly read: ReadonlySet<string>;
+  readonly refused: ReadonlySet<string>;
+}
+
+export const fieldTable = (read: string, refused = ''): FieldTable => ({
+  read: new Set(read.split(' ')),
+  refused: new Set(refused.split(' ')),
+});
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** What options ask for nothing by; some clients send every field. */
+const NEUTRAL: ReadonlySet<unknown> = new Set([false, 0, 'auto', 'none', 'default']);
+
+/** @throws AppError `invalid_request` for a member that changes the answer and that no other dialect has */
+export function checkMembers(
+  object: UntrustedObject,
+  { read, refused }: FieldTable,
+  notes: DroppedFields,
+  prefix = '',
+): void {
+  for (const key of Object.keys(object)) {
+    if (read.has(key) || isNothing(object[key])) continue;
+    if (!refused.has(key)) notes.drop(prefix + key);
+    else if (!NEUTRAL.has(object[key])) throw notExpressibleError(prefix + key);
+  }
+}
+
+export const fieldSet = (names: string): ReadonlySet<string> => new Set(names.split(' '));
+
+/** Names the members of a part that are not read, whatever they are. */
+export function dropOthers(
+  object: UntrustedObject,
+  read: ReadonlySet<string>,
+  notes: DroppedFields,
+  prefix: string,
+): void {
+  for (const key of Object.keys(object)) if (!read.has(key) && !isNothing(object[key])) notes.drop(`${prefix}.${key}`);
+}
+
+const NUMERIC_TEXT = /^-?\d{1,15}(?:\.\d{1,15})?$/;
+
+/** A number; Google's readers, and some gateways, take it as text too. */
+export function numberAt(object: UntrustedObject, key: string, prefix = ''): Setting<number> | undefined {
+  const given = object[key];
+  const value = typeof given === 'string' && NUMERIC_TEXT.test(given) ? Number(given) : given;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw invalidRequest(`${prefix}${key} must be a number.`, prefix + key);
+  return { value, path: prefix + key };
+}
+
+/** A text or a list of texts. */
+export function textsAt(object: UntrustedObject, key: string, prefix = ''): Setting<readonly string[]> | undefined {
+  const value = object[key];
+  if (isNothing(value)) return undefined;
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (!list.every((each) => typeof each === 'string'))
+    throw invalidRequest(`${prefix}${key} must be texts.`, prefix + key);
+  return { value: list, path: prefix + key };
+}
+
+/** @throws AppError `invalid_request` */
+export function objectAt(value: unknown, path: string): UntrustedObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidRequest(`${path} must be an object.`, path);
+  return value as UntrustedObject;
+}
+
+/** @throws AppError `invalid_request` */
+export function listAt(value: unknown, path: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw invalidRequest(`${path} must be a list.`, path);
+  return value;
+}
+
+/** @throws AppError `invalid_request` */
+export function textAt(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw invalidRequest(`${path} must be a text.`, path);
+  return value;
+}
+
+/** The arguments of a call as JSON text; some clients send the object itself. */
+export const argumentsAt = (value: unknown, path: string): string =>
+  value === undefined || value === null
+    ? '{}'
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : textAt(value, path);
+
+/**
+ * The arguments of a call as an object. A model may once have written some that are no JSON, or of no object, and its client repeats
+ * them with every turn: they become `{}`, and are named.
+ */
+export function parseArguments(args: string, path: string, notes: DroppedFields): object {
+  if (args.trim() === '') return {};
+  const value = asObject(tryParse(args));
+  if (value !== undefined) return value;
+  notes.drop(path);
+  return {};
+}
+
+/** Texts to stop at, without those an upstream refuses; undefined where none is left. */
+export function stopsFor(
+  stop: Setting<readonly string[]> | undefined,
+  notes: DroppedFields,
+  isTaken: (text: string) => boolean = (text) => text !== '',
+): Setting<readonly string[]> | undefined {
+  const value = stop?.value.filter(isTaken) ?? [];
+  if (stop !== undefined && value.length < stop.value.length) notes.drop(stop.path);
+  return stop === undefined || value.length === 0 ? undefined : { value, path: stop.path };
+}
+
+/** Whether a tool requires arguments that follow its schema exactly. */
+export const strictAt = ({ strict }: UntrustedObject, prefix: string): Setting<boolean> | undefined =>
+  typeof strict === 'boolean' ? { value: strict, path: `${prefix}.strict` } : undefined;
+
+/** The level of detail at which a picture is processed; `auto` is the default of upstreams. */
+export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
+  typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
+
+const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,/i;
+
+/** Base64 out of a data URL, or the URL itself. */
+export function sourceOf(url: string): { mediaType: string; data: string } | { url: string } {
+  const found = DATA_URL.exec(url.slice(0, 200));
+  return found === null ? { url } : { mediaType: (found[1] ?? '').toLowerCase(), data: url.slice(found[0].length) };
+}
+
+export const toDataUrl = ({ mediaType, data }: { mediaType: string; data: string }): string =>
+  `data:${mediaType};base64,${data}`;
+
+/** Paths are cut off beyond it; the header of a response has limits. */
+const MAX_PATHS = 40;
+
+/** The members of a request that its upstream's dialect cannot say and that are left out. */
+export class DroppedFields {
+  readonly #dropped = new Set<string>();
+
+  /** Leaves out what changes neither the answer nor its price, and names it. */
+  drop(path: string): void {
+    if (this.#dropped.size < MAX_PATHS) this.#dropped.add(path);
+  }
+
+  get dropped(): readonly string[] {
+    return [...this.#dropped];
+  }
+}
+
+/** Refuses a member of a request that its upstream's dialect cannot say and that would change the answer. */
+export const notExpressibleError = (
+  path: string,
+  why = 'cannot be expressed for the upstream of this model',
+): AppError => invalidRequest(`${path} ${why}.`, path);
+
+/** The largest budget of thinking tokens that each effort stands for. */
+const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
+  [4_095, 'low'],
+  [16_383, 'medium'],
+  [Number.POSITIVE_INFINITY, 'high'],
+];
+
+/** Models without thinking refuse an effort, and some models with thinking cannot switch it off. */
+export function toOpenAiReasoningEffort(
+  reasoning: Reasoning | undefined,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
+): string | undefined {
+  if (reasoning === undefined) return undefined;
+  const { mode, effort, budget, path } = reasoning;
+  const canThink = isReasoningModel(target.model);
+  if (mode === 'off' && !canThink) return undefined;
+  if (mode === 'off' || !canThink) {
+    notes.drop(path);
+    return undefined;
+  }
+  if (effort !== undefined) return effort === 'max' ? 'xhigh' : effort;
+  if (budget === undefined) return undefined;
+  notes.drop(`${path}.budget_tokens`);
+  return EFFORTS.find(([limit]) => budget <= limit)?.[1];
+}

@@ -1,0 +1,696 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { defined } from '../../../contract/omit-undefined.ts';
+import { GEMINI_DIALECT, listOf, textOf } from '../dialects.ts';
+import type { Usage } from '../usage.ts';
+import {
+  checkMembers,
+  type DroppedFields,
+  dropOthers,
+  fieldSet,
+  fieldTable,
+  notExpressibleError,
+  numberAt,
+  objectAt,
+  parseArguments,
+  stopsFor,
+  textAt,
+  textsAt,
+} from './fields.ts';
+import {
+  type CallPart,
+  type Conversation,
+  type FunctionTool,
+  type GeneratedMedia,
+  type MediaPart,
+  type Message,
+  mergeThoughts,
+  type OutputFormat,
+  type Part,
+  type Reasoning,
+  type ResponseEvent,
+  type ResultPart,
+  readSignature,
+  type Signature,
+  type StopReason,
+  type TextPart,
+  type ToolChoice,
+  tagSignature,
+  type UpstreamRequestParameters,
+} from './neutral-form.ts';
+import {
+  collectResponse,
+  ResponseBuilder,
+  type ResponseContext,
+  type ResponseReader,
+  type StreamWriter,
+  toArgumentsText,
+  toInput,
+} from './response-builder.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
+import { readStopReason } from './stop-reasons.ts';
+
+const MEMBERS = fieldTable('contents systemInstruction tools toolConfig generationConfig');
+const CONFIG = 'generationConfig.';
+const CONFIG_MEMBERS = fieldTable(
+  'maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty stopSequences candidateCount ' +
+    'responseMimeType responseSchema responseJsonSchema responseModalities thinkingConfig',
+  'responseLogprobs logprobs speechConfig',
+);
+const KINDS = fieldSet('text functionCall functionResponse inlineData');
+const PART_MEMBERS = fieldSet('text thought thoughtSignature functionCall functionResponse inlineData');
+const FUNCTION_MEMBERS = fieldSet('name description parameters parametersJsonSchema');
+const TOOL_CONFIG_MEMBERS = fieldSet('functionCallingConfig');
+const THINKING_MEMBERS = fieldSet('thinkingBudget thinkingLevel includeThoughts');
+const EMPTY_PARAMETERS = { type: 'object', properties: {} };
+
+/** Reads a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
+export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  const config = asObject(body.generationConfig) ?? {};
+  checkMembers(config, CONFIG_MEMBERS, notes, CONFIG);
+  const modalities = Array.isArray(config.responseModalities) ? config.responseModalities : [];
+  if (modalities.some((each) => each !== 'TEXT')) throw notExpressibleError(`${CONFIG}responseModalities`);
+  const system = asObject(body.systemInstruction);
+  const ids = new CallIds();
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  return {
+    system: listOfParts(system?.parts).flatMap((part) => {
+      const { text } = asObject(part) ?? {};
+      return typeof text === 'string' && text !== '' ? [{ type: 'text' as const, text }] : [];
+    }),
+    messages: mergeModelTurns(
+      readContents(body.contents).map((content, index) => readContent(content, `contents.${index}`, { ids, notes })),
+    ),
+    paths: { system: 'systemInstruction', turns: 'contents' },
+    tools: tools.flatMap((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    toolChoice: readChoice(asObject(body.toolConfig), notes),
+    parallelCalls: undefined,
+    format: readFormat(config),
+    reasoning: readReasoning(asObject(config.thinkingConfig), notes),
+    settings: {
+      temperature: numberAt(config, 'temperature', CONFIG),
+      topP: numberAt(config, 'topP', CONFIG),
+      topK: numberAt(config, 'topK', CONFIG),
+      seed: numberAt(config, 'seed', CONFIG),
+      presencePenalty: numberAt(config, 'presencePenalty', CONFIG),
+      frequencyPenalty: numberAt(config, 'frequencyPenalty', CONFIG),
+      stop: textsAt(config, 'stopSequences', CONFIG),
+    },
+  };
+}
+
+/** A single value stands for a list of one wherever Google's clients may write either. */
+const listOfParts = (value: unknown): readonly unknown[] =>
+  value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+
+const readContents = (contents: unknown): readonly unknown[] =>
+  typeof contents === 'string' ? [{ parts: [{ text: contents }] }] : listOfParts(contents);
+
+/** Google's clients keep each event of a stream as a turn of its own. */
+function mergeModelTurns(turns: readonly Message[]): Message[] {
+  const merged: Message[] = [];
+  for (const turn of turns) {
+    const last = merged.at(-1);
+    if (turn.role === 'assistant' && last?.role === 'assistant')
+      merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };
+    else merged.push(turn);
+  }
+  return merged.map((turn) => ({ ...turn, parts: mergeThoughts(turn.parts) }));
+}
+
+/** Ids of calls, which this dialect need not have: a result belongs to the oldest open call of its name. */
+class CallIds {
+  readonly #open: { readonly name: string; readonly id: string }[] = [];
+  #count = 0;
+
+  begin(name: string, id: unknown): string {
+    const known = typeof id === 'string' && id !== '' ? id : `call_${this.#count++}`;
+    this.#open.push({ name, id: known });
+    return known;
+  }
+
+  end(name: string, id: unknown): string | undefined {
+    const at = this.#open.findIndex((call) =>
+      typeof id === 'string' && id !== '' ? call.id === id : call.name === name,
+    );
+    return at === -1 ? undefined : this.#open.splice(at, 1)[0]?.id;
+  }
+}
+
+interface PartContext {
+  readonly ids: CallIds;
+  readonly notes: DroppedFields;
+}
+
+function readContent(value: unknown, path: string, context: PartContext): Message {
+  const { role = 'user', parts } = objectAt(value, path);
+  if (role !== 'user' && role !== 'model' && role !== 'function') throw notExpressibleError(`${path}.role`);
+  const read = listOfParts(parts).flatMap((part, index) => readPart(part, `${path}.parts.${index}`, context));
+  return { role: role === 'model' ? 'assistant' : 'user', parts: read, path };
+}
+
+function readPart(value: unknown, path: string, { ids, notes }: PartContext): Part[] {
+  const part = objectAt(value, path);
+  if (Object.keys(part).some((key) => KINDS.has(key))) dropOthers(part, PART_MEMBERS, notes, path);
+  const signature = readSignature(part.thoughtSignature, 'gemini');
+  const isThought = part.thought === true;
+  const text = typeof part.text === 'string' ? part.text : '';
+  if (isThought) return [{ type: 'thinking', text, signature, isRedacted: text === '', path }];
+  // The signature of a thought without its text is in the part that follows the thought.
+  const thought: Part[] =
+    signature === undefined ? [] : [{ type: 'thinking', text: '', signature, isRedacted: true, path }];
+  if (part.functionCall !== undefined) {
+    const { id, name: given, args = {} } = objectAt(part.functionCall, `${path}.functionCall`);
+    const name = textAt(given, `${path}.functionCall.name`);
+    return [
+      ...thought,
+      { type: 'call', id: ids.begin(name, id), name, args: JSON.stringify(args), path: `${path}.functionCall` },
+    ];
+  }
+  if (part.functionResponse !== undefined) return [readResult(part.functionResponse, `${path}.functionResponse`, ids)];
+  if (part.inlineData !== undefined) return [...thought, readInline(part.inlineData, `${path}.inlineData`)];
+  if (part.text !== undefined) return text === '' ? thought : [...thought, { type: 'text', text }];
+  throw notExpressibleError(path);
+}
+
+function readInline(value: unknown, path: string): MediaPart {
+  const { mimeType, data } = objectAt(value, path);
+  const mediaType = textAt(mimeType, `${path}.mimeType`);
+  const type = mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'document';
+  return { type, source: { mediaType, data: textAt(data, `${path}.data`) }, path };
+}
+
+function readResult(value: unknown, path: string, ids: CallIds): Part {
+  const { id, name, response, parts } = objectAt(value, path);
+  const known = ids.end(textAt(name, `${path}.name`), id);
+  if (known === undefined) throw notExpressibleError(path, 'has no call it belongs to');
+  const said = asObject(response) ?? {};
+  const [only] = Object.keys(said);
+  // What other dialects say as bare text is an object of one member here.
+  const isPlain =
+    Object.keys(said).length === 1 && (only === 'output' || only === 'error') && typeof said[only] === 'string';
+  const text: TextPart = { type: 'text', text: isPlain ? String(said[only ?? '']) : JSON.stringify(said) };
+  const media = listOfParts(parts).map((part, index) =>
+    readInline(objectAt(part, `${path}.parts.${index}`).inlineData, `${path}.parts.${index}.inlineData`),
+  );
+  return { type: 'result', id: known, parts: [text, ...media], isError: only === 'error', path };
+}
+
+function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool[] {
+  const tool = objectAt(value, path);
+  const other = Object.keys(tool).find((key) => key !== 'functionDeclarations' && tool[key] !== null);
+  if (other !== undefined) throw notExpressibleError(`${path}.${other}`);
+  return listOfParts(tool.functionDeclarations).map((each, index) => {
+    const at = `${path}.functionDeclarations.${index}`;
+    const declared = objectAt(each, at);
+    dropOthers(declared, FUNCTION_MEMBERS, notes, at);
+    const { name, description, parameters, parametersJsonSchema } = declared;
+    return {
+      name: textAt(name, `${at}.name`),
+      description: typeof description === 'string' ? description : undefined,
+      parameters: asObject(parametersJsonSchema) ?? asObject(fromGeminiSchema(parameters)) ?? EMPTY_PARAMETERS,
+      strict: undefined,
+    };
+  });
+}
+
+function readChoice(config: UntrustedObject | undefined, notes: DroppedFields): ToolChoice | undefined {
+  const path = 'toolConfig.functionCallingConfig';
+  if (config !== undefined) dropOthers(config, TOOL_CONFIG_MEMBERS, notes, 'toolConfig');
+  const choice = asObject(config?.functionCallingConfig);
+  if (choice === undefined) return undefined;
+  const { mode, allowedFunctionNames: allowed } = choice;
+  const names = textsAt({ allowed }, 'allowed')?.value ?? [];
+  if (mode === 'NONE') return { mode: 'none', path };
+  if (mode !== 'ANY') return { mode: 'auto', path };
+  if (names.length > 1) throw notExpressibleError(`${path}.allowedFunctionNames`);
+  return { mode: 'required', name: names[0], path };
+}
+
+function readFormat({
+  responseMimeType: type,
+  responseSchema,
+  responseJsonSchema,
+}: UntrustedObject): OutputFormat | undefined {
+  if (type === undefined || type === null || type === 'text/plain') return undefined;
+  if (type !== 'application/json') throw notExpressibleError(`${CONFIG}responseMimeType`);
+  const schema = responseJsonSchema ?? fromGeminiSchema(responseSchema);
+  if (schema === undefined || schema === null) return { type: 'json', path: `${CONFIG}responseMimeType` };
+  return { type: 'schema', schema, strict: false, path: `${CONFIG}responseSchema` };
+}
+
+function readReasoning(config: UntrustedObject | undefined, notes: DroppedFields): Reasoning | undefined {
+  if (config === undefined) return undefined;
+  const path = `${CONFIG}thinkingConfig`;
+  dropOthers(config, THINKING_MEMBERS, notes, path);
+  const { thinkingLevel: level } = config;
+  const budget = numberAt(config, 'thinkingBudget', `${path}.`)?.value;
+  if (budget === 0) return { mode: 'off', path };
+  const effort = typeof level === 'string' ? level.toLowerCase() : undefined;
+  return { mode: 'auto', effort, budget: budget !== undefined && budget > 0 ? budget : undefined, path };
+}
+
+/** Models that take a level in place of a budget, and refuse calls of functions without a thought signature. */
+const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
+/** Takes the place of a signature that another model's call cannot have (ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+const NO_SIGNATURE = 'skip_thought_signature_validator';
+const BUDGETS: Readonly<Record<string, number>> = {
+  minimal: 512,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 24_576,
+  max: 24_576,
+};
+
+/** Writes a request of Google's generateContent (ai.google.dev/api/generate-content). @throws AppError `invalid_request` */
+export function writeGeminiRequest(
+  conversation: Conversation,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
+): object {
+  const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
+  if (parallelCalls?.value === false) throw notExpressibleError(parallelCalls.path);
+  for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
+  for (const { strict } of tools) if (strict?.value === true) notes.drop(strict.path);
+  const names = new Map(
+    messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [[part.id, part.name]] : []))),
+  );
+  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = settings;
+  const stop = stopsFor(settings.stop, notes);
+  return {
+    ...writeTurns(conversation, { names, target, notes }),
+    tools:
+      tools.length === 0
+        ? undefined
+        : [
+            {
+              functionDeclarations: tools.map(({ name, description, parameters }) => ({
+                name,
+                description,
+                parametersJsonSchema: parameters,
+              })),
+            },
+          ],
+    toolConfig: tools.length === 0 ? undefined : writeChoice(toolChoice),
+    generationConfig: {
+      maxOutputTokens: target.maxTokens,
+      temperature: temperature?.value,
+      topP: topP?.value,
+      topK: topK?.value,
+      seed: seed?.value,
+      presencePenalty: presencePenalty?.value,
+      frequencyPenalty: frequencyPenalty?.value,
+      stopSequences: stop?.value,
+      responseMimeType: format === undefined ? undefined : 'application/json',
+      responseJsonSchema: format?.schema,
+      thinkingConfig: writeThinking(conversation.reasoning, target),
+    },
+  };
+}
+
+interface MessageContext {
+  /** Names of the functions by the ids of their calls. */
+  readonly names: ReadonlyMap<string | undefined, string | undefined>;
+  readonly target: UpstreamRequestParameters;
+  readonly notes: DroppedFields;
+}
+
+interface Turn {
+  readonly role: string;
+  readonly parts: object[];
+}
+
+/** Turns of one speaker in a row are one: all results of a turn's calls must be in the next one. */
+function mergeTurns(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = [];
+  for (const turn of turns) {
+    const last = merged.at(-1);
+    if (last?.role === turn.role) last.parts.push(...turn.parts);
+    else if (turn.parts.length > 0) merged.push(turn);
+  }
+  return merged;
+}
+
+/** Google refuses a request without a turn: the system's words alone are said by the user. */
+function writeTurns({ system, messages, paths }: Conversation, context: MessageContext): object {
+  const said = system.map(({ text }) => ({ text }));
+  const contents = mergeTurns(messages.map((message) => writeMessage(message, context)));
+  if (contents.length > 0) return { systemInstruction: said.length === 0 ? undefined : { parts: said }, contents };
+  if (said.length === 0) throw notExpressibleError(paths.turns, 'has no text for the model');
+  context.notes.drop(paths.system);
+  return { contents: [{ role: 'user', parts: said }] };
+}
+
+function writeMessage({ role, parts, path }: Message, context: MessageContext): Turn {
+  // There is no such turn here: it is said by the user, in its place.
+  if (role === 'system') context.notes.drop(`${path}.role`);
+  const written: object[] = [];
+  let signature: string | undefined;
+  for (const part of parts) {
+    if (part.type === 'thinking') signature = readSignatureOf(part, context.notes) ?? signature;
+    else {
+      written.push({
+        ...writePart(part, context),
+        thoughtSignature: signature ?? missingSignatureOf(part, written, context.target),
+      });
+      signature = undefined;
+    }
+  }
+  if (signature !== undefined) written.push({ text: '', thoughtSignature: signature });
+  return { role: role === 'assistant' ? 'model' : 'user', parts: written };
+}
+
+/** Only the first call of a turn carries a signature. */
+const missingSignatureOf = (
+  part: Part,
+  before: readonly object[],
+  { model }: UpstreamRequestParameters,
+): string | undefined =>
+  part.type === 'call' && LEVEL_MODEL.test(model) && !before.some((each) => 'functionCall' in each)
+    ? NO_SIGNATURE
+    : undefined;
+
+function readSignatureOf(part: Extract<Part, { type: 'thinking' }>, notes: DroppedFields): string | undefined {
+  if (part.signature?.vendor === 'gemini') return part.signature.value;
+  notes.drop(part.path);
+  return undefined;
+}
+
+function writePart(part: Exclude<Part, { type: 'thinking' }>, { names, notes }: MessageContext): object {
+  if (part.cache !== undefined) notes.drop(part.cache.path);
+  if (part.type === 'text') return { text: part.text };
+  if (part.type === 'call') return writeCall(part, notes);
+  if (part.type === 'result') return writeResult(part, names);
+  if (part.detail !== undefined) notes.drop(part.detail.path);
+  return { inlineData: writeInline(part) };
+}
+
+function writeInline({ source, path }: MediaPart): object {
+  // Only files of its own store have addresses here.
+  if ('url' in source) throw notExpressibleError(path);
+  return { mimeType: source.mediaType, data: source.data };
+}
+
+const writeCall = ({ id, name, args, path }: CallPart, notes: DroppedFields): object => ({
+  functionCall: { id, name, args: parseArguments(args, `${path}.arguments`, notes) },
+});
+
+function writeResult({ id, parts, isError, path }: ResultPart, names: MessageContext['names']): object {
+  const name = names.get(id);
+  if (name === undefined) throw notExpressibleError(path, 'has no call it belongs to');
+  const text = parts
+    .filter((part): part is TextPart => part.type === 'text')
+    .map((part) => part.text)
+    .join('\n');
+  const media = parts.filter((part): part is MediaPart => part.type !== 'text');
+  const response = isError ? { error: text } : (toObject(text) ?? { output: text });
+  return {
+    functionResponse: {
+      id,
+      name,
+      response,
+      parts: media.length === 0 ? undefined : media.map((part) => ({ inlineData: writeInline(part) })),
+    },
+  };
+}
+
+/** A result that is the JSON of an object is that object. */
+function toObject(text: string): object | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value = asObject(JSON.parse(text));
+    // It must be read back as it was: these members mean a bare text.
+    const isBareText = value !== undefined && ('output' in value || 'error' in value);
+    return value !== undefined && !isBareText && JSON.stringify(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeChoice(choice: ToolChoice | undefined): object | undefined {
+  if (choice === undefined) return undefined;
+  const mode = choice.mode === 'required' ? 'ANY' : choice.mode.toUpperCase();
+  return {
+    functionCallingConfig: { mode, allowedFunctionNames: choice.name === undefined ? undefined : [choice.name] },
+  };
+}
+
+/** Thoughts are asked for, as other dialects show them. */
+function writeThinking(reasoning: Reasoning | undefined, { model }: UpstreamRequestParameters): object | undefined {
+  if (reasoning === undefined) return undefined;
+  const { mode, effort, budget } = reasoning;
+  if (LEVEL_MODEL.test(model)) {
+    const level =
+      mode === 'off' || effort === 'minimal' || effort === 'low' ? 'low' : effort === undefined ? undefined : 'high';
+    return { includeThoughts: mode !== 'off', thinkingLevel: level };
+  }
+  if (mode === 'off') return { thinkingBudget: 0 };
+  return { includeThoughts: true, thinkingBudget: budget ?? (effort === undefined ? -1 : (BUDGETS[effort] ?? -1)) };
+}
+
+const WORDS: Readonly<Record<StopReason, string>> = {
+  end: 'STOP',
+  length: 'MAX_TOKENS',
+  calls: 'STOP',
+  stop_sequence: 'STOP',
+  refused: 'SAFETY',
+  failed: 'OTHER',
+};
+const READ_MEMBERS = RESPONSE_MEMBERS.gemini;
+
+/**
+ * Reads a response, complete or chunk by chunk; both have one form. A call of a function comes whole. Google's encoding of JSON knows every
+ * member in a second spelling.
+ */
+export class GeminiReader implements ResponseReader {
+  readonly builder: ResponseBuilder;
+  #word = '';
+  #isBlocked = false;
+  #candidate: unknown;
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
+
+  readComplete(body: UntrustedObject): ResponseEvent[] {
+    return [...this.readEvent(body), ...this.finish()];
+  }
+
+  readEvent(event: UntrustedObject): ResponseEvent[] {
+    const { builder } = this;
+    builder.start(event.responseId);
+    nameDropped(event, READ_MEMBERS.body, builder.dropped, 'response');
+    builder.usage.add(GEMINI_DIALECT.findUsage(event));
+    const feedback = asObject(event.promptFeedback ?? event.prompt_feedback);
+    if (textOf(feedback?.blockReason ?? feedback?.block_reason) !== '') this.#isBlocked = true;
+    for (const [position, value] of listOf(event.candidates).entries()) {
+      const candidate = asObject(value) ?? {};
+      const number = typeof candidate.index === 'number' ? candidate.index : position;
+      this.#candidate ??= number;
+      if (number === this.#candidate) this.#readCandidate(candidate);
+      else builder.dropped.drop(`response.candidates.${Math.trunc(number)}`);
+    }
+    return builder.take();
+  }
+
+  finish(): ResponseEvent[] {
+    const reason = this.#isBlocked ? 'refused' : readStopReason(this.#word);
+    if (reason === 'failed') this.builder.fail(this.#word);
+    this.builder.end(reason ?? 'end');
+    return this.builder.take();
+  }
+
+  #readCandidate(candidate: UntrustedObject): void {
+    nameDropped(candidate, READ_MEMBERS.candidate, this.builder.dropped, 'response.candidates');
+    const word = textOf(candidate.finishReason ?? candidate.finish_reason);
+    if (word !== '') this.#word = word;
+    const content = Array.isArray(candidate.content) ? asObject(candidate.content[0]) : asObject(candidate.content);
+    if (typeof candidate.content === 'string') this.builder.text(candidate.content);
+    const parts = asObject(content?.parts) === undefined ? listOf(content?.parts) : [content?.parts];
+    for (const part of parts) this.#readPart(asObject(part) ?? {});
+  }
+
+  #readPart(part: UntrustedObject): void {
+    const { builder } = this;
+    nameDropped(part, READ_MEMBERS.part, builder.dropped, 'response.parts');
+    const signature = readSignature(part.thoughtSignature ?? part.thought_signature, 'gemini');
+    const text = textOf(part.text);
+    if (part.thought === true) {
+      builder.thinking(text);
+      builder.signature(signature, false);
+      return;
+    }
+    builder.signature(signature, true);
+    builder.text(text);
+    const call = asObject(part.functionCall ?? part.function_call);
+    if (call !== undefined) {
+      nameDropped(call, READ_MEMBERS.functionCall, builder.dropped, 'response.functionCall');
+      const begun = builder.beginCall({ id: call.id, name: call.name });
+      builder.args(begun, toArgumentsText(call.args));
+      builder.endCall(begun);
+    }
+    this.#readMedia(asObject(part.inlineData ?? part.inline_data ?? part.fileData ?? part.file_data));
+  }
+
+  #readMedia(media: UntrustedObject | undefined): void {
+    if (media === undefined) return;
+    nameDropped(media, READ_MEMBERS.media, this.builder.dropped, 'response.inlineData');
+    const mediaType = textOf(media.mimeType ?? media.mime_type) || 'image/png';
+    const [data, url] = [textOf(media.data), textOf(media.fileUri ?? media.file_uri)];
+    if (data === '' && url === '') return;
+    this.builder.media(data === '' ? { mediaType, url } : { mediaType, data });
+  }
+}
+
+const toMediaPart = ({ mediaType, data, url }: GeneratedMedia): object =>
+  data === undefined
+    ? { fileData: { mimeType: mediaType, fileUri: url } }
+    : { inlineData: { mimeType: mediaType, data } };
+
+function toFigures(usage: Usage | undefined): object {
+  const { promptTokens = 0, completionTokens = 0, reasoningTokens = 0, parts = {} } = usage ?? {};
+  return {
+    promptTokenCount: promptTokens,
+    cachedContentTokenCount: parts.cached_input ?? 0,
+    candidatesTokenCount: completionTokens - reasoningTokens,
+    thoughtsTokenCount: reasoningTokens,
+    totalTokenCount: promptTokens + completionTokens,
+  };
+}
+
+const toOwn = (signature: Signature): string =>
+  signature.vendor === 'gemini' ? signature.value : tagSignature(signature);
+
+/** A thought of another maker's model has no other place for its signature than a thought part of its own. */
+const toThought = (text: string, signature: Signature | undefined): object => ({
+  text,
+  thought: true,
+  thoughtSignature: signature === undefined ? undefined : toOwn(signature),
+});
+
+const toChunk = (
+  { id, model }: ResponseContext,
+  parts: readonly object[],
+  reason?: StopReason,
+  usage?: Usage,
+): object => ({
+  candidates: [
+    {
+      content: { role: 'model', parts },
+      finishReason: reason === undefined ? undefined : WORDS[reason],
+      index: 0,
+    },
+  ],
+  usageMetadata: reason === undefined ? undefined : toFigures(usage),
+  modelVersion: model,
+  responseId: id,
+});
+
+/** A complete response from its events. */
+export function writeGeminiResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
+  const { blocks, end } = collectResponse(events);
+  const parts = blocks.map((block) => {
+    if (block.type === 'text') return { text: block.text };
+    if (block.type === 'media') return toMediaPart(block.media);
+    if (block.type === 'thinking') return toThought(block.text, block.signature);
+    return { functionCall: { id: block.id, name: block.name, args: block.input } };
+  });
+  return toChunk(context, parts, end.reason, end.usage);
+}
+
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  args: string;
+}
+
+/** Writes the chunks of a stream. A call of a function is one part, so it leaves when its arguments are complete. */
+export class GeminiStreamWriter implements StreamWriter {
+  readonly #context: ResponseContext;
+  #open: OpenCall[] = [];
+  readonly #byIndex = new Map<number, OpenCall>();
+
+  constructor(context: ResponseContext) {
+    this.#context = context;
+  }
+
+  write(event: ResponseEvent): string {
+    switch (event.type) {
+      case 'start':
+        return '';
+      case 'text':
+        return this.#flush() + this.#part({ text: event.text });
+      case 'thinking':
+        return this.#flush() + this.#part({ text: event.text, thought: true });
+      case 'signature':
+        return this.#flush() + this.#part(toThought('', event.signature));
+      case 'media':
+        return this.#flush() + this.#part(toMediaPart(event.media));
+      case 'call': {
+        const call = { id: event.id, name: event.name, args: '' };
+        this.#open.push(call);
+        this.#byIndex.set(event.index, call);
+        return '';
+      }
+      case 'args': {
+        const call = this.#byIndex.get(event.index);
+        if (call !== undefined) call.args += event.text;
+        return '';
+      }
+      case 'end':
+        return this.#flush() + write(toChunk(this.#context, [{ text: '' }], event.reason, event.usage));
+    }
+  }
+
+  #flush(): string {
+    const parts = this.#open.map(({ id, name, args }) => ({
+      functionCall: { id, name, args: toInput(args) },
+    }));
+    this.#open = [];
+    return parts.length === 0 ? '' : write(toChunk(this.#context, parts));
+  }
+
+  #part(part: object): string {
+    return write(toChunk(this.#context, [part]));
+  }
+}
+
+const write = (chunk: object): string => `data: ${JSON.stringify(chunk)}\n\n`;
+
+const MAX_DEPTH = 32;
+
+/** Google's names in snake case as JSON Schema has them. */
+const inCamelCase = (schema: UntrustedObject): UntrustedObject =>
+  Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
+
+/** Google's own schema language as JSON Schema: types in small letters, `nullable` as a type (ai.google.dev/api/caching, Schema). */
+function fromGeminiSchema(value: unknown, depth = 0): unknown {
+  const schema = asObject(value);
+  if (schema === undefined || depth > MAX_DEPTH) return value;
+  const {
+    type,
+    nullable,
+    format: _format,
+    propertyOrdering: _order,
+    properties,
+    items,
+    anyOf,
+    ...rest
+  } = inCamelCase(schema);
+  const name = typeof type === 'string' ? type.toLowerCase() : type;
+  const inner = asObject(properties);
+  return defined({
+    ...rest,
+    type: nullable === true ? [name, 'null'] : name,
+    properties:
+      inner && Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, fromGeminiSchema(each, depth + 1)])),
+    items: items === undefined ? undefined : fromGeminiSchema(items, depth + 1),
+    anyOf: Array.isArray(anyOf) ? anyOf.map((each) => fromGeminiSchema(each, depth + 1)) : undefined,
+  });
+}

@@ -1,0 +1,830 @@
+import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { CHAT_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
+import type { Usage } from '../usage.ts';
+import {
+  argumentsAt,
+  checkMembers,
+  type DroppedFields,
+  detailAt,
+  dropOthers,
+  fieldSet,
+  fieldTable,
+  listAt,
+  notExpressibleError,
+  numberAt,
+  objectAt,
+  sourceOf,
+  stopsFor,
+  strictAt,
+  textAt,
+  textsAt,
+  toDataUrl,
+  toOpenAiReasoningEffort,
+} from './fields.ts';
+import {
+  type CacheMarker,
+  type CallPart,
+  type Conversation,
+  type FunctionTool,
+  type GeneratedMedia,
+  type MediaPart,
+  type Message,
+  mergeThoughts,
+  type OutputFormat,
+  type Part,
+  packOpaque,
+  type Reasoning,
+  type ResponseEvent,
+  type ResultPart,
+  readSignature,
+  type Signature,
+  type StopReason,
+  splitLeadingSystemMessages,
+  type TextPart,
+  type ThinkingPart,
+  type ToolChoice,
+  tagSignature,
+  type UpstreamRequestParameters,
+  unpackOpaque,
+} from './neutral-form.ts';
+import {
+  type Block,
+  collectResponse,
+  type DraftCall,
+  mediaOf,
+  ResponseBuilder,
+  type ResponseContext,
+  type ResponseReader,
+  type StreamWriter,
+  toArgumentsText,
+  toMarkdown,
+  toUrl,
+} from './response-builder.ts';
+import { nameDropped, RESPONSE_MEMBERS } from './response-members.ts';
+import { toFreeformArguments } from './responses-request.ts';
+import { readStopReason } from './stop-reasons.ts';
+
+const MEMBERS = fieldTable(
+  'model messages max_tokens max_completion_tokens stream stream_options temperature top_p top_k seed presence_penalty ' +
+    'frequency_penalty stop tools tool_choice parallel_tool_calls response_format reasoning_effort reasoning thinking enable_thinking ' +
+    'thinking_budget usage n modalities store',
+  'logit_bias logprobs top_logprobs functions function_call audio guided_json guided_regex guided_choice guided_grammar grammar ' +
+    'structural_tag suffix echo',
+);
+
+const MESSAGE_MEMBERS = fieldSet(
+  'role content refusal tool_calls tool_call_id reasoning_content reasoning_details audio function_call',
+);
+const PART_MEMBERS = fieldSet('type text refusal image_url file input_audio cache_control');
+const IMAGE_MEMBERS = fieldSet('url detail');
+const TOOL_MEMBERS = fieldSet('type function cache_control');
+const FUNCTION_MEMBERS = fieldSet('name description parameters strict');
+const FORMAT_MEMBERS = fieldSet('name schema strict');
+
+/** Reads a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
+export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedFields): Conversation {
+  checkMembers(body, MEMBERS, notes);
+  if (typeof body.n === 'number' && body.n > 1) throw notExpressibleError('n');
+  if (body.store === true) throw notExpressibleError('store');
+  if (body.store === false) notes.drop('store');
+  if (Array.isArray(body.modalities) && body.modalities.some((each) => each !== 'text'))
+    throw notExpressibleError('modalities');
+  const all = listAt(body.messages, 'messages').map((message, index) =>
+    readMessage(message, `messages.${index}`, notes),
+  );
+  return {
+    ...splitLeadingSystemMessages(all),
+    paths: { system: 'messages.0.role', turns: 'messages' },
+    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    toolChoice: readChoice(body.tool_choice),
+    parallelCalls:
+      typeof body.parallel_tool_calls === 'boolean'
+        ? { value: body.parallel_tool_calls, path: 'parallel_tool_calls' }
+        : undefined,
+    format: readFormat(asObject(body.response_format), notes),
+    reasoning: readReasoning(body, notes),
+    settings: {
+      temperature: numberAt(body, 'temperature'),
+      topP: numberAt(body, 'top_p'),
+      topK: numberAt(body, 'top_k'),
+      seed: numberAt(body, 'seed'),
+      presencePenalty: numberAt(body, 'presence_penalty'),
+      frequencyPenalty: numberAt(body, 'frequency_penalty'),
+      stop: textsAt(body, 'stop'),
+    },
+  };
+}
+
+function readMessage(value: unknown, path: string, notes: DroppedFields): Message {
+  const message = objectAt(value, path);
+  dropOthers(message, MESSAGE_MEMBERS, notes, path);
+  const { role, content } = message;
+  if (role === 'tool') {
+    const parts = readContent(content, `${path}.content`, notes);
+    const id = textAt(message.tool_call_id, `${path}.tool_call_id`);
+    return { role: 'user', path, parts: [{ type: 'result', id, parts, isError: false, path }] };
+  }
+  if (role === 'system' || role === 'developer')
+    return { role: 'system', path, parts: readContent(content, `${path}.content`, notes) };
+  if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`, notes) };
+  if (role !== 'assistant' || message.audio || message.function_call)
+    throw notExpressibleError(role === 'assistant' ? path : `${path}.role`);
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  return {
+    role,
+    path,
+    parts: [
+      ...mergeThoughts(readThinking(message, path)),
+      ...readContent(content, `${path}.content`, notes),
+      ...readContent(message.refusal, `${path}.refusal`, notes),
+      ...calls.map((call, index) => readCall(call, `${path}.tool_calls.${index}`)),
+    ],
+  };
+}
+
+/**
+ * A thought comes back in `reasoning_details`, each with its signature, as OpenRouter has it; or as the bare text of
+ * `reasoning_content`, which is what an upstream of this dialect gave.
+ */
+function readThinking(
+  { reasoning_details: details, reasoning_content: text }: UntrustedObject,
+  path: string,
+): ThinkingPart[] {
+  const listed = Array.isArray(details) ? details : [];
+  if (listed.length === 0 && typeof text === 'string' && text !== '')
+    return [
+      {
+        type: 'thinking',
+        text,
+        signature: { vendor: 'openai', value: '' },
+        isRedacted: false,
+        path: `${path}.reasoning_content`,
+      },
+    ];
+  return listed.map((value, index) => {
+    const { text: thought, signature, data } = objectAt(value, `${path}.reasoning_details.${index}`);
+    const isRedacted = typeof data === 'string';
+    return {
+      type: 'thinking',
+      text: typeof thought === 'string' ? thought : '',
+      signature: readSignature(isRedacted ? data : signature, undefined),
+      isRedacted,
+      path: `${path}.reasoning_details.${index}`,
+    };
+  });
+}
+
+function readContent(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`, notes));
+}
+
+function readContentPart(value: unknown, path: string, notes: DroppedFields): TextPart | MediaPart {
+  const part = objectAt(value, path);
+  dropOthers(part, PART_MEMBERS, notes, path);
+  const cache = readCache(part, path);
+  if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
+  if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
+  if (part.type === 'image_url') {
+    const image = objectAt(part.image_url, `${path}.image_url`);
+    dropOthers(image, IMAGE_MEMBERS, notes, `${path}.image_url`);
+    const source = sourceOf(textAt(image.url, `${path}.image_url.url`));
+    return { type: 'image', source, detail: detailAt(image, `${path}.image_url`), cache, path };
+  }
+  if (part.type === 'file') {
+    const { file_data: data, filename } = objectAt(part.file, `${path}.file`);
+    const name = typeof filename === 'string' ? filename : undefined;
+    return { type: 'document', source: sourceOf(textAt(data, `${path}.file.file_data`)), name, cache, path };
+  }
+  if (part.type === 'input_audio') {
+    const { data, format } = objectAt(part.input_audio, `${path}.input_audio`);
+    const source = {
+      mediaType: `audio/${textAt(format, `${path}.input_audio.format`)}`,
+      data: textAt(data, `${path}.input_audio.data`),
+    };
+    return { type: 'audio', source, path };
+  }
+  throw notExpressibleError(`${path}.type`);
+}
+
+/** Not OpenAI's own, but what gateways in its dialect take for Anthropic's models. */
+const readCache = (part: UntrustedObject, path: string): CacheMarker | undefined => {
+  const marker = asObject(part.cache_control);
+  return marker && { ttl: marker.ttl === '1h' ? '1h' : undefined, path: `${path}.cache_control` };
+};
+
+function readCall(value: unknown, path: string): Part {
+  const call = objectAt(value, path);
+  const { name, arguments: args } = objectAt(call.function, `${path}.function`);
+  return {
+    type: 'call',
+    id: textAt(call.id, `${path}.id`),
+    name: textAt(name, `${path}.function.name`),
+    args: argumentsAt(args, `${path}.function.arguments`),
+    path: `${path}.function`,
+  };
+}
+
+function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
+  const tool = objectAt(value, path);
+  if (tool.type !== undefined && tool.type !== 'function') throw notExpressibleError(`${path}.type`);
+  dropOthers(tool, TOOL_MEMBERS, notes, path);
+  const declared = objectAt(tool.function, `${path}.function`);
+  dropOthers(declared, FUNCTION_MEMBERS, notes, `${path}.function`);
+  const { name, description, parameters } = declared;
+  return {
+    name: textAt(name, `${path}.function.name`),
+    description: typeof description === 'string' ? description : undefined,
+    parameters: asObject(parameters) ?? { type: 'object', properties: {} },
+    strict: strictAt(declared, `${path}.function`),
+    cache: readCache(tool, path),
+  };
+}
+
+const CHOICES: ReadonlySet<string> = new Set(['auto', 'none', 'required', 'any']);
+
+function readChoice(choice: unknown): ToolChoice | undefined {
+  const path = 'tool_choice';
+  if (choice === undefined || choice === null) return undefined;
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
+  // The word of Mistral and of Anthropic.
+  if (choice === 'any') return { mode: 'required', path };
+  const { type, function: named } = objectAt(choice, path);
+  if (typeof type === 'string' && CHOICES.has(type)) return readChoice(type);
+  if (type !== 'function') throw notExpressibleError(`${path}.type`);
+  return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
+}
+
+function readFormat(format: UntrustedObject | undefined, notes: DroppedFields): OutputFormat | undefined {
+  const path = 'response_format';
+  if (format === undefined || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json', path };
+  if (format.type !== 'json_schema') throw notExpressibleError(`${path}.type`);
+  const described = objectAt(format.json_schema, `${path}.json_schema`);
+  dropOthers(described, FORMAT_MEMBERS, notes, `${path}.json_schema`);
+  const { schema, name, strict } = described;
+  return {
+    type: 'schema',
+    schema,
+    name: typeof name === 'string' ? name : undefined,
+    strict: typeof strict === 'boolean' ? strict : undefined,
+    path,
+  };
+}
+
+const THINKING_MEMBERS = fieldSet('type budget_tokens');
+const REASONING_MEMBERS = fieldSet('effort max_tokens enabled');
+
+/** OpenAI's effort, or what gateways and other makers in this dialect have for it: OpenRouter's `reasoning`, `thinking`, `enable_thinking`. */
+function readReasoning(body: UntrustedObject, notes: DroppedFields): Reasoning | undefined {
+  const { reasoning_effort: effort, enable_thinking: isEnabled } = body;
+  if (typeof effort === 'string') return toReasoning({ effort }, 'reasoning_effort');
+  const reasoning = asObject(body.reasoning);
+  if (reasoning !== undefined) {
+    dropOthers(reasoning, REASONING_MEMBERS, notes, 'reasoning');
+    const budget = numberAt(reasoning, 'max_tokens', 'reasoning.')?.value;
+    return toReasoning({ effort: reasoning.effort, isEnabled: reasoning.enabled, budget }, 'reasoning');
+  }
+  const thinking = asObject(body.thinking);
+  if (thinking !== undefined) {
+    dropOthers(thinking, THINKING_MEMBERS, notes, 'thinking');
+    const budget = numberAt(thinking, 'budget_tokens', 'thinking.')?.value;
+    return toReasoning({ isEnabled: thinking.type !== 'disabled', budget }, 'thinking');
+  }
+  const budget = numberAt(body, 'thinking_budget')?.value;
+  return toReasoning({ isEnabled, budget }, budget === undefined ? 'enable_thinking' : 'thinking_budget');
+}
+
+interface GivenReasoning {
+  readonly effort?: unknown;
+  readonly isEnabled?: unknown;
+  readonly budget?: number | undefined;
+}
+
+function toReasoning({ effort, isEnabled, budget }: GivenReasoning, path: string): Reasoning | undefined {
+  if (effort === 'none' || isEnabled === false || budget === 0) return { mode: 'off', path };
+  if (typeof effort === 'string' && effort !== '') return { mode: 'on', effort, path };
+  if (budget !== undefined && budget > 0) return { mode: 'on', budget, path };
+  return isEnabled === true ? { mode: 'on', path } : undefined;
+}
+
+const MAX_STOPS = 4;
+/** What stands for the text of a result that has none: the dialect takes pictures from users alone. */
+const PICTURE_FOLLOWS = 'The result is in the next message.';
+
+/** Writes a request of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat). @throws AppError `invalid_request` */
+export function writeOpenAiChatRequest(
+  conversation: Conversation,
+  target: UpstreamRequestParameters,
+  notes: DroppedFields,
+): object {
+  const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
+  const { topK } = settings;
+  const stop = stopsFor(settings.stop, notes);
+  if (topK !== undefined) notes.drop(topK.path);
+  if (stop !== undefined && stop.value.length > MAX_STOPS)
+    throw notExpressibleError(stop.path, `has more than ${MAX_STOPS} texts`);
+  for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
+  return {
+    model: target.model,
+    messages: [
+      ...(system.length === 0 ? [] : [{ role: 'system', content: writeTexts(system) }]),
+      ...messages.flatMap((message) => writeMessage(message, notes)),
+    ],
+    [target.maxTokensKey]: target.maxTokens,
+    stream: target.stream || undefined,
+    stream_options: target.stream ? { include_usage: true } : undefined,
+    tools:
+      tools.length === 0
+        ? undefined
+        : tools.map(({ name, description, parameters, strict }) => ({
+            type: 'function',
+            function: { name, description, parameters, strict: strict?.value },
+          })),
+    tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
+    parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
+    response_format: writeFormat(format),
+    reasoning_effort: toOpenAiReasoningEffort(conversation.reasoning, target, notes),
+    temperature: settings.temperature?.value,
+    top_p: settings.topP?.value,
+    seed: settings.seed?.value,
+    presence_penalty: settings.presencePenalty?.value,
+    frequency_penalty: settings.frequencyPenalty?.value,
+    stop: stop?.value,
+  };
+}
+
+/** One text as it is: not all upstreams of this dialect take lists. */
+const writeTexts = (parts: readonly TextPart[]): unknown =>
+  parts.length === 1 ? parts[0]?.text : parts.map(({ text }) => ({ type: 'text', text }));
+
+function writeMessage({ role, parts, path }: Message, notes: DroppedFields): object[] {
+  for (const part of parts) if (part.type !== 'thinking' && part.cache !== undefined) notes.drop(part.cache.path);
+  if (role === 'assistant') return [writeAssistant(parts, notes)].filter((message) => message !== undefined);
+  const said = parts.filter((part) => part.type !== 'result' && part.type !== 'thinking' && part.type !== 'call');
+  if (role === 'system') return said.length === 0 ? [] : [{ role, content: writeContent(said) }];
+  const results = parts.filter((part) => part.type === 'result');
+  const pictures = results.flatMap((result) => result.parts.filter((part) => part.type !== 'text'));
+  const rest = [...pictures, ...said];
+  if (parts.some(({ type }) => type === 'call')) throw notExpressibleError(path);
+  return [
+    ...results.map((result) => writeResult(result, notes)),
+    ...(rest.length === 0 ? [] : [{ role: 'user', content: writeContent(rest) }]),
+  ];
+}
+
+const isTextPart = (part: TextPart | MediaPart): part is TextPart => part.type === 'text';
+
+function writeContent(parts: readonly (TextPart | MediaPart)[]): unknown {
+  const [only] = parts;
+  return parts.length === 1 && only?.type === 'text' ? only.text : parts.map(writePart);
+}
+
+function writePart(part: TextPart | MediaPart): object {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { source } = part;
+  if (part.type === 'image')
+    return {
+      type: 'image_url',
+      image_url: { url: 'url' in source ? source.url : toDataUrl(source), detail: part.detail?.value },
+    };
+  if ('url' in source) throw notExpressibleError(part.path);
+  if (part.type === 'document')
+    return { type: 'file', file: { filename: part.name ?? 'document', file_data: toDataUrl(source) } };
+  return { type: 'input_audio', input_audio: { data: source.data, format: source.mediaType.replace(/^audio\//, '') } };
+}
+
+function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFields): object {
+  if (isError) notes.drop(`${path}.is_error`);
+  const texts = parts.filter(isTextPart);
+  const isEmpty = texts.length === 0;
+  return {
+    role: 'tool',
+    tool_call_id: id,
+    content: isEmpty ? (parts.length > 0 ? PICTURE_FOLLOWS : '') : writeTexts(texts),
+  };
+}
+
+function writeAssistant(parts: Message['parts'], notes: DroppedFields): object | undefined {
+  const said = parts.filter((part): part is TextPart | MediaPart => 'text' in part && part.type === 'text');
+  const calls = parts.filter((part): part is CallPart => part.type === 'call');
+  const thoughts = parts.filter((part) => part.type === 'thinking');
+  const own = thoughts.filter(isOwnThought);
+  const opaque = thoughts.map(({ signature }) => unpackOpaque(signature));
+  for (const [index, thought] of thoughts.entries())
+    if (!isOwnThought(thought) && opaque[index] === undefined) notes.drop(thought.path);
+  const details = opaque.flatMap((each) => (each?.kind === 'reasoning_details' ? each.value : []));
+  if (said.length === 0 && calls.length === 0) return undefined;
+  return {
+    role: 'assistant',
+    content: said.length === 0 ? null : writeContent(said),
+    reasoning_content: own.length === 0 ? undefined : own.map(({ text }) => text).join(''),
+    reasoning_details: details.length === 0 ? undefined : details,
+    tool_calls:
+      calls.length === 0
+        ? undefined
+        : calls.map(({ id, name, args }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: args },
+            extra_content: extraContentOf(id, calls, opaque),
+          })),
+  };
+}
+
+/** What a call must carry again to be believed: found by its id, which a caller's dialect may have changed, or that of the only call. */
+function extraContentOf(
+  id: string,
+  calls: readonly CallPart[],
+  opaque: readonly (ReturnType<typeof unpackOpaque> | undefined)[],
+): unknown {
+  const extras = opaque.flatMap((each) => (each?.kind === 'extra_content' ? [asObject(each.value)] : []));
+  const known = extras.find((extra) => extra?.id === id);
+  return (known ?? (calls.length === 1 ? extras[0] : undefined))?.extra_content;
+}
+
+/** What an upstream of this dialect has sent as plain reasoning text, which some want back within a turn. */
+const isOwnThought = ({ signature, text, isRedacted }: ThinkingPart): boolean =>
+  signature?.vendor === 'openai' && signature.value === '' && !isRedacted && text !== '';
+
+function writeChoice(choice: ToolChoice | undefined): unknown {
+  if (choice?.name === undefined) return choice?.mode;
+  return { type: 'function', function: { name: choice.name } };
+}
+
+function writeFormat(format: OutputFormat | undefined): object | undefined {
+  if (format === undefined) return undefined;
+  if (format.type === 'json') return { type: 'json_object' };
+  const { schema, name = 'response', strict = true } = format;
+  return { type: 'json_schema', json_schema: { name, schema, strict } };
+}
+
+const WORDS: Readonly<Record<StopReason, string>> = {
+  end: 'stop',
+  length: 'length',
+  calls: 'tool_calls',
+  stop_sequence: 'stop',
+  refused: 'content_filter',
+  failed: 'stop',
+};
+/** Reasoning that is sent as plain text has no signature; an empty one says that it may go back to upstreams of this dialect. */
+const UNSIGNED_REASONING: Signature = { vendor: 'openai', value: '' };
+const READ_MEMBERS = RESPONSE_MEMBERS.chat;
+
+/** Reads a completion, complete or as a stream (platform.openai.com/docs/api-reference/chat-streaming). */
+export class OpenAiChatReader implements ResponseReader {
+  readonly builder: ResponseBuilder;
+  #word = '';
+  /** A thought has begun that nothing has ended. */
+  #isThinking = false;
+  /** Number of the one choice that is read. */
+  #choice: unknown;
+  /** Text so far, as some upstreams repeat the whole message in their last event. */
+  #said = '';
+  #thought = '';
+  #details = new Map<unknown, Record<string, unknown>>();
+
+  constructor(interleaves = false) {
+    this.builder = new ResponseBuilder(interleaves);
+  }
+
+  readComplete(body: UntrustedObject): ResponseEvent[] {
+    this.#read(body, true);
+    return this.finish();
+  }
+
+  readEvent(event: UntrustedObject): ResponseEvent[] {
+    this.#read(event, false);
+    return this.builder.take();
+  }
+
+  finish(): ResponseEvent[] {
+    this.#endThought();
+    const reason = readStopReason(this.#word);
+    if (reason === 'failed') this.builder.fail(this.#word);
+    this.builder.end(reason ?? 'end');
+    return this.builder.take();
+  }
+
+  #read(body: UntrustedObject, isComplete: boolean): void {
+    const { builder } = this;
+    builder.start(body.id);
+    nameDropped(body, READ_MEMBERS.body, builder.dropped, 'response');
+    builder.usage.add(CHAT_DIALECT.findUsage(body));
+    for (const [position, value] of listOf(body.choices).entries()) {
+      const choice = asObject(value) ?? {};
+      const number = typeof choice.index === 'number' && !isComplete ? choice.index : position;
+      this.#choice ??= number;
+      if (number === this.#choice) this.#readChoice(choice, isComplete);
+      else builder.dropped.drop(`response.choices.${Math.trunc(number)}`);
+    }
+  }
+
+  #readChoice(choice: UntrustedObject, isComplete: boolean): void {
+    nameDropped(choice, READ_MEMBERS.choice, this.builder.dropped, 'response.choices');
+    const { delta, message, text, error } = choice;
+    const [partial, whole] = [asObject(delta), asObject(message)];
+    if (isComplete) this.#readMessage(whole ?? partial ?? {}, true);
+    else if (partial !== undefined && !isBlank({ ...partial, role: undefined })) this.#readMessage(partial, false);
+    else if (whole !== undefined) this.#readRest(whole);
+    if (textOf(text) !== '') this.#readMessage({ content: text }, isComplete);
+    const word = textOf(choice.finish_reason);
+    if (word !== '') this.#word = word;
+    if (asObject(error) !== undefined) this.#word = 'error';
+  }
+
+  /** A whole message in an event: what of it has not come before. */
+  #readRest(message: UntrustedObject): void {
+    const text = textOfContent(message.content);
+    const thought = thoughtOf(message);
+    const hasCalls = this.builder.callCount > 0;
+    this.#readMessage(
+      {
+        ...message,
+        content: this.#said === '' ? message.content : text.startsWith(this.#said) ? text.slice(this.#said.length) : '',
+        reasoning: this.#thought === '' ? thought : '',
+        reasoning_content: undefined,
+        reasoning_text: undefined,
+        thinking: undefined,
+        thought: undefined,
+        reasoning_details: this.#thought === '' ? message.reasoning_details : undefined,
+        tool_calls: hasCalls ? undefined : message.tool_calls,
+        function_call: hasCalls ? undefined : message.function_call,
+      },
+      true,
+    );
+  }
+
+  #readMessage(message: UntrustedObject, isWhole: boolean): void {
+    const { builder } = this;
+    nameDropped(message, READ_MEMBERS.message, builder.dropped, 'response.message');
+    const details = listOf(message.reasoning_details);
+    this.#think(thoughtOf(message) || details.map(textOfDetail).join(''));
+    for (const [position, detail] of details.entries()) this.#readDetail(asObject(detail) ?? {}, position);
+    this.#readContent(message.content);
+    this.#say(textOf(message.refusal));
+    for (const image of listOf(message.images)) this.#readImage(asObject(image) ?? {});
+    if (asObject(message.audio) !== undefined) this.#readAudio(asObject(message.audio) ?? {});
+    const calls = asObject(message.tool_calls) === undefined ? listOf(message.tool_calls) : [message.tool_calls];
+    for (const [position, value] of calls.entries()) {
+      const call = asObject(value) ?? {};
+      // Of calls in one list, those without any identity are one each.
+      const isOwn = position > 0 && isBlank(call.index) && isBlank(call.id) && !isBlank(asObject(call.function)?.name);
+      this.#readCall(call, isWhole || isOwn);
+    }
+    const old = asObject(message.function_call);
+    if (old !== undefined) this.#readCall({ function: old }, isWhole);
+  }
+
+  #readContent(content: unknown): void {
+    if (typeof content === 'string') {
+      this.#say(content);
+      return;
+    }
+    for (const value of asObject(content) === undefined ? listOf(content) : [content]) {
+      if (typeof value === 'string') this.#say(value);
+      const part = asObject(value);
+      if (part === undefined) continue;
+      nameDropped(part, READ_MEMBERS.part, this.builder.dropped, 'response.content');
+      const { type, text, image_url: image } = part;
+      const isThought = type === 'thinking' || type === 'reasoning';
+      if (isThought) this.#think(textOfContent(part.thinking ?? part.reasoning ?? part.text ?? part.content));
+      else if (image !== undefined) this.#readImage(part);
+      else this.#say(textOf(text) || textOf(part.refusal) || textOfContent(part.content));
+    }
+  }
+
+  #readImage(image: UntrustedObject): void {
+    const { image_url: value } = image;
+    const url = textOf(asObject(value)?.url) || textOf(value) || textOf(image.url);
+    const encoded = textOf(image.b64_json);
+    if (url === '' && encoded === '') this.builder.dropped.drop('response.images');
+    else this.#show(url === '' ? { mediaType: 'image/png', data: encoded } : mediaOf(url, 'image/png'));
+  }
+
+  #readAudio({ data, transcript }: UntrustedObject): void {
+    this.#say(textOf(transcript));
+    if (textOf(data) !== '') this.#show({ mediaType: 'audio/mpeg', data: textOf(data) });
+  }
+
+  #show(media: GeneratedMedia): void {
+    this.#endThought();
+    this.builder.media(media);
+  }
+
+  #say(text: string): void {
+    if (text === '') return;
+    this.#endThought();
+    this.#said += text;
+    this.builder.text(text);
+  }
+
+  #think(text: string): void {
+    if (text === '') return;
+    this.#isThinking = true;
+    this.#thought += text;
+    this.builder.thinking(text);
+  }
+
+  /** Details of one thought come in pieces, whose texts are continued and whose other members are complete. */
+  #readDetail(detail: UntrustedObject, position: number): void {
+    const { index, id } = detail;
+    const place = index ?? (textOf(id) || position);
+    const known = this.#details.get(place);
+    if (known === undefined) this.#details.set(place, { ...detail });
+    else
+      for (const [key, value] of Object.entries(detail)) {
+        const isContinued = (key === 'text' || key === 'summary') && typeof known[key] === 'string';
+        if (value !== null && value !== '') known[key] = isContinued ? String(known[key]) + textOf(value) : value;
+      }
+  }
+
+  #readCall(call: UntrustedObject, isWhole: boolean): void {
+    const { builder } = this;
+    nameDropped(call, READ_MEMBERS.call, builder.dropped, 'response.tool_calls');
+    const custom = asObject(call.custom);
+    const called = custom ?? asObject(call.function) ?? call;
+    if (called !== call)
+      nameDropped(
+        called,
+        custom ? READ_MEMBERS.custom : READ_MEMBERS.function,
+        builder.dropped,
+        'response.tool_calls.function',
+      );
+    const args =
+      custom === undefined
+        ? toArgumentsText(called.arguments ?? called.parameters ?? called.input)
+        : toFreeformArguments(textOf(custom.input));
+    const identity = { index: call.index, id: call.id, name: called.name, args };
+    if (isBlank(call.extra_content) && isBlank({ ...identity, index: undefined })) return;
+    this.#endThought();
+    if (!isBlank(call.extra_content)) {
+      const opaque = { id: textOf(call.id) || undefined, extra_content: call.extra_content };
+      builder.signature(packOpaque('extra_content', opaque), true);
+    }
+    const begun: DraftCall = isWhole ? builder.beginCall(identity) : builder.callOf(identity);
+    builder.args(begun, args);
+    if (isWhole || custom !== undefined) builder.endCall(begun);
+  }
+
+  #endThought(): void {
+    const details = [...this.#details.values()];
+    const isOpaque = details.some(({ signature, data, id }) => !isBlank(signature) || !isBlank(data) || !isBlank(id));
+    if (isOpaque) this.builder.signature(packOpaque('reasoning_details', details), !this.#isThinking);
+    else if (this.#isThinking) this.builder.signature(UNSIGNED_REASONING, false);
+    this.#isThinking = false;
+    if (details.length > 0) this.#details = new Map();
+  }
+}
+
+const textOfDetail = (detail: unknown): string => {
+  const { text, summary } = asObject(detail) ?? {};
+  return textOf(text) || textOf(summary);
+};
+
+/** A text, or the texts of a list of parts. */
+function textOfContent(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map((part) => (typeof part === 'string' ? part : textOf(asObject(part)?.text)))
+    .join('');
+}
+
+/** Reasoning under all the names it has in this dialect; an upstream that uses two says the same in both. */
+function thoughtOf(message: UntrustedObject): string {
+  const { reasoning_content: content, reasoning, reasoning_text: reasoningText, thinking, thought } = message;
+  for (const value of [content, reasoning, reasoningText, thinking, thought]) {
+    const { content: inner, text } = asObject(value) ?? {};
+    const said = textOfContent(value) || textOfContent(inner) || textOfContent(text);
+    if (said !== '') return said;
+  }
+  return '';
+}
+
+function toFigures(usage: Usage | undefined): object {
+  const { promptTokens = 0, completionTokens = 0, reasoningTokens = 0, parts = {} } = usage ?? {};
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: {
+      cached_tokens: parts.cached_input ?? 0,
+      cache_write_tokens: (parts.cache_write ?? 0) + (parts.cache_write_1h ?? 0),
+    },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  };
+}
+
+/** A thought with its signature, in the form OpenRouter has for it. */
+const toDetail = (text: string, signature: Signature, isRedacted: boolean, index: number): object =>
+  isRedacted
+    ? { type: 'reasoning.encrypted', data: tagSignature(signature), index }
+    : { type: 'reasoning.text', text, signature: tagSignature(signature), index };
+
+const isImage = ({ mediaType }: GeneratedMedia): boolean => mediaType.startsWith('image/');
+
+/** An image in the form OpenRouter has for it; OpenAI's own completions have none. */
+const toImage = (media: GeneratedMedia, index: number): object => ({
+  type: 'image_url',
+  image_url: { url: toUrl(media) },
+  index,
+});
+
+/** Media that are no images have no place but the text. */
+const toText = (block: Block): string =>
+  block.type === 'text' ? block.text : block.type === 'media' && !isImage(block.media) ? toMarkdown(block.media) : '';
+
+/** A complete completion from its events. */
+export function writeOpenAiChatResponse(
+  events: readonly ResponseEvent[],
+  { id, model, created }: ResponseContext,
+): object {
+  const { blocks, end } = collectResponse(events);
+  const thoughts = blocks.filter((block) => block.type === 'thinking');
+  const calls = blocks.filter((block) => block.type === 'call');
+  const text = blocks.map(toText).join('');
+  const details = thoughts.flatMap(({ text: thought, signature, isRedacted }, index) =>
+    signature === undefined || signature.value === '' ? [] : [toDetail(thought, signature, isRedacted, index)],
+  );
+  const images = blocks.flatMap((block) => (block.type === 'media' && isImage(block.media) ? [block.media] : []));
+  const message = {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    reasoning_content: thoughts.length === 0 ? undefined : thoughts.map((thought) => thought.text).join(''),
+    reasoning_details: details.length === 0 ? undefined : details,
+    images: images.length === 0 ? undefined : images.map(toImage),
+    tool_calls:
+      calls.length === 0
+        ? undefined
+        : calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.args } })),
+  };
+  const choice = { index: 0, message, logprobs: null, finish_reason: WORDS[end.reason] };
+  return {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion',
+    created,
+    model,
+    choices: [choice],
+    usage: toFigures(end.usage),
+    system_fingerprint: null,
+  };
+}
+
+/** Writes the chunks of a stream. */
+export class OpenAiChatStreamWriter implements StreamWriter {
+  readonly #context: ResponseContext;
+  #thought = '';
+  #thoughts = 0;
+  #images = 0;
+
+  constructor(context: ResponseContext) {
+    this.#context = context;
+  }
+
+  write(event: ResponseEvent): string {
+    switch (event.type) {
+      case 'start':
+        return this.#delta({ role: 'assistant', content: '' });
+      case 'text':
+        return this.#delta({ content: event.text });
+      case 'thinking':
+        this.#thought += event.text;
+        return this.#delta({ reasoning_content: event.text });
+      case 'signature': {
+        const text = this.#thought;
+        this.#thought = '';
+        if (event.signature.value === '') return '';
+        return this.#delta({
+          reasoning_details: [toDetail(text, event.signature, event.isRedacted, this.#thoughts++)],
+        });
+      }
+      case 'media':
+        return isImage(event.media)
+          ? this.#delta({ images: [toImage(event.media, this.#images++)] })
+          : this.#delta({ content: toMarkdown(event.media) });
+      case 'call': {
+        const { index, id, name } = event;
+        return this.#delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
+      }
+      case 'args':
+        return this.#delta({ tool_calls: [{ index: event.index, function: { arguments: event.text } }] });
+      case 'end': {
+        const usage = this.#context.wantsUsage ? this.#chunk([], { usage: toFigures(event.usage) }) : '';
+        return `${this.#delta({}, WORDS[event.reason])}${usage}data: [DONE]\n\n`;
+      }
+    }
+  }
+
+  #delta(delta: object, reason: string | null = null): string {
+    return this.#chunk([{ index: 0, delta, logprobs: null, finish_reason: reason }]);
+  }
+
+  #chunk(choices: readonly object[], more: object = {}): string {
+    const { id, model, created } = this.#context;
+    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, system_fingerprint: null };
+    const chunk = { ...base, choices, ...more };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}

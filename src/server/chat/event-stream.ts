@@ -1,0 +1,310 @@
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
+import { type ChatRequest, removeProperty } from './request.ts';
+import {
+  DONE_DATA,
+  endOfLastEvent,
+  extractData,
+  isCompleteEvent,
+  normalizeLoneCr,
+  parseEvent,
+  splitEvents,
+  splitLines,
+} from './sse.ts';
+import { type Usage, UsageTotals } from './usage.ts';
+
+/** No upstream's stream is near it. */
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
+/** Raw events kept for counting; older ones are reduced to their text. */
+const RETAINED_BYTES = 2 * 1024;
+/** Events without content that are withheld until content follows; beyond this they are forwarded. */
+const MAX_WITHHELD_BYTES = 64 * 1024;
+const LF = 0x0a;
+const CR = 0x0d;
+/** Of the member, of `event: error` and of `"object":"error"`. */
+const ERROR_MARKER = 'error';
+const DATA_MARKER = 'data';
+const IMAGE_MARKER = 'data:image/';
+
+/**
+ * Filters an upstream's event stream while it passes. Whole events are forwarded as they came, in the same buffer wherever
+ * possible; only events that mention usage or an error are parsed. What passed is retained, because a stream that breaks is
+ * charged by what came.
+ */
+export class EventStream {
+  readonly #dialect: Dialect;
+  readonly #hidesUsage: boolean;
+  /** Bytes of an event that has not ended. */
+  #partialEvent: Buffer[] = [];
+  #partialLength = 0;
+  /** Bytes that have come so far. */
+  totalBytes = 0;
+  #retained = Buffer.allocUnsafeSlow(RETAINED_BYTES);
+  #retainedLength = 0;
+  #text: string[] = [];
+  readonly #figures = new UsageTotals();
+  /** Events before the first content; undefined once there was some. */
+  #withheld: Buffer[] | undefined;
+  #withheldBytes = 0;
+  /** Choices that are complete; all of them once the stream has signalled its end. */
+  #finishedChoices = 0;
+  readonly #choiceCount: number;
+  #maxEventBytes: number;
+  /** Whether an event with data has come since this was last reset; comments do not count. */
+  hasNewData = false;
+  /** An error the upstream reported inside its stream; nothing is forwarded after it. */
+  error: UntrustedObject | undefined;
+  /** An event or the whole stream exceeds its limit; nothing is forwarded after it. */
+  exceedsLimit = false;
+
+  constructor(dialect: Dialect, hidesUsage: boolean, choiceCount = 1, maxEventBytes = dialect.maxEventBytes) {
+    this.#dialect = dialect;
+    this.#choiceCount = choiceCount;
+    this.#maxEventBytes = maxEventBytes;
+    this.#hidesUsage = hidesUsage;
+    this.#withheld = dialect.isPreamble === undefined ? undefined : [];
+  }
+
+  /** Whether content, a call, figures or the reason of a refusal has come. */
+  get hasContent(): boolean {
+    return this.#withheld === undefined;
+  }
+
+  /** @returns what of these bytes, and of those that were incomplete before, may be forwarded to the caller */
+  push(bytes: Buffer): Buffer | undefined {
+    this.totalBytes += bytes.length;
+    if (this.totalBytes > MAX_STREAM_BYTES) this.exceedsLimit = true;
+    // The pieces of a partial event are joined once, not again with each piece.
+    if (this.#partialEvent.length > 0 && !bytes.includes(LF) && !bytes.includes(CR)) {
+      this.#bufferPartial(bytes);
+      return undefined;
+    }
+    const data = this.#partialEvent.length === 0 ? bytes : Buffer.concat([...this.#partialEvent, bytes]);
+    const end = endOfLastEvent(data);
+    this.#partialEvent = [];
+    this.#partialLength = 0;
+    if (end < data.length) this.#bufferPartial(data.subarray(end));
+    return end === 0 ? undefined : this.#forward(end === data.length ? data : data.subarray(0, end));
+  }
+
+  /** The last event, where the upstream left out the blank line behind it. */
+  finish(): Buffer | undefined {
+    if (this.#partialEvent.length === 0) return undefined;
+    const rest = Buffer.concat(this.#partialEvent);
+    this.#partialEvent = [];
+    if (!isCompleteEvent(rest.toString('utf8'))) return undefined;
+    return this.#forward(Buffer.concat([rest, Buffer.from('\n\n')]));
+  }
+
+  /** Whether the stream signalled that it is complete; a connection that is merely closed does not count. */
+  get complete(): boolean {
+    if (this.#endsWithDone()) return true;
+    this.#compactRetained();
+    return this.#finishedChoices >= this.#choiceCount;
+  }
+
+  /** The largest figures so far. */
+  get usage(): Usage | undefined {
+    this.#compactRetained();
+    return this.#figures.usage;
+  }
+
+  /** The generated text so far, without errors. */
+  text(): string {
+    this.#compactRetained();
+    return this.#text.join('');
+  }
+
+  #bufferPartial(bytes: Buffer): void {
+    this.#partialEvent.push(bytes);
+    this.#partialLength += bytes.length;
+    if (this.#partialLength <= this.#maxEventBytes) return;
+    // An image in an event of a dialect that has none by its documentation.
+    const isImage = this.#maxEventBytes < MAX_IMAGE_EVENT_BYTES && this.#partialEvent.some(hasImage);
+    if (isImage) this.#maxEventBytes = MAX_IMAGE_EVENT_BYTES;
+    else this.exceedsLimit = true;
+  }
+
+  #forward(received: Buffer): Buffer | undefined {
+    const events = normalizeLoneCr(received);
+    if (events.includes(DATA_MARKER)) this.hasNewData = true;
+    const { failureMarker } = this.#dialect;
+    const mayFail = events.includes(ERROR_MARKER) || (failureMarker !== undefined && events.includes(failureMarker));
+    const sound = mayFail ? this.#truncateAtError(events) : events;
+    if (sound === undefined) return undefined;
+    this.#retain(sound);
+    const ready = this.#withheld === undefined ? sound : this.#withhold(sound, this.#withheld);
+    if (ready === undefined || !this.#hidesUsage || !ready.includes(USAGE_KEY)) return ready;
+    const shown = removeNullUsage(ready);
+    return this.#dialect.usageMarkers.some((mark) => shown.includes(mark)) ? this.#stripUsage(shown) : shown;
+  }
+
+  /** Events that begin a response without saying anything wait for the first that does: until then the call may fail over. */
+  #withhold(events: Buffer, withheld: Buffer[]): Buffer | undefined {
+    withheld.push(events);
+    this.#withheldBytes += events.length;
+    if (this.#withheldBytes <= MAX_WITHHELD_BYTES && !this.#hasFirstContent(events)) return undefined;
+    this.#withheld = undefined;
+    return withheld.length === 1 ? events : Buffer.concat(withheld);
+  }
+
+  #hasFirstContent(events: Buffer): boolean {
+    for (const event of splitEvents(events.toString('utf8'))) {
+      const data = extractData(event);
+      if (data === '' || data === DONE_DATA) continue;
+      const value = asObject(parseEvent(data));
+      // Data that is no JSON is the caller's to judge.
+      if (value === undefined || this.#dialect.isPreamble?.(value) !== true) return true;
+    }
+    return false;
+  }
+
+  /** An error may quote what the upstream was sent, so its event is never forwarded; the caller gets an error of ours. */
+  #truncateAtError(events: Buffer): Buffer | undefined {
+    const before: string[] = [];
+    for (const event of splitEvents(events.toString('utf8'))) {
+      const error = findError(event, this.#dialect.failureMarker);
+      if (error !== undefined) {
+        this.error = error;
+        return before.length === 0 ? undefined : Buffer.from(before.join(''));
+      }
+      before.push(event);
+    }
+    return events;
+  }
+
+  /** Drops the event that exists for usage alone: it has no choices. Where it has some, the figures are taken out. */
+  #stripUsage(events: Buffer): Buffer | undefined {
+    const shown: string[] = [];
+    for (const event of splitEvents(events.toString('utf8'))) {
+      const value = this.#dialect.usageMarkers.some((mark) => event.includes(mark))
+        ? asObject(parseEvent(extractData(event)))
+        : undefined;
+      if (value === undefined || asObject(value.usage) === undefined) {
+        shown.push(event);
+        continue;
+      }
+      if (Array.isArray(value.choices) && value.choices.length > 0) shown.push(removeUsage(event));
+    }
+    return shown.length === 0 ? undefined : Buffer.from(shown.join(''));
+  }
+
+  #retain(events: Buffer): void {
+    if (this.#retainedLength + events.length > RETAINED_BYTES) this.#compactRetained();
+    if (this.#retainedLength + events.length > this.#retained.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#retained.length, this.#retainedLength + events.length));
+      this.#retained.copy(larger, 0, 0, this.#retainedLength);
+      this.#retained = larger;
+    }
+    events.copy(this.#retained, this.#retainedLength);
+    this.#retainedLength += events.length;
+  }
+
+  #compactRetained(): void {
+    if (this.#retainedLength === 0) return;
+    const kept = this.#retained.toString('utf8', 0, this.#retainedLength);
+    const { usageMarkers, findUsage, extractEventText, countFinishedChoices } = this.#dialect;
+    const hasUsage = usageMarkers.some((mark) => kept.includes(mark));
+    for (const event of splitEvents(kept)) {
+      const data = extractData(event);
+      if (data === DONE_DATA) this.#finishedChoices = Number.POSITIVE_INFINITY;
+      const value = asObject(parseEvent(data));
+      if (value === undefined) continue;
+      this.#text.push(extractEventText(value));
+      this.#finishedChoices += countFinishedChoices(value);
+      if (hasUsage) this.#figures.add(findUsage(value));
+    }
+    this.#retainedLength = 0;
+  }
+
+  /** Nearly every stream does, and then none of it is parsed. */
+  #endsWithDone(): boolean {
+    const tail = this.#retained.toString(
+      'latin1',
+      Math.max(0, this.#retainedLength - DONE_EVENT_MAX_BYTES),
+      this.#retainedLength,
+    );
+    return /(^|[\n\r])data: ?\[DONE\]\s*$/.test(tail);
+  }
+}
+
+/** Creates the event stream for a response in an upstream's dialect to a call of a model of this kind. */
+export function createEventStream(
+  dialect: Dialect,
+  { dialect: asked, wantsUsage, choiceCount }: ChatRequest,
+  kind: ModelKind,
+): EventStream {
+  const longest = kind === 'image' ? MAX_IMAGE_EVENT_BYTES : dialect.maxEventBytes;
+  // Only one image is streamed, regardless of the requested number.
+  const ends = dialect.maxTokensKeys.length > 0 ? choiceCount : 1;
+  // What is converted is written anew for the caller, with the usage or without.
+  const hidesUsage = dialect === asked && dialect.streamUsageIsOptIn && !wantsUsage;
+  return new EventStream(dialect, hidesUsage, ends, longest);
+}
+
+/** `[DONE]` in a line with the blank one behind it, and the end of the line before. */
+const DONE_EVENT_MAX_BYTES = 20;
+
+/** The event without its usage, as if it had not been requested; every other byte of its data stays. */
+function removeUsage(event: string): string {
+  const data = removeProperty(Buffer.from(extractData(event)), 'usage').toString('utf8');
+  const others = splitLines(event).filter((line) => !line.startsWith('data:'));
+  return `${[...others, ...data.split('\n').map((line) => `data: ${line}`)].join('\n')}\n\n`;
+}
+
+const USAGE_KEY = '"usage"';
+/**
+ * Events without the `"usage":null` upstreams write into each of them once usage was asked for. In the text of a string the
+ * quotes of the key are escaped, so nothing but members matches.
+ */
+function removeNullUsage(events: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  let from = 0;
+  for (let at = events.indexOf(USAGE_KEY); at !== -1; at = events.indexOf(USAGE_KEY, at + USAGE_KEY.length)) {
+    const colon = skipBlanks(events, at + USAGE_KEY.length);
+    const value = skipBlanks(events, colon + 1);
+    if (events[colon] !== COLON || events.toString('latin1', value, value + 4) !== 'null') continue;
+    let start = at;
+    let end = skipBlanks(events, value + 4);
+    while (isBlank(events[start - 1])) start--;
+    if (events[start - 1] === COMMA) start--;
+    else if (events[end] === COMMA) end++;
+    kept.push(events.subarray(from, start));
+    from = end;
+  }
+  return from === 0 ? events : Buffer.concat([...kept, events.subarray(from)]);
+}
+
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while (isBlank(bytes[at])) at++;
+  return at;
+}
+
+const hasImage = (bytes: Buffer): boolean => bytes.includes(IMAGE_MARKER);
+
+const NAMED_ERROR = /^event: ?error\r?$/m;
+
+/**
+ * The failure an event reports: `{error: …}` of chat, `{type: "error", …}` and `{response: {error: …}}` of responses,
+ * `{object: "error", …}` of vLLM, or the data of an `event: error`.
+ */
+function findError(event: string, failureMarker: string | undefined): UntrustedObject | undefined {
+  if (!event.includes(ERROR_MARKER) && (failureMarker === undefined || !event.includes(failureMarker)))
+    return undefined;
+  const data = extractData(event);
+  const isNamed = event.includes('event:') && NAMED_ERROR.test(event);
+  const value = asObject(parseEvent(data));
+  if (value === undefined) return isNamed ? { message: data } : undefined;
+  if (typeof value.error === 'string' && value.error !== '') return { message: value.error };
+  const response = asObject(value.response);
+  const reported = asObject(value.error) ?? asObject(response?.error);
+  if (reported !== undefined) return reported;
+  if (isNamed || value.type === 'error' || value.object === 'error') return value;
+  return value.type === 'response.failed' || response?.status === 'failed' ? { message: '' } : undefined;
+}

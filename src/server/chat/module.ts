@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChannelDirectory } from '../channels/directory.ts';
+import type { FindPlanTerms } from '../plans/catalog.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Authenticator } from '../platform/http/request-context.ts';
+import type { HttpServer } from '../platform/http/server.ts';
+import type { ApiKeyLimiter } from '../platform/limits/key-limiter.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { RequestLog } from '../request-log/request-log-writer.ts';
+import type { Tables } from '../tables.ts';
+import type { VendorRegistry } from '../vendors/registry.ts';
+import { ChargeBatcher } from './charge-batcher.ts';
+import { ImageTaskRelay, type ImageTaskRelayDependencies } from './image-tasks.ts';
+import { recoverJournals } from './journal-recovery.ts';
+import { OutputSpeedsAndHiddenReasoning } from './output-limit.ts';
+import { Relay } from './relay.ts';
+import { addChatRoutes } from './routes.ts';
+import { SettlementJournal } from './settlement-journal.ts';
+import { TokenCounter } from './token-counter.ts';
+
+interface ChatDependencies {
+  readonly database: Database<Tables>;
+  readonly quota: Ledger;
+  readonly channels: ChannelDirectory;
+  readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
+  readonly outbound: OutboundClient;
+  readonly authenticator: Authenticator;
+  readonly keyLimiter: ApiKeyLimiter;
+  readonly findPlanTerms: FindPlanTerms;
+  readonly requestLog: Pick<RequestLog, 'addRefused'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tracing: Tracing;
+  readonly adapterContexts: ImageTaskRelayDependencies['adapterContexts'];
+  readonly config: {
+    readonly chatFirstByteSeconds: number;
+    readonly chatIdleSeconds: number;
+    readonly chatTotalSeconds: number;
+    readonly chatKeepaliveSeconds: number;
+  };
+  /** Aborted when the grace period of a shutdown has passed. */
+  readonly stopping: AbortSignal;
+  /** Where the journal of settlements is kept; undefined: nowhere. */
+  readonly journalDirectory: string | undefined;
+  /** The one to write with, then those that open too. */
+  readonly masterKeys: readonly [Buffer, ...Buffer[]];
+}
+
+export interface Chat {
+  /** No call lasts longer: a reservation that is older belongs to a process that died. */
+  readonly maxCallDurationMs: number;
+  /** Streamed responses under way. */
+  readonly openStreams: number;
+  /** Waits until every call is settled, or some seconds without a database; unsettled calls stay in the journal. */
+  close(): Promise<void>;
+  /** Settles what dead processes left in their journals. @returns how many settlements that were */
+  recover(): Promise<number>;
+}
+
+const MAX_STOP_MS = 10_000;
+const IMAGE_POLL_MS = 1_000;
+const IMAGE_TOTAL_MS = 10 * 60_000;
+/** Settlements are retried for a while when the database is unavailable. */
+const SETTLEMENT_RETRY_ALLOWANCE_MS = 10 * 60_000;
+
+/** Builds the model calls and hangs their routes. */
+export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat {
+  const { chatFirstByteSeconds, chatIdleSeconds, chatTotalSeconds, chatKeepaliveSeconds } = dependencies.config;
+  const keepAliveMs = chatKeepaliveSeconds * 1_000;
+  const timeouts = {
+    firstByteMs: chatFirstByteSeconds * 1_000,
+    idleMs: chatIdleSeconds * 1_000,
+    totalMs: chatTotalSeconds * 1_000,
+  };
+  const { journalDirectory: directory, masterKeys, database, quota, log } = dependencies;
+  const journal = new SettlementJournal(directory, masterKeys[0], log);
+  const recovery = { directory, masterKeys, database, quota, log };
+  const batcher = new ChargeBatcher({ ...dependencies, journal });
+  const imageRelay = new ImageTaskRelay({
+    ...dependencies,
+    batcher,
+    journal,
+    keepAliveMs,
+    pollMs: IMAGE_POLL_MS,
+    totalMs: IMAGE_TOTAL_MS,
+  });
+  const relay = new Relay({
+    rates: new OutputSpeedsAndHiddenReasoning(),
+    ...dependencies,
+    journal,
+    batcher,
+    imageRelay,
+    timeouts,
+    keepAliveMs,
+  });
+  const counter = new TokenCounter({ ...dependencies, relay, timeouts });
+  addChatRoutes(http, { relay, counter }, dependencies.authenticator);
+  return {
+    maxCallDurationMs: Math.max(3 * timeouts.totalMs, IMAGE_TOTAL_MS) + SETTLEMENT_RETRY_ALLOWANCE_MS,
+    get openStreams() {
+      return relay.openStreams;
+    },
+    async close() {
+      relay.close();
+      await Promise.race([batcher.idle(), sleep(MAX_STOP_MS, undefined, { ref: false })]);
+      journal.stop();
+    },
+    recover: () => recoverJournals(recovery),
+  };
+}

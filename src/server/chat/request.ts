@@ -1,0 +1,461 @@
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { memoizeByObject } from '../platform/cache.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
+import { requestScanner } from '../platform/json-scanner.ts';
+import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
+import { type Dialect, listOf, textOf } from './dialects.ts';
+import {
+  canonicalName,
+  checkUrlsAndCountMedia,
+  findGovernedOptions,
+  type GovernedOption,
+  type MediaAndReferenceCounts,
+  toolsOf,
+} from './options.ts';
+
+/** A model call as its caller made it. */
+export interface ChatRequest {
+  readonly dialect: Dialect;
+  /** As it came, without a byte order mark, which few readers accept. */
+  readonly rawBody: Buffer;
+  readonly body: UntrustedObject;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The caller asked for the usage event of a stream, in OpenAI's words or in OpenRouter's. */
+  readonly wantsUsage: boolean;
+  /** Number of choices requested in one call. */
+  readonly choiceCount: number;
+  /** The caller's own limit for one choice, in tokens; 0: none. */
+  readonly requestedLimit: number;
+  /** Requested budget of reasoning tokens; 0: none. */
+  readonly thinkingBudget: number;
+  /** Maximum tokens of the response, all choices together; the dialect's default if the caller sets no limit. */
+  readonly maxOutputTokens: number;
+  /** Tokens the prompt has at most, pictures by a usual size. */
+  readonly estimatedPromptTokens: number;
+  /** The caller's headers that an upstream of the same dialect gets as they are. */
+  readonly forwardedHeaders: Readonly<Record<string, string>> | undefined;
+  /** Options the table of `refuse-or-charge-request-options.ts` has a rule for. */
+  readonly governedOptions: readonly GovernedOption[];
+}
+
+/** No tokenizer makes more tokens of a text than it has bytes. */
+const MAX_TOKENS_PER_BYTE = 1;
+const TOKENS_PER_IMAGE = 1_500;
+/** For text the upstream keeps and reads again: an item named by its id, and a whole conversation. */
+const TOKENS_PER_ITEM_REFERENCE = 4_096;
+const TOKENS_PER_STORED_CONVERSATION = 128_000;
+
+/** What a request says outside of its body. */
+export interface RequestFacts {
+  readonly headers?: IncomingHttpHeaders;
+  /** In the path, as some dialects have them. */
+  readonly model?: string | undefined;
+  readonly stream?: boolean | undefined;
+  /** How many members the body was written with, where that was counted: as many as it has, and none is given twice. */
+  readonly rootMembers?: number | undefined;
+  /** How many values the body was written with, where that was counted: members, elements and the body itself. */
+  readonly values?: number | undefined;
+}
+
+/** @throws AppError `invalid_request` */
+export function parseChatRequest(
+  dialect: Dialect,
+  bytes: Buffer,
+  value: unknown,
+  { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts = {},
+): ChatRequest {
+  const body = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
+  const checked = validatorFor(dialect.body)(body);
+  if ('error' in checked) throw checked.error;
+  assertUnambiguousMembers(bytes, body, decisiveMembers(dialect), rootMembers);
+  const contents = checkUrlsAndCountMedia(body);
+  const governedOptions = findGovernedOptions(dialect, body, contents);
+  const requestedLimit = findRequestedLimit(dialect, body);
+  const choiceCount = dialect.hasChoiceCount && typeof body.n === 'number' ? body.n : 1;
+  return {
+    dialect,
+    // Of a name written twice some readers take the first and some the last: all are sent what was checked here.
+    rawBody: hasRepeatedNames(bytes, value, values)
+      ? toRequestBytes(JSON.stringify(value))
+      : withoutByteOrderMark(bytes),
+    body,
+    model: model ?? String(body.model),
+    stream: stream ?? body.stream === true,
+    wantsUsage: asksForUsage(body) || asObject(body.usage)?.include === true,
+    choiceCount,
+    requestedLimit,
+    thinkingBudget: findThinkingBudget(dialect, body),
+    maxOutputTokens: (requestedLimit > 0 ? requestedLimit : dialect.defaultMaxTokens) * choiceCount,
+    estimatedPromptTokens: boundPromptTokens(bytes.length, contents, governedOptions),
+    forwardedHeaders: pickHeaders(dialect.forwardedHeaders, headers),
+    governedOptions,
+  };
+}
+
+const asksForUsage = (body: UntrustedObject): boolean => asObject(body.stream_options)?.include_usage === true;
+
+function countWrittenValues(bytes: Buffer): number {
+  const scanner = requestScanner(Number.POSITIVE_INFINITY);
+  scanner.push(bytes);
+  return scanner.values;
+}
+
+/** Whether some name was written twice in one object; a value whose nulls were taken out has fewer members for that alone. */
+const hasRepeatedNames = (bytes: Buffer, value: unknown, written: number): boolean =>
+  written !== countValues(value) && written !== countValues(JSON.parse(withoutByteOrderMark(bytes).toString('utf8')));
+
+/** Values of a document that was parsed, itself included; its depth is bounded. */
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) count += countValues(inner);
+  return count;
+}
+
+/** Undefined where nothing passes. */
+function pickHeaders(
+  names: readonly string[],
+  headers: IncomingHttpHeaders,
+): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return undefined;
+  const given = names.map((name) => [name, headers[name]] as const).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
+/** Members that decide the price. */
+const decisiveMembers = memoizeByObject(({ limitContainer, maxTokensKeys, promptKey }: Dialect): readonly string[] => {
+  const limits = limitContainer === undefined ? maxTokensKeys : [limitContainer];
+  return [promptKey, 'model', 'tools', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
+});
+
+/**
+ * What decides the price must mean the same to every reader. Of a name written twice some take the first and some the last,
+ * and some (Go's encoding/json) take `Model` for `model`.
+ */
+function assertUnambiguousMembers(
+  bytes: Buffer,
+  body: UntrustedObject,
+  names: readonly string[],
+  rootMembers: number | undefined,
+): void {
+  const keys = Object.keys(body);
+  for (const key of keys) {
+    if (names.includes(key)) continue;
+    // By way of capitals, as to some readers the long s is one too.
+    const name = key.toUpperCase().toLowerCase();
+    if (name !== key && names.includes(name)) throw invalidRequest(`${key} is to be written ${name}.`, key);
+  }
+  if (keys.length === rootMembers) return;
+  for (const name of names) {
+    if (!Object.hasOwn(body, name)) continue;
+    const quoted = `"${name}"`;
+    const at = bytes.indexOf(quoted);
+    const mayBeDuplicate = at !== bytes.lastIndexOf(quoted) || bytes.includes(ESCAPED_LETTER_PREFIX);
+    if (mayBeDuplicate && findProperties(bytes, name).length > 1) throw invalidRequest(`${name} is given twice.`, name);
+  }
+}
+
+/** Letters of names are U+005F to U+0078; the only reason to escape them is to evade the checks. */
+const ESCAPED_LETTER_PREFIX = '\\u00';
+const withoutByteOrderMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+
+function boundPromptTokens(
+  size: number,
+  { mediaLength, imageCount, itemReferences }: MediaAndReferenceCounts,
+  options: readonly GovernedOption[],
+): number {
+  const stored = options.some(({ name }) => name === 'previous_response_id' || name === 'conversation') ? 1 : 0;
+  return (
+    Math.max(0, size - mediaLength) * MAX_TOKENS_PER_BYTE +
+    estimateImageTokens(imageCount) +
+    itemReferences * TOKENS_PER_ITEM_REFERENCE +
+    stored * TOKENS_PER_STORED_CONVERSATION
+  );
+}
+
+/** The largest limit the caller sets, as upstreams differ in which key they use. 0: none, as upstreams treat 0 as no limit. */
+function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: UntrustedObject): number {
+  const place = limitContainer === undefined ? body : limitsOf(body, limitContainer);
+  let limit = 0;
+  for (const key of maxTokensKeys) {
+    const value = place[key];
+    if (typeof value === 'number' && value > limit) limit = value;
+  }
+  return limit;
+}
+
+/** The object that holds the limits of a request, where it is not the body. */
+const limitsOf = (body: UntrustedObject, container: string): UntrustedObject => asObject(body[container]) ?? {};
+
+/** Names of a budget of reasoning tokens in all dialects and their spellings, as `canonicalName` writes them. */
+const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinking_budget', 'budget_tokens', 'reasoning_budget']);
+/** Levels of objects in which options stand. */
+const OPTION_DEPTH = 3;
+
+/** The caller's budget of reasoning tokens, which some upstreams do not count against the limit of the response; the largest that is named. */
+function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): number {
+  let largest = toCount(asObject(body.reasoning)?.max_tokens);
+  const visit = (members: UntrustedObject, depth: number): void => {
+    for (const key of Object.keys(members)) {
+      const value = members[key];
+      if (typeof value === 'number' || typeof value === 'string') {
+        if (BUDGET_NAMES.has(canonicalName(key))) largest = Math.max(largest, toCount(value));
+      } else if (depth < OPTION_DEPTH && key !== promptKey && !Array.isArray(value)) {
+        const inner = asObject(value);
+        if (inner !== undefined) visit(inner, depth + 1);
+      }
+    }
+  };
+  visit(body, 1);
+  return Math.min(largest, MAX_THINKING_BUDGET);
+}
+
+/** A number of tokens, which Google's readers take as text too; 0 for what is none. */
+function toCount(value: unknown): number {
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
+}
+
+const MAX_THINKING_BUDGET = 1_000_000;
+
+/** Whether audio may be part of a call: every way to name it, as content or as an output, has the word. */
+export const mayUseAudio = ({ rawBody }: Pick<ChatRequest, 'rawBody'>): boolean =>
+  rawBody.includes('audio') || rawBody.includes(ESCAPED_LETTER_PREFIX);
+
+export const estimateImageTokens = (imageCount: number): number => imageCount * TOKENS_PER_IMAGE;
+
+/** A limit of generated tokens that is added to a request whose caller named none. */
+export interface OutputLimit {
+  /** The member of the body that holds it. */
+  readonly key: string;
+  /** Tokens of one choice. */
+  readonly tokens: number;
+}
+
+/** What is changed in a request for one upstream; everything else is sent as the caller wrote it. */
+interface UpstreamChanges {
+  /** Name of the model behind an alias. */
+  readonly model: string;
+  /** The limit that was reserved, where the caller named none. */
+  readonly limit: OutputLimit | undefined;
+  /** Tools to leave out, by index. */
+  readonly droppedTools: readonly number[];
+}
+
+/** The bytes to send to the upstream. Usage of a stream is requested even if the caller did not request it. */
+export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTools }: UpstreamChanges): Buffer {
+  const { body, dialect, rawBody } = request;
+  let bytes = rawBody;
+  if (model !== request.model && dialect.upstreamPath === undefined)
+    bytes = setProperty(bytes, 'model', JSON.stringify(model));
+  if (limit !== undefined) bytes = setLimit(bytes, dialect, limit);
+  if (request.stream && dialect.streamUsageIsOptIn && !asksForUsage(body))
+    bytes = setProperty(
+      bytes,
+      'stream_options',
+      JSON.stringify({ ...asObject(body.stream_options), include_usage: true }),
+    );
+  if (droppedTools.length > 0) {
+    const tools = toolsOf(body).filter((_, index) => !droppedTools.includes(index));
+    bytes =
+      tools.length === 0
+        ? removeProperty(removeProperty(bytes, 'tools'), 'tool_choice')
+        : setProperty(bytes, 'tools', JSON.stringify(tools));
+  }
+  return bytes;
+}
+
+/** The bytes with a limit in place of those that limit nothing; all other members keep the form they were written in. */
+function setLimit(bytes: Buffer, { limitContainer, maxTokensKeys }: Dialect, { key, tokens }: OutputLimit): Buffer {
+  const value = String(tokens);
+  if (limitContainer === undefined) {
+    // Such as `max_tokens: -1`, which only some upstreams take for no limit.
+    const others = maxTokensKeys.filter((other) => other !== key);
+    return setProperty(others.reduce(removeProperty, bytes), key, value);
+  }
+  const container = [limitContainer, toSnakeCase(limitContainer)].find(
+    (name) => findProperties(bytes, name).length > 0,
+  );
+  const [span] = findProperties(bytes, container ?? limitContainer);
+  const written = span === undefined ? Buffer.alloc(0) : bytes.subarray(span.start, span.end);
+  const members = written[0] === OPEN_OBJECT ? written : Buffer.from('{}');
+  const limited = setProperty(removeProperty(members, toSnakeCase(key)), key, value);
+  return setProperty(bytes, container ?? limitContainer, limited.toString('utf8'));
+}
+
+const OPEN_OBJECT = 0x7b;
+
+const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export const wrongModelKind = (model: string, kind: string): AppError =>
+  new AppError('invalid_request', {
+    params: { detail: `${model} is a model of kind ${kind} and cannot be called at this address.` },
+    param: 'model',
+  });
+
+/** Bytes of a request below which no vendor caches it: 1,024 tokens of a prompt, at 4 bytes each. */
+const MIN_CACHED_BYTES = 4_096;
+/** Characters from the start of a prompt by which it is known. */
+const PREFIX_LENGTH = 4_096;
+/** Claude Code's note for Anthropic's billing at the start of the system's words, which differs from call to call. */
+const BILLING_NOTE = 'x-anthropic-billing-header:';
+/** What stands first in a prompt, by all dialects' names. */
+const SYSTEM_KEYS = ['instructions', 'system', 'systemInstruction', 'system_instruction'];
+/** Markers move on with each turn. */
+const MARKER_KEY = 'cache_control';
+
+/**
+ * What calls that share a cached prefix of their prompts have in common; they should meet the same channel, as a vendor keeps its cache for each
+ * account apart. The key by which a caller groups its calls itself (OpenAI's `prompt_cache_key`), else the start of the prompt in the order
+ * in which vendors cache it: the tools' names, the system's words, the first messages. Nothing is remembered, so all processes say the same.
+ *
+ * @returns undefined where nothing is cached: any channel will do
+ */
+export function cacheAffinityKey({ dialect, body, rawBody, model }: ChatRequest): string | undefined {
+  if (dialect.maxTokensKeys.length === 0) return undefined;
+  const own = textOf(body.prompt_cache_key);
+  if (own !== '') return toKey(`${model}\n${own}`);
+  if (rawBody.length < MIN_CACHED_BYTES) return undefined;
+  const prefix = new Prefix();
+  for (const name of listOf(body.tools)) prefix.addName(name);
+  for (const key of SYSTEM_KEYS) prefix.add(body[key]);
+  prefix.add(body[dialect.promptKey]);
+  return toKey(`${model}\n${prefix.text}`);
+}
+
+const toKey = (text: string): string => hash('sha256', text, 'base64');
+
+/** The texts of a prompt in their order, up to a length. */
+class Prefix {
+  text = '';
+
+  /** A tool by the name it has in each dialect. */
+  addName(tool: unknown): void {
+    const { name, function: nested, functionDeclarations: list } = asObject(tool) ?? {};
+    this.#append(textOf(name) || textOf(asObject(nested)?.name));
+    for (const each of listOf(list)) this.#append(textOf(asObject(each)?.name));
+  }
+
+  /** A text, or all texts of a value. */
+  add(value: unknown): void {
+    if (this.text.length >= PREFIX_LENGTH) return;
+    if (typeof value === 'string') {
+      if (!value.startsWith(BILLING_NOTE)) this.#append(value);
+    } else if (Array.isArray(value)) for (const each of value) this.add(each);
+    else if (typeof value === 'object' && value !== null) this.#addMembers(value as UntrustedObject);
+  }
+
+  #addMembers(object: UntrustedObject): void {
+    for (const key of Object.keys(object)) if (key !== MARKER_KEY) this.add(object[key]);
+  }
+
+  #append(text: string): void {
+    this.text += `${text.slice(0, Math.max(0, PREFIX_LENGTH - this.text.length))}\n`;
+  }
+}
+
+/** Where a member's value stands in the bytes of an object. */
+interface Span {
+  /** Index of the quote its name begins with. */
+  readonly nameStart: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+/** Index behind the string that begins at `at`. */
+function endOfString(bytes: Buffer, at: number): number {
+  for (let quote = bytes.indexOf(QUOTE, at + 1); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
+    let first = quote;
+    while (bytes[first - 1] === BACKSLASH) first--;
+    if ((quote - first) % 2 === 0) return quote + 1;
+  }
+  return bytes.length;
+}
+
+/** Index behind the value that begins at `at`: at the comma or bracket that ends it. */
+function endOfValue(bytes: Buffer, at: number): number {
+  let depth = 0;
+  for (let i = at; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === QUOTE) i = endOfString(bytes, i) - 1;
+    else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (byte === 0x7d || byte === 0x5d) {
+      if (depth === 0) return i;
+      depth--;
+    } else if (byte === 0x2c && depth === 0) return i;
+  }
+  return bytes.length;
+}
+
+/**
+ * Finds the top-level members of a name in bytes that are known to be one valid JSON object. Every one of them, as of
+ * duplicate names some readers take the first and some the last.
+ */
+function findProperties(bytes: Buffer, name: string): Span[] {
+  const found: Span[] = [];
+  let at = bytes.indexOf(0x7b) + 1;
+  while (at > 0 && at < bytes.length) {
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) break;
+    const keyEnd = endOfString(bytes, quote);
+    let start = bytes.indexOf(0x3a, keyEnd) + 1;
+    if (start === 0) break;
+    while (isBlank(bytes[start])) start++;
+    const end = endOfValue(bytes, start);
+    if (JSON.parse(bytes.toString('utf8', quote, keyEnd)) === name) found.push({ nameStart: quote, start, end });
+    at = end + 1;
+    if (bytes[end] !== 0x2c) break;
+  }
+  return found;
+}
+
+/** The bytes with a member set at the top level; everything else stays as it was written. */
+function setProperty(bytes: Buffer, name: string, value: string): Buffer {
+  const spans = findProperties(bytes, name);
+  if (spans.length === 0) return insertProperty(bytes, name, value);
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const { start, end } of spans) {
+    parts.push(bytes.subarray(from, start), Buffer.from(value));
+    from = end;
+  }
+  return concatRequestBytes([...parts, bytes.subarray(from)]);
+}
+
+/** The bytes with a member added that is known to be absent. */
+function insertProperty(bytes: Buffer, name: string, value: string): Buffer {
+  const open = bytes.indexOf(0x7b) + 1;
+  const member = `"${name}":${value}${isEmptyObjectAt(bytes, open) ? '' : ','}`;
+  return concatRequestBytes([bytes.subarray(0, open), Buffer.from(member), bytes.subarray(open)]);
+}
+
+/** The bytes without a member of the top level, the comma beside it included. */
+export function removeProperty(bytes: Buffer, name: string): Buffer {
+  const [span] = findProperties(bytes, name);
+  if (span === undefined) return bytes;
+  let end = span.end;
+  let start = span.nameStart;
+  if (bytes[end] === 0x2c) end++;
+  else {
+    // The last one: the comma is before it.
+    let at = start - 1;
+    while (isBlank(bytes[at])) at--;
+    if (bytes[at] === 0x2c) start = at;
+  }
+  return removeProperty(concatRequestBytes([bytes.subarray(0, start), bytes.subarray(end)]), name);
+}
+
+function isEmptyObjectAt(bytes: Buffer, open: number): boolean {
+  let at = open;
+  while (isBlank(bytes[at])) at++;
+  return bytes[at] === 0x7d;
+}

@@ -1,0 +1,119 @@
+import { asObject } from '../../contract/is-object.ts';
+import type { Channel, ChannelDirectory } from '../channels/directory.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { ModelCaller } from '../platform/http/request-context.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import { toChannelAndCredentialIds, toUpstreamModelName } from '../upstreams/upstream.ts';
+import type { Dialect } from './dialects.ts';
+import { applyOptionRules } from './options.ts';
+import type { Relay } from './relay.ts';
+import { type ChatRequest, estimateImageTokens, toUpstreamBody } from './request.ts';
+import { countTokens, extractPrompt, TOKENS_PER_MESSAGE } from './tokens.ts';
+import {
+  parseUpstreamError,
+  toConnectionFailure,
+  toRequest,
+  type UpstreamFailure,
+  type UpstreamTimeouts,
+} from './upstream.ts';
+
+interface TokenCounterDependencies {
+  readonly relay: Pick<Relay, 'prepare'>;
+  readonly outbound: OutboundClient;
+  readonly channels: ChannelDirectory;
+  readonly timeouts: UpstreamTimeouts;
+}
+
+interface TokenCount {
+  readonly tokens: number;
+  /** `estimate`: counted here, with another tokenizer than the model's. */
+  readonly source: 'upstream' | 'estimate';
+}
+
+/** Says whether the upstream counted, or this service with a tokenizer that is not the model's. */
+export const COUNT_SOURCE_HEADER = 'x-reelgate-token-count';
+
+const MAX_ATTEMPTS = 3;
+const MAX_WAIT_MS = 30_000;
+
+/** Counts the tokens of a request: at the upstream, where it speaks the caller's dialect and can count, else here. Free of charge. */
+export class TokenCounter {
+  readonly #dependencies: TokenCounterDependencies;
+
+  constructor(dependencies: TokenCounterDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws AppError as the call itself would be refused */
+  async count(caller: ModelCaller, request: ChatRequest): Promise<TokenCount> {
+    const { model, candidates } = await this.#dependencies.relay.prepare(caller, request);
+    const { count } = request.dialect;
+    if (count === undefined || model.vendor !== request.dialect.vendor) return estimate(request);
+    let failure = new AppError('upstream_unavailable');
+    for (const channel of candidates.slice(0, MAX_ATTEMPTS)) {
+      const found = await this.#ask(channel, count, request, {
+        id: model.id,
+        target: model.target,
+        userId: caller.userId,
+      });
+      if (!('outcome' in found)) return found;
+      failure = found.error;
+      if (!found.retryable) break;
+    }
+    throw failure;
+  }
+
+  async #ask(
+    channel: Channel,
+    count: NonNullable<Dialect['count']>,
+    request: ChatRequest,
+    { userId, ...model }: { readonly id: string; readonly target: string; readonly userId: number },
+  ): Promise<TokenCount | UpstreamFailure> {
+    const { outbound, channels, timeouts } = this.#dependencies;
+    const { droppedTools } = applyOptionRules(request.governedOptions, channel);
+    const upstreamModel = toUpstreamModelName(channel, model);
+    const path = count.path(upstreamModel);
+    const body = toUpstreamBody(request, { model: upstreamModel, limit: undefined, droppedTools });
+    const sent = toRequest(channel, { path, model: upstreamModel }, body, timeouts, request.forwardedHeaders);
+    const startedAt = performance.now();
+    const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>
+      channels.report({
+        ...toChannelAndCredentialIds(channel),
+        model: model.id,
+        userId,
+        operation: 'chat',
+        durationMs: performance.now() - startedAt,
+        outcome,
+        message,
+        code,
+      });
+    try {
+      const { status, headers, text, json } = await outbound.requestJson({ ...sent, totalTimeoutMs: MAX_WAIT_MS });
+      const tokens = asObject(json)?.[count.key];
+      if (status === 200 && typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) {
+        report('ok');
+        return { tokens, source: 'upstream' };
+      }
+      // Many upstreams of this protocol have no such endpoint.
+      if (status === 404 || status === 405) {
+        report('ok');
+        return await estimate(request);
+      }
+      const failure = parseUpstreamError(channel, path, status < 300 ? 502 : status, headers, text);
+      report(failure.outcome, failure.message, failure.code);
+      return failure;
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      const failure = toConnectionFailure(error);
+      report(failure.outcome, failure.message, failure.code);
+      return failure;
+    }
+  }
+}
+
+async function estimate({ body, dialect }: ChatRequest): Promise<TokenCount> {
+  const { text, imageCount } = extractPrompt(body);
+  const prompt = body[dialect.promptKey];
+  const frames = (Array.isArray(prompt) ? prompt.length : 1) * TOKENS_PER_MESSAGE;
+  return { tokens: (await countTokens(text)) + estimateImageTokens(imageCount) + frames, source: 'estimate' };
+}

@@ -1,0 +1,163 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { UntrustedObject } from '../../contract/is-object.ts';
+
+/** Every message of a conversation has a frame of a few tokens. */
+export const TOKENS_PER_MESSAGE = 8;
+
+/** Longer texts are counted by a sample. */
+const MAX_COUNTED_LENGTH = 64_000;
+/** Counted in one go, some milliseconds at most; others have their turn in between. */
+const SLICE_LENGTH = 4_000;
+
+type Count = (text: string, options: { disallowedSpecial: Set<string> }) => number;
+
+let loading: Promise<Count> | undefined;
+
+/** Names of control tokens inside a user's text are plain text. */
+const NO_SPECIAL_TOKENS = { disallowedSpecial: new Set<string>() };
+
+/**
+ * Counts tokens as OpenAI's models since GPT-4o do (o200k_base), for upstreams that do not report usage. Other makers' tokenizers
+ * differ by some per cent. The table is loaded at the first call: most processes never need its memory.
+ */
+export async function countTokens(text: string): Promise<number> {
+  if (text === '') return 0;
+  loading ??= import('gpt-tokenizer/encoding/o200k_base').then((module) => module.countTokens as Count);
+  const count = await loading;
+  const counted = Math.min(text.length, MAX_COUNTED_LENGTH);
+  let tokens = 0;
+  for (let at = 0; at < counted; ) {
+    const end = endOfSlice(text, at, counted);
+    tokens += countSlice(count, text.slice(at, end));
+    at = end;
+    if (at < counted) await nextTurn();
+  }
+  return Math.ceil((tokens * text.length) / counted);
+}
+
+/** Before a blank where there is one: tokens begin there. */
+function endOfSlice(text: string, from: number, limit: number): number {
+  const end = from + SLICE_LENGTH;
+  if (end >= limit) return limit;
+  const blank = text.lastIndexOf(' ', end);
+  return blank > from ? blank : end;
+}
+
+/** A run without a border is one piece to the tokenizer, which takes time by the square of its length. */
+const LONG_RUN = /\S{64}(?=\S)|\s{64}(?=\s)/g;
+
+function countSlice(count: Count, slice: string): number {
+  let insertedBreaks = 0;
+  const withBreaks = slice.replace(LONG_RUN, (run) => {
+    insertedBreaks++;
+    return run + (run.trim() === '' ? 'x' : '\n');
+  });
+  return Math.max(1, count(withBreaks, NO_SPECIAL_TOKENS) - insertedBreaks);
+}
+
+/** Members of a body that are not part of what a model reads. */
+const NON_PROMPT_KEYS: ReadonlySet<string> = new Set([
+  'model',
+  'role',
+  'type',
+  'detail',
+  'format',
+  'id',
+  'tool_call_id',
+  'call_id',
+  'tool_use_id',
+  'media_type',
+  'signature',
+]);
+
+/** What a model reads of a body. */
+interface PromptContent {
+  /** Without its pictures. */
+  readonly text: string;
+  readonly imageCount: number;
+  /** Texts that come as tokens already, as embeddings take them. */
+  readonly tokenIdCount: number;
+}
+
+export function extractPrompt(body: UntrustedObject): PromptContent {
+  const texts: string[] = [];
+  let imageCount = 0;
+  walkStrings(
+    body,
+    (key, text) => {
+      if (isMedia(key, text)) imageCount++;
+      else texts.push(text);
+    },
+    () => {},
+    NON_PROMPT_KEYS,
+  );
+  const input = Array.isArray(body.input) ? body.input.flat() : [];
+  return { text: texts.join('\n'), imageCount, tokenIdCount: input.filter((each) => typeof each === 'number').length };
+}
+
+/** Members that hold media; the same letters anywhere else are text to a model. */
+const MEDIA_KEY = /^((image|video|audio|file)_url|file_data|data|image|images|video|audio|b64_json)$/;
+const VISUAL_URL_KEY = /^(image|video)_url$/;
+/** Types of message parts whose members are media, whatever they are called; their `text` alone is prose. */
+const MEDIA_PART = /image|video|audio|file|media|document/i;
+
+/** A data URL, Base64 without a blank in it, or the URL of an image or video. */
+export const isMedia = (key: string, text: string): boolean =>
+  (VISUAL_URL_KEY.test(key) && /^https?:/i.test(text)) ||
+  (MEDIA_KEY.test(key) && (/^data:/i.test(text) || (text.length > 1_024 && /^[A-Za-z0-9+/]{1024}/.test(text))));
+
+/**
+ * Visits every string of a value, without recursion, since depth is the sender's choice, and without an allocation per
+ * element, since so is width. `key` is the member a string stands in; `url` of an object goes by the name of that object.
+ */
+export function walkStrings(
+  root: unknown,
+  onString: (key: string, text: string, isMediaPart: boolean) => void,
+  onObject: (object: UntrustedObject) => void,
+  skippedKeys: ReadonlySet<string>,
+): void {
+  const keys = [''];
+  const values = [root];
+  while (values.length > 0) {
+    const value = values.pop();
+    const key = keys.pop() ?? '';
+    if (Array.isArray(value)) {
+      for (const inner of value) {
+        if (typeof inner === 'string') onString(key, inner, false);
+        else if (typeof inner === 'object' && inner !== null) {
+          keys.push(key);
+          values.push(inner);
+        }
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      const object = value as UntrustedObject;
+      onObject(object);
+      const isMediaPart = typeof object.type === 'string' && MEDIA_PART.test(object.type);
+      for (const name of Object.keys(object)) {
+        if (skippedKeys.has(name)) continue;
+        const inner = object[name];
+        const innerKey =
+          key === OPAQUE_KEY || (object !== root && isToolArguments(name, object))
+            ? OPAQUE_KEY
+            : name === 'url'
+              ? key
+              : name;
+        if (typeof inner === 'string') onString(innerKey, inner, isMediaPart);
+        else if (typeof inner === 'object' && inner !== null) {
+          keys.push(innerKey);
+          values.push(inner);
+        }
+      }
+    }
+  }
+}
+
+/**
+ * Stands for the names below a member whose object is a caller's own data: the arguments of a tool call, which may hold URLs of
+ * the caller's machine and are text to a model.
+ */
+const OPAQUE_KEY = 'arguments';
+
+export const isToolArguments = (name: string, { type, name: func }: UntrustedObject): boolean =>
+  (name === 'input' && (type === 'tool_use' || type === 'server_tool_use')) ||
+  ((name === 'args' || name === 'response') && type === undefined && typeof func === 'string');

@@ -1,0 +1,450 @@
+import type { ChatVendor } from '../../contract/channels.ts';
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import type { CallOutcome, Channel, ResolvedModel } from '../channels/directory.ts';
+import { AppError } from '../platform/app-error.ts';
+import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
+import { maskSecrets } from '../platform/log.ts';
+import type { OutboundError, StreamedRequest } from '../platform/outbound/outbound.ts';
+import { toWellFormedText } from '../platform/text.ts';
+import {
+  chatAuthorizationHeaders,
+  credentialMaskOf,
+  endpointUrl,
+  isAzure,
+  openaiUrl,
+  toUpstreamModelName,
+} from '../upstreams/upstream.ts';
+import type { ErrorReason } from '../upstreams/vendor-errors.ts';
+import { convertRequest, findCodec, ResponseConversion } from './conversion/convert.ts';
+import type { ToolOrigin } from './conversion/neutral-form.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from './dialects.ts';
+import { applyOptionRules } from './options.ts';
+import { outputLimitFor } from './output-limit.ts';
+import { type ChatRequest, toUpstreamBody } from './request.ts';
+import { tryParse } from './sse.ts';
+
+/** One attempt of a call at one channel: what is sent, and in which dialect the response comes. */
+export interface UpstreamExchange {
+  /** Of the upstream. */
+  readonly dialect: Dialect;
+  readonly request: StreamedRequest;
+  /** Turns the response into the caller's dialect; undefined where both speak the same. */
+  readonly conversion: ResponseConversion | undefined;
+  /** Paths of the request that the upstream's dialect cannot say and that change nothing. */
+  readonly dropped: readonly string[];
+}
+
+/** What an attempt needs to know beside the request. */
+interface ExchangeContext {
+  readonly timeouts: UpstreamTimeouts;
+  /** Of the request. */
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** Turns a response into the other form, stream or body, of the caller's own dialect; undefined where it is not converted. */
+export function prepareFormConversion(
+  { dialect, model, wantsUsage, body }: ChatRequest,
+  { id, nowMs }: Pick<ExchangeContext, 'id' | 'nowMs'>,
+): ResponseConversion | undefined {
+  const codec = findCodec(dialect);
+  if (codec === undefined) return undefined;
+  const created = Math.floor(nowMs / 1_000);
+  return new ResponseConversion(codec, codec, {
+    id,
+    model,
+    created,
+    wantsUsage,
+    asked: body,
+    origins: freeformTools(body),
+  });
+}
+
+/** Tools that take one text, which only the Responses have. */
+function freeformTools({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrigin> {
+  const names = (Array.isArray(tools) ? tools : [])
+    .map(asObject)
+    .flatMap((tool) => (tool?.type === 'custom' && typeof tool.name === 'string' ? [tool.name] : []));
+  return new Map(names.map((name) => [name, { isFreeform: true, namespace: undefined, name }]));
+}
+
+/** The dialect that conversions to each kind of upstream go to. */
+const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
+  openai: CHAT_DIALECT,
+  anthropic: ANTHROPIC_MESSAGES_DIALECT,
+  gemini: GEMINI_DIALECT,
+};
+
+/**
+ * The dialect in which an upstream of a vendor is called for a call in a dialect; undefined where it cannot serve such a call. An OpenAI
+ * channel says by its option `responses` whether its upstream has the Responses (true, the default), has not (false), or has nothing else (`only`).
+ */
+export function upstreamDialect(
+  asked: Dialect,
+  vendor: string,
+  { responses }: { readonly responses?: unknown } = {},
+): Dialect | undefined {
+  if (asked === RESPONSES_DIALECT && vendor === 'openai' && responses === false) return CHAT_DIALECT;
+  if (vendor === 'openai' && responses === 'only' && findCodec(asked) !== undefined) return RESPONSES_DIALECT;
+  if (asked.vendor === vendor) return asked;
+  const spoken = Object.hasOwn(UPSTREAM_DIALECTS, vendor) ? UPSTREAM_DIALECTS[vendor as ChatVendor] : undefined;
+  return spoken === undefined || findCodec(asked) === undefined ? undefined : spoken;
+}
+
+/**
+ * Prepares an attempt. In one dialect the caller's bytes pass as they are but for the few members that must differ; between two the request
+ * is written anew.
+ *
+ * @throws AppError `invalid_request` for what the upstream's dialect cannot say
+ */
+export function prepareExchange(
+  request: ChatRequest,
+  model: ResolvedModel,
+  channel: Channel,
+  { timeouts, id, nowMs }: ExchangeContext,
+): UpstreamExchange {
+  const { dialect: asked, forwardedHeaders, wantsUsage } = request;
+  const dialect = upstreamDialect(asked, channel.vendor, channel.options) ?? asked;
+  const { droppedTools } = applyOptionRules(request.governedOptions, channel);
+  const limit = outputLimitFor(request, model.target, channel);
+  const upstreamModel = toUpstreamModelName(channel, model);
+  const target = {
+    path: dialect.upstreamPath?.(upstreamModel, request.stream) ?? dialect.path,
+    model: upstreamModel,
+  };
+  const source = findCodec(dialect);
+  const askedCodec = findCodec(asked);
+  if (dialect === asked || source === undefined || askedCodec === undefined) {
+    const body = toUpstreamBody(request, { model: upstreamModel, limit, droppedTools });
+    const sent = toRequest(channel, target, body, timeouts, forwardedHeaders);
+    return { dialect, request: sent, conversion: undefined, dropped: [] };
+  }
+  const codecs = { source: askedCodec, target: source };
+  const { body, dropped, origins } = convertRequest(request, codecs, {
+    dialect,
+    model: upstreamModel,
+    channel,
+    limit,
+    droppedTools,
+  });
+  const context = {
+    id,
+    model: request.model,
+    created: Math.floor(nowMs / 1_000),
+    wantsUsage,
+    asked: request.body,
+    origins,
+  };
+  return {
+    dialect,
+    request: toRequest(channel, target, body, timeouts),
+    conversion: new ResponseConversion(source, askedCodec, context),
+    dropped,
+  };
+}
+
+export interface UpstreamTimeouts {
+  /** Time until the response begins; a response that is not streamed begins when it is complete. */
+  readonly firstByteMs: number;
+  /** Longest time without data inside a response. */
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+/** What is sent with every call of a channel. Channels live as long as the catalog they are part of. */
+const ownHeaders = memoizeByObject(
+  (channel: Channel): Readonly<Record<string, string>> => ({
+    'accept-encoding': 'identity',
+    'content-type': 'application/json',
+    ...chatAuthorizationHeaders(channel.vendor, apiKeyOf(channel), channel),
+    ...channel.extraHeaders,
+  }),
+);
+
+/** URLs of a channel by path. Texts made anew for each call would be hashed anew wherever they are looked up. */
+const urlsByPath = memoizeByObject((channel: Channel) => ({
+  // Azure's URLs may name the model.
+  namesModel: channel.vendor === 'openai' && isAzure(channel),
+  urls: new Map<string, string>(),
+}));
+
+function toUrl(channel: Channel, { path, model }: UpstreamTarget): string {
+  const { namesModel, urls } = urlsByPath(channel);
+  return getOrMakeEntry(urls, namesModel ? `${path} ${model}` : path, () =>
+    channel.vendor === 'openai' ? openaiUrl(channel, path, model) : endpointUrl(channel, path),
+  );
+}
+
+/** What is called at an upstream: an endpoint of its dialect, and the model by the upstream's name. */
+interface UpstreamTarget {
+  readonly path: string;
+  readonly model: string;
+}
+
+/** A call of a chat upstream. */
+export function toRequest(
+  channel: Channel,
+  target: UpstreamTarget,
+  body: Buffer,
+  times: UpstreamTimeouts,
+  headers?: Readonly<Record<string, string>>,
+): StreamedRequest {
+  return {
+    method: 'POST',
+    url: toUrl(channel, target),
+    headers:
+      headers === undefined ? ownHeaders(channel) : { ...ownHeaders(channel), ...headers, ...channel.extraHeaders },
+    body,
+    private: channel.private,
+    proxy: channel.proxy,
+    headersTimeoutMs: times.firstByteMs,
+    idleTimeoutMs: times.idleMs,
+    totalTimeoutMs: times.totalMs,
+  };
+}
+
+const apiKeyOf = ({ credentials }: Channel): string => String(credentials.api_key);
+
+/** What the errors of chat upstreams mean. Sources: platform.openai.com/docs/guides/error-codes, docs.claude.com/en/api/errors. */
+
+/** What an upstream's failure means: for the channel, for the next channel, and for the caller. */
+export interface UpstreamFailure {
+  readonly outcome: Exclude<CallOutcome['outcome'], 'ok'>;
+  readonly retryable: boolean;
+  readonly error: AppError;
+  readonly message: string;
+  readonly code: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+const REASON_BY_STATUS: Readonly<Record<number, ErrorReason>> = {
+  401: 'auth',
+  402: 'billing',
+  403: 'auth',
+  404: 'capacity',
+  405: 'capacity',
+  408: 'capacity',
+  409: 'capacity',
+  429: 'rate',
+};
+
+/** Codes that say more than the status they come with. */
+const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
+  insufficient_quota: 'billing',
+  billing_hard_limit_reached: 'billing',
+  billing_not_active: 'billing',
+  account_deactivated: 'auth',
+  invalid_api_key: 'auth',
+  unsupported_country_region_territory: 'auth',
+  model_not_found: 'model',
+  rate_limit_exceeded: 'rate',
+  content_policy_violation: 'policy',
+  content_filter: 'policy',
+  moderation_blocked: 'policy',
+  // Anthropic's types of errors, which come without a code.
+  authentication_error: 'auth',
+  permission_error: 'auth',
+  billing_error: 'billing',
+  not_found_error: 'model',
+  rate_limit_error: 'rate',
+  timeout_error: 'capacity',
+  overloaded_error: 'capacity',
+  api_error: 'capacity',
+  // Google's words, which say more than the numbers beside them.
+  UNAUTHENTICATED: 'auth',
+  PERMISSION_DENIED: 'auth',
+  FAILED_PRECONDITION: 'auth',
+  RESOURCE_EXHAUSTED: 'rate',
+  NOT_FOUND: 'model',
+  UNAVAILABLE: 'capacity',
+  INTERNAL: 'capacity',
+  DEADLINE_EXCEEDED: 'capacity',
+};
+
+/** The fault lies with the channel, not with the request. */
+const RETRYABLE_REASONS: ReadonlySet<ErrorReason> = new Set(['auth', 'billing', 'model', 'rate', 'capacity']);
+
+const MAX_MESSAGE = 2_000;
+const MAX_RETRY_AFTER_S = 3_600;
+
+/** Parses an error response. The result contains none of the channel's secrets, even if the upstream repeats them. */
+export function parseUpstreamError(
+  channel: Channel,
+  path: string,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): UpstreamFailure {
+  const value = tryParse(body);
+  // Google wraps the error of a stream into a list.
+  const parsed = asObject(Array.isArray(value) ? value[0] : value);
+  const reported = asObject(parsed?.error) ?? parsed ?? {};
+  const refusal = toUpstreamFailure(channel, status, reported, parseRetryAfter(headers['retry-after']));
+  return isUnsupportedByChannel(path, status, reported) ? { ...refusal, outcome: 'missing' } : refusal;
+}
+
+/**
+ * Whether the call requested something the channel does not have: an endpoint besides chat, or embeddings of a chat model
+ * (OpenAI's 403 without a code). Other calls are not affected, so it does not open the channel's circuit.
+ */
+function isUnsupportedByChannel(path: string, status: number, told: UntrustedObject): boolean {
+  if (Object.hasOwn(REASON_BY_CODE, toCode(told))) return false;
+  if (status === 404 || status === 405) return path !== CHAT_PATH;
+  return status === 403 && told.type === 'invalid_request_error';
+}
+
+/** Every upstream of this kind has it. */
+const CHAT_PATH = '/v1/chat/completions';
+
+function toUpstreamFailure(
+  channel: Channel,
+  status: number,
+  told: UntrustedObject,
+  retryAfterMs: number | undefined,
+): UpstreamFailure {
+  const code = toCode(told);
+  const reason =
+    (isOutOfCredit(told) ? 'billing' : undefined) ??
+    (isWrongGoogleKey(told) ? 'auth' : undefined) ??
+    (Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined) ??
+    REASON_BY_STATUS[status] ??
+    // Redirects are not followed: a redirect means that the channel's base URL is wrong.
+    (status >= 500 || status < 400 ? 'capacity' : 'user');
+  const message = mask(channel, typeof told.message === 'string' ? told.message : '').slice(0, MAX_MESSAGE);
+  const shownCode = mask(channel, code);
+  const param = typeof told.param === 'string' ? mask(channel, told.param).slice(0, 200) : undefined;
+  return {
+    outcome: reason,
+    retryable: RETRYABLE_REASONS.has(reason),
+    message: message || `HTTP ${status}`,
+    code: shownCode,
+    error: toClientError(reason, status, { message, code: shownCode, param, retryAfterMs }),
+    retryAfterMs,
+  };
+}
+
+/** Anthropic's only sign of an account without money, in an error of the type of wrong requests. */
+const isOutOfCredit = ({ type, message }: UntrustedObject): boolean =>
+  type === 'invalid_request_error' && typeof message === 'string' && /\bcredit balance is too low\b/.test(message);
+
+/** Google answers 400 to a key it does not know. */
+const isWrongGoogleKey = ({ details }: UntrustedObject): boolean =>
+  Array.isArray(details) && details.some((each) => asObject(each)?.reason === 'API_KEY_INVALID');
+
+function toClientError(
+  reason: ErrorReason,
+  status: number,
+  details: { message: string; code: string; param: string | undefined; retryAfterMs: number | undefined },
+): AppError {
+  if (reason === 'rate') {
+    const seconds = Math.max(1, Math.ceil((details.retryAfterMs ?? 1_000) / 1_000));
+    return new AppError('rate_limit_exceeded', { params: { seconds }, retryAfterSeconds: seconds });
+  }
+  if (reason === 'user' || reason === 'policy') {
+    const options = defined({
+      params: { detail: `The model provider refused the request with HTTP ${status}.` },
+      message: details.message || undefined,
+      publicCode: details.code || undefined,
+      param: details.param,
+      status: isAboutRequest(status) ? status : undefined,
+    });
+    return new AppError('upstream_refused', options);
+  }
+  if (status === 503 || status === 529) {
+    const seconds = details.retryAfterMs === undefined ? undefined : Math.ceil(details.retryAfterMs / 1_000);
+    return new AppError('upstream_unavailable', defined({ retryAfterSeconds: seconds }));
+  }
+  return new AppError(status === 504 || status === 408 ? 'upstream_timeout' : 'upstream_error');
+}
+
+/** Statuses a caller may take for an answer of its own; those of credentials would speak of the wrong ones. */
+const isAboutRequest = (status: number): boolean => status >= 400 && status < 500 && status !== 401 && status !== 407;
+
+/** An error reported inside a stream that had begun; no other channel can be tried any more. */
+export function parseStreamError(channel: Channel, told: UntrustedObject): UpstreamFailure {
+  const code = toCode(told);
+  const status = typeof told.status === 'number' ? told.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
+  return toUpstreamFailure(channel, status, told, undefined);
+}
+
+/** The same for exchanges without a response. */
+export function toConnectionFailure(error: OutboundError): UpstreamFailure {
+  const late = isTimeout(error);
+  return {
+    outcome: 'unreachable',
+    // A connection lost before the first byte may be retried; after a timeout the caller has already waited too long.
+    retryable: !late && error.phase !== 'body',
+    error: new AppError(late ? 'upstream_timeout' : error.phase === 'body' ? 'upstream_error' : 'upstream_unavailable'),
+    message: error.message,
+    code: error.phase,
+  };
+}
+
+/** Our own clock ended it (no cause), or undici's. */
+function isTimeout({ phase, cause }: OutboundError): boolean {
+  if (phase !== 'sent' && phase !== 'body') return false;
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  return cause === undefined || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
+}
+
+const toCode = ({ code, type, status }: UntrustedObject): string => {
+  const word =
+    typeof status === 'string' && typeof code === 'number'
+      ? status
+      : typeof code === 'string'
+        ? code
+        : typeof code === 'number'
+          ? String(code)
+          : typeof type === 'string'
+            ? type
+            : '';
+  return /^[\w.:-]{1,100}$/.test(word) ? word : '';
+};
+
+/** Some upstreams quote the headers they were sent. */
+const mask = (channel: Channel, text: string): string =>
+  toWellFormedText(credentialMaskOf(channel).text(maskSecrets(text)));
+
+function parseRetryAfter(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,6}$/.test(text.trim())
+    ? Math.min(Number(text), MAX_RETRY_AFTER_S) * 1_000
+    : undefined;
+}
+
+/** Responses that began with success and proved invalid: no other channel is tried, as this one may have billed them. */
+const invalidResponse = (message: string, code: string): UpstreamFailure => ({
+  outcome: 'capacity',
+  retryable: false,
+  error: new AppError('upstream_error'),
+  message,
+  code,
+});
+export const responseTooLong = (): UpstreamFailure =>
+  invalidResponse('the answer is longer than it may be', 'too_long');
+export const malformedResponse = (): UpstreamFailure => invalidResponse('the answer is not JSON', 'malformed');
+/** Nothing was generated, so another channel may be tried. */
+export const emptyResponse = (): UpstreamFailure => ({
+  ...invalidResponse('the answer is empty', 'empty'),
+  retryable: true,
+});
+export const unknownStopReason = (reason: string): UpstreamFailure =>
+  invalidResponse(`the answer ended for the reason ${reason}`, 'stop_reason');
+export const onlyComments = (): UpstreamFailure => ({
+  ...invalidResponse('the stream has comments and no events', 'comments'),
+  error: new AppError('upstream_timeout'),
+});
+export const truncatedStream = (): UpstreamFailure => invalidResponse('the stream ended without its end', 'cut');
+
+const CODES_THAT_IMPLY_NO_CHARGE: ReadonlySet<string> = new Set(['upstream_error', 'upstream_unavailable']);
+
+/** A partial response is charged, so its error must not have a code that implies no charge. */
+export const toPartialResponseError = (error: AppError): AppError =>
+  CODES_THAT_IMPLY_NO_CHARGE.has(error.code) ? new AppError('answer_broken_off') : error;

@@ -1,0 +1,340 @@
+import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import type { TokenFacts, TokenPart } from '../../contract/token-prices-and-cost-calculation.ts';
+import { tryParse } from './sse.ts';
+
+/** What a call used, in tokens. */
+export interface Usage extends TokenFacts {
+  /** Of the completion tokens, those of reasoning, as far as the upstream says. */
+  readonly reasoningTokens: number;
+}
+
+/** The figures of an upstream, each 0 where it says nothing. */
+interface Figures {
+  /** All input; undefined: absent, negative, malformed or implausible. */
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  /** Input and output together; 0: not said. */
+  readonly total: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
+  readonly audioInput: number;
+  readonly imageInput: number;
+  /** Audio and pictures among the cached input, where the upstream says so. */
+  readonly cachedAudio: number;
+  readonly cachedImages: number;
+  readonly audioOutput: number;
+  readonly reasoning: number;
+}
+
+/** No model reads or writes as much in one call; a larger figure is a defect and is not believed. */
+const MAX_CREDIBLE_TOKENS = 10_000_000;
+
+const toCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_CREDIBLE_TOKENS
+    ? value
+    : undefined;
+
+/** Spellings of one figure: an upstream that uses several means the same by them, though some of them stay 0. */
+function largest(...values: readonly unknown[]): number {
+  let most = 0;
+  for (const value of values) {
+    const count = value === undefined ? 0 : (toCount(value) ?? 0);
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+/**
+ * The usage of an upstream, whatever its API. Undefined when a total is absent, negative, malformed or implausible: the tokens are
+ * counted here then.
+ */
+export function parseUsage(value: unknown): Usage | undefined {
+  const usage = asObject(value);
+  if (usage === undefined) return undefined;
+  if (usage.promptTokenCount !== undefined) return toUsage(readGemini(usage));
+  return toUsage(isAnthropic(usage) ? readAnthropic(usage) : readOpenAi(usage));
+}
+
+/**
+ * OpenAI's chat, responses, embeddings and images, and who copied them. The input includes what was cached.
+ *
+ * - DeepSeek: `prompt_cache_hit_tokens`. Moonshot: `cached_tokens`. OpenRouter: `cache_write_tokens` among the details.
+ * - DashScope: `cache_creation` among the details. vLLM, Volcengine: OpenAI's names; details may be null.
+ * - Gateways before Anthropic: its `cache_…_input_tokens` beside OpenAI's totals.
+ */
+function readOpenAi(usage: UntrustedObject): Figures {
+  const inputs = asObject(usage.prompt_tokens_details) ?? asObject(usage.input_tokens_details) ?? {};
+  const outputs = asObject(usage.completion_tokens_details) ?? asObject(usage.output_tokens_details) ?? {};
+  const cachedParts = asObject(inputs.cached_tokens_details) ?? {};
+  const cached = largest(
+    inputs.cached_tokens,
+    usage.cached_tokens,
+    usage.prompt_cache_hit_tokens,
+    usage.cache_read_input_tokens,
+  );
+  const writes = readCacheWrites(
+    asObject(inputs.cache_creation) ?? usage.cache_creation,
+    inputs.cache_write_tokens,
+    inputs.cache_creation_input_tokens,
+    usage.cache_creation_input_tokens,
+  );
+  const fromCache = cached + writes.cacheWrite + writes.cacheWrite1h;
+  const said = toCount(usage.prompt_tokens ?? usage.input_tokens);
+  const output = toCount(usage.completion_tokens ?? usage.output_tokens ?? 0);
+  const total = largest(usage.total_tokens);
+  // Some gateways leave the cached tokens out of the input, which only their total shows.
+  const excludes = said !== undefined && fromCache > said && total === said + fromCache + (output ?? 0);
+  return {
+    input: excludes ? said + fromCache : said,
+    output,
+    total,
+    cached,
+    cacheWrite: writes.cacheWrite,
+    cacheWrite1h: writes.cacheWrite1h,
+    audioInput: largest(inputs.audio_tokens),
+    imageInput: largest(inputs.image_tokens),
+    cachedAudio: largest(cachedParts.audio_tokens),
+    cachedImages: largest(cachedParts.image_tokens),
+    audioOutput: largest(outputs.audio_tokens),
+    reasoning: largest(outputs.reasoning_tokens),
+  };
+}
+
+/** Tokens written to a cache. @param totals spellings of all of them; `details` tells them by how long they are kept */
+function readCacheWrites(details: unknown, ...totals: readonly unknown[]) {
+  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = asObject(details) ?? {};
+  const cacheWrite1h = largest(long);
+  const all = largest(...totals, cacheWrite1h + largest(short));
+  return { cacheWrite: Math.max(0, all - cacheWrite1h), cacheWrite1h };
+}
+
+/** Anthropic never gives a total, and OpenAI's responses always do. */
+const isAnthropic = (usage: UntrustedObject): boolean =>
+  usage.prompt_tokens === undefined &&
+  usage.total_tokens === undefined &&
+  (usage.cache_read_input_tokens !== undefined || usage.cache_creation_input_tokens !== undefined);
+
+/**
+ * Anthropic's Messages: the input is without what was read from or written to the cache (docs.claude.com, prompt caching), and the
+ * totals are without the compactions of a context, which are billed like the rest (docs.claude.com, compaction).
+ */
+function readAnthropic(usage: UntrustedObject): Figures {
+  const all = readAnthropicPart(usage);
+  const iterations = Array.isArray(usage.iterations) ? usage.iterations.map(asObject) : [];
+  return iterations
+    .filter((each) => each !== undefined)
+    .filter(({ type }) => type === 'compaction')
+    .map(readAnthropicPart)
+    .reduce(addFigures, all);
+}
+
+const sumOf = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? undefined : a + b;
+
+const addFigures = (a: Figures, b: Figures): Figures => ({
+  ...a,
+  input: sumOf(a.input, b.input),
+  output: sumOf(a.output, b.output),
+  cached: a.cached + b.cached,
+  cacheWrite: a.cacheWrite + b.cacheWrite,
+  cacheWrite1h: a.cacheWrite1h + b.cacheWrite1h,
+});
+
+function readAnthropicPart(usage: UntrustedObject): Figures {
+  const cached = largest(usage.cache_read_input_tokens);
+  const writes = readCacheWrites(usage.cache_creation, usage.cache_creation_input_tokens);
+  const uncached = toCount(usage.input_tokens);
+  return {
+    ...NO_FIGURES,
+    input: uncached === undefined ? undefined : uncached + cached + writes.cacheWrite + writes.cacheWrite1h,
+    output: toCount(usage.output_tokens ?? 0),
+    cached,
+    cacheWrite: writes.cacheWrite,
+    cacheWrite1h: writes.cacheWrite1h,
+    reasoning: largest(asObject(usage.output_tokens_details)?.thinking_tokens),
+  };
+}
+
+/** Gemini's `usageMetadata`: thinking stands beside the candidates, tool results beside the prompt (ai.google.dev, GenerateContentResponse). */
+function readGemini(usage: UntrustedObject): Figures {
+  const prompt = toCount(usage.promptTokenCount);
+  const candidates = toCount(usage.candidatesTokenCount ?? 0);
+  const thoughts = largest(usage.thoughtsTokenCount);
+  return {
+    ...NO_FIGURES,
+    input: prompt === undefined ? undefined : prompt + largest(usage.toolUsePromptTokenCount),
+    output: candidates === undefined ? undefined : candidates + thoughts,
+    total: largest(usage.totalTokenCount),
+    cached: largest(usage.cachedContentTokenCount),
+    audioInput: ofModality(usage.promptTokensDetails, 'AUDIO') + ofModality(usage.toolUsePromptTokensDetails, 'AUDIO'),
+    imageInput: ofModality(usage.promptTokensDetails, 'IMAGE') + ofModality(usage.toolUsePromptTokensDetails, 'IMAGE'),
+    cachedAudio: ofModality(usage.cacheTokensDetails, 'AUDIO'),
+    cachedImages: ofModality(usage.cacheTokensDetails, 'IMAGE'),
+    audioOutput: ofModality(usage.candidatesTokensDetails, 'AUDIO'),
+    reasoning: thoughts,
+  };
+}
+
+function ofModality(details: unknown, modality: string): number {
+  if (!Array.isArray(details)) return 0;
+  const named = details.map(asObject).find((each) => each?.modality === modality);
+  return largest(named?.tokenCount);
+}
+
+const NO_FIGURES: Figures = {
+  input: 0,
+  output: 0,
+  total: 0,
+  cached: 0,
+  cacheWrite: 0,
+  cacheWrite1h: 0,
+  audioInput: 0,
+  imageInput: 0,
+  cachedAudio: 0,
+  cachedImages: 0,
+  audioOutput: 0,
+  reasoning: 0,
+};
+
+/**
+ * Totals, and parts that do not overlap. Gemini and xAI, in OpenAI's words, leave what a model thought out of
+ * `completion_tokens` but bill it as output: it is in the total alone. Cached media count as cached; where an upstream
+ * does not say what was cached, text was first.
+ */
+function toUsage(figures: Figures): Usage | undefined {
+  const { input, output, total } = figures;
+  if (input === undefined || output === undefined) return undefined;
+  const beyondInput = Math.max(0, total - input);
+  let left = input;
+  const take = (count: number): number => {
+    const taken = Math.max(0, Math.min(count, left));
+    left -= taken;
+    return taken;
+  };
+  const completionTokens = Math.max(output, beyondInput);
+  const parts: Record<TokenPart, number> = {
+    cached_input: take(figures.cached),
+    cache_write_1h: take(figures.cacheWrite1h),
+    cache_write: take(figures.cacheWrite),
+    audio_input: take(figures.audioInput - figures.cachedAudio),
+    image_input: take(figures.imageInput - figures.cachedImages),
+    audio_output: Math.min(figures.audioOutput, completionTokens),
+  };
+  const hasParts = left < input || parts.audio_output > 0;
+  const reasoningTokens = Math.max(figures.reasoning, beyondInput - output);
+  const totals = { promptTokens: input, completionTokens, reasoningTokens };
+  return hasParts ? { ...totals, parts } : totals;
+}
+
+const INPUT_PARTS = ['cached_input', 'cache_write_1h', 'cache_write', 'audio_input', 'image_input'] as const;
+
+/** Parts within their totals: those of the input in order of precedence, as `toUsage` takes them. */
+function withinTotals(usage: Usage): Usage {
+  const { promptTokens, completionTokens, parts } = usage;
+  if (parts === undefined) return usage;
+  let left = promptTokens;
+  const fitted: Partial<Record<TokenPart, number>> = {};
+  for (const part of INPUT_PARTS) {
+    const tokens = Math.min(parts[part] ?? 0, left);
+    left -= tokens;
+    fitted[part] = tokens;
+  }
+  fitted.audio_output = Math.min(parts.audio_output ?? 0, completionTokens);
+  return { ...usage, parts: fitted };
+}
+
+/** The larger of each figure that two events of one stream report. */
+function largerUsage(a: Usage, b: Usage): Usage {
+  const totals = {
+    promptTokens: Math.max(a.promptTokens, b.promptTokens),
+    completionTokens: Math.max(a.completionTokens, b.completionTokens),
+    reasoningTokens: Math.max(a.reasoningTokens, b.reasoningTokens),
+  };
+  if (a.parts === undefined && b.parts === undefined) return totals;
+  const parts: Partial<Record<TokenPart, number>> = {};
+  for (const part of [...INPUT_PARTS, 'audio_output'] as const)
+    parts[part] = Math.max(a.parts?.[part] ?? 0, b.parts?.[part] ?? 0);
+  return withinTotals({ ...totals, parts });
+}
+
+/** What a call can have used at most. */
+export interface UsageBounds {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** Usage no larger than the call can have cost, whatever the upstream reports. */
+export function boundUsage(usage: Usage, bounds: UsageBounds): Usage {
+  if (usage.promptTokens <= bounds.promptTokens && usage.completionTokens <= bounds.completionTokens) return usage;
+  const completionTokens = Math.min(usage.completionTokens, bounds.completionTokens);
+  return withinTotals({
+    ...usage,
+    promptTokens: Math.min(usage.promptTokens, bounds.promptTokens),
+    completionTokens,
+    reasoningTokens: Math.min(usage.reasoningTokens, completionTokens),
+  });
+}
+
+/**
+ * The figures of one stream, which upstreams report once, repeatedly, or in parts. They are cumulative: what a later event leaves out, nulls or
+ * resets to zero stands as it was, and no total is ever smaller than before.
+ */
+export class UsageTotals {
+  #figures: UntrustedObject | undefined;
+  #usage: Usage | undefined;
+
+  add(figures: UntrustedObject | undefined): void {
+    if (figures === undefined) return;
+    this.#figures = this.#figures === undefined ? figures : mergeFigures(this.#figures, figures);
+    const usage = parseUsage(this.#figures);
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : largerUsage(this.#usage, usage);
+  }
+
+  /** Undefined until the figures suffice for a charge. */
+  get usage(): Usage | undefined {
+    return this.#usage;
+  }
+}
+
+/** What the later figures say on top of the earlier ones. */
+function mergeFigures(earlier: UntrustedObject, later: UntrustedObject): UntrustedObject {
+  const merged: Record<string, unknown> = { ...earlier };
+  for (const [key, value] of Object.entries(later)) {
+    const known = asObject(merged[key]);
+    const inner = asObject(value);
+    if (inner !== undefined) merged[key] = known === undefined ? inner : mergeFigures(known, inner);
+    else if (!saysNothing(value) || merged[key] === undefined || merged[key] === null) merged[key] = value;
+  }
+  return merged;
+}
+
+const saysNothing = (figure: unknown): boolean =>
+  figure === null || figure === undefined || figure === 0 || (Array.isArray(figure) && figure.length === 0);
+
+const USAGE_KEY = '"usage"';
+
+/** The last usage object in a JSON text, without parsing the rest. Inside strings the key's quotes are escaped. */
+export function findUsageInText(text: string): Usage | undefined {
+  for (let at = text.lastIndexOf(USAGE_KEY); at !== -1; at = at === 0 ? -1 : text.lastIndexOf(USAGE_KEY, at - 1)) {
+    const open = /^\s*:\s*\{/.exec(text.slice(at + USAGE_KEY.length, at + USAGE_KEY.length + 16));
+    if (open === null) continue;
+    const start = at + USAGE_KEY.length + open[0].length - 1;
+    const usage = parseUsage(parseObjectAt(text, start));
+    if (usage !== undefined) return usage;
+  }
+  return undefined;
+}
+
+const MAX_USAGE_LENGTH = 4_096;
+
+/** The object that begins at `start`; usage objects hold numbers and objects of numbers, no text with brackets. */
+function parseObjectAt(text: string, start: number): unknown {
+  let depth = 0;
+  for (let at = start; at < text.length && at < start + MAX_USAGE_LENGTH; at++) {
+    const character = text[at];
+    if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return tryParse(text.slice(start, at + 1));
+  }
+  return undefined;
+}
