@@ -4,7 +4,7 @@ import { formatMessage } from '../contract/localized-messages/format-message.ts'
 import { defined } from '../contract/omit-undefined.ts';
 import { HOUR_MS } from '../contract/time-units.ts';
 import { VENDORS } from '../contract/vendor-ids.ts';
-import { twoFactorSecretCell } from './accounts/login/two-factor-reencryption-store.ts';
+import { twoFactorSecretCell } from './accounts/two-factor.ts';
 import { parseBaseUrl } from './channels/base-url.ts';
 import { ChannelAndModelStore } from './channels/catalog.ts';
 import { changeConnection, encryptConnection, encryptCredentials, toCredentialList } from './channels/credentials.ts';

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { formatMessage } from '../contract/localized-messages/format-message.ts';
-import { AccountAccess } from './accounts/account-access.ts';
-import { AccountStore } from './accounts/account-store.ts';
-import { resetPassword as resetIn } from './accounts/login/reset-password-command.ts';
-import { TokenStore } from './accounts/tokens/token-store.ts';
+import { AccountAccess, AccountStore } from './accounts/account-store.ts';
+import { resetPassword as resetIn } from './accounts/reset-password.ts';
+import { TokenStore } from './accounts/tokens.ts';
 import { AuthorizationStore } from './device-auth/authorization-store.ts';
 import { DeviceCodeStore } from './device-auth/device-code-store.ts';
 import { DeviceRevocation } from './device-auth/device-revocation.ts';

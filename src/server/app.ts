@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AuditStore } from './accounts/audit/audit-store.ts';
+import { AuditStore } from './accounts/audit-log.ts';
 import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
 import { resolveArtifactsDirectory } from './artifacts/resolve-artifacts-directory.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';

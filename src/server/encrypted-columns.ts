@@ -1,4 +1,4 @@
-import { sealedTwoFactorSecrets } from './accounts/login/two-factor-reencryption-store.ts';
+import { sealedTwoFactorSecrets } from './accounts/two-factor.ts';
 import { sealedConnections, sealedCredentials } from './channels/credentials.ts';
 import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
 import type { SealedColumn } from './platform/vault.ts';

@@ -1,10 +1,9 @@
 import { DAY_MS } from '../contract/time-units.ts';
-import { AccountAccess } from './accounts/account-access.ts';
-import { AccountStore } from './accounts/account-store.ts';
-import { AuditStore } from './accounts/audit/audit-store.ts';
-import type { PasswordCost } from './accounts/login/password-hasher.ts';
-import { makeAccounts } from './accounts/make.ts';
-import { TokenStore } from './accounts/tokens/token-store.ts';
+import { AccountAccess, AccountStore } from './accounts/account-store.ts';
+import { AuditStore } from './accounts/audit-log.ts';
+import { makeAccounts } from './accounts/module.ts';
+import type { PasswordCost } from './accounts/passwords.ts';
+import { TokenStore } from './accounts/tokens.ts';
 import { makeServiceStatus } from './admin-service-status/make.ts';
 import { makeArtifacts } from './artifacts/make.ts';
 import { makeBudgets } from './budgets/make.ts';

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../contract/time-units.ts';
-import { PENDING_LOGIN_MS } from './accounts/login/login-service.ts';
-import { SESSION_MS } from './accounts/login/session-service.ts';
+import { PENDING_LOGIN_MS } from './accounts/login-service.ts';
 import { addAccountRoutes } from './accounts/routes.ts';
+import { SESSION_MS } from './accounts/sessions.ts';
 import { addServiceStatusRoutes } from './admin-service-status/routes.ts';
 import { addReferenceRoutes } from './api-reference/routes.ts';
 import { addArtifactRoutes } from './artifacts/routes.ts';

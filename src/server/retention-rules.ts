@@ -1,6 +1,6 @@
-import { AuditStore } from './accounts/audit/audit-store.ts';
-import { LoginHistoryStore } from './accounts/login-history/login-history-store.ts';
-import { TokenStore } from './accounts/tokens/token-store.ts';
+import { AuditStore } from './accounts/audit-log.ts';
+import { LoginHistoryStore } from './accounts/login-history.ts';
+import { TokenStore } from './accounts/tokens.ts';
 import type { Foundation } from './foundation.ts';
 import { NotificationMailStore } from './notifications/notification-mail-store.ts';
 import { NotificationRetentionStore } from './notifications/retention-store.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { PENDING_LOGIN_MS } from '../../src/server/accounts/login/login-service.ts';
-import { SESSION_MS } from '../../src/server/accounts/login/session-service.ts';
-import { type Accounts, type AccountsDependencies, makeAccounts } from '../../src/server/accounts/make.ts';
+import { PENDING_LOGIN_MS } from '../../src/server/accounts/login-service.ts';
+import { type Accounts, type AccountsDependencies, makeAccounts } from '../../src/server/accounts/module.ts';
 import { addAccountRoutes } from '../../src/server/accounts/routes.ts';
+import { SESSION_MS } from '../../src/server/accounts/sessions.ts';
 import { createClientIpResolver } from '../../src/server/platform/client-ip.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
-import { EmailTokenStore } from '../../src/server/accounts/email/email-token-store.ts';
+import { EmailTokenStore } from '../../src/server/accounts/email.ts';
 import type { MailRenderer, MailRequest } from '../../src/server/mail/mail-queue.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { createRateLimits, type RateLimits } from '../../src/server/platform/limits/rate-limits.ts';

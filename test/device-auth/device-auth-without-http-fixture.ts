@@ -1,4 +1,4 @@
-import { TokenStore } from '../../src/server/accounts/tokens/token-store.ts';
+import { TokenStore } from '../../src/server/accounts/tokens.ts';
 import type { RevokedAuthorization } from '../../src/server/device-auth/authorization-store.ts';
 import { type DeviceAuth, makeDeviceAccess, makeDeviceAuth } from '../../src/server/device-auth/make.ts';
 import type { Notice } from '../../src/server/notifications/notifier-types.ts';

@@ -1,8 +1,7 @@
 /** A process that reports events, each with a fact in the same transaction, and delivers them until somebody kills it. */
 import { flushCompileCache } from 'node:module';
-import { AccountAccess } from '../../src/server/accounts/account-access.ts';
-import { AccountStore } from '../../src/server/accounts/account-store.ts';
-import { AuditStore } from '../../src/server/accounts/audit/audit-store.ts';
+import { AccountAccess, AccountStore } from '../../src/server/accounts/account-store.ts';
+import { AuditStore } from '../../src/server/accounts/audit-log.ts';
 import { makeEvents } from '../../src/server/event-log/make.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';

@@ -5,7 +5,7 @@ import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
 import { AccountStore, type NewAccount } from './account-store.ts';
-import { AuditStore } from './audit/audit-store.ts';
+import { AuditStore } from './audit-log.ts';
 
 const PAGE = { page: 1, offset: 0, pageSize: 50 };
 

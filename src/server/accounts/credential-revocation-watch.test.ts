@@ -8,7 +8,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { CredentialRevocationWatch } from './credential-revocation-watch.ts';
+import { CredentialRevocationWatch } from './credential-watch.ts';
 
 const NOW = 1_000_000;
 const HASH = 'ab'.repeat(32);

@@ -3,8 +3,8 @@ import type { Session } from '../../contract/registration-login-and-own-account.
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountCaller } from '../platform/http/request-context.ts';
 import type { Account } from './account-store.ts';
-import type { SessionService } from './login/session-service.ts';
-import type { Profile } from './users/registration-and-profile-service.ts';
+import type { Profile } from './registration.ts';
+import type { SessionService } from './sessions.ts';
 
 type SessionListItem = Awaited<ReturnType<SessionService['list']>>['rows'][number];
 

@@ -10,10 +10,9 @@ import type { KeyLimits } from '../platform/limits/key-limiter.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';
-import { CREDENTIAL_PREFIX } from './credential-prefixes.ts';
-import type { SessionService } from './login/session-service.ts';
-import type { ManagementTokenStore } from './tokens/management-token-store.ts';
-import type { TokenRow, TokenStore } from './tokens/token-store.ts';
+import type { ManagementTokenStore } from './management-tokens.ts';
+import type { SessionService } from './sessions.ts';
+import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
 
 const MAX_TOKEN_LENGTH = 200;
 /** Holds a JWT or a signature with a token in it. */

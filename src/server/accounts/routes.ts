@@ -1,15 +1,24 @@
+import * as endpoints from '../../contract/admin-accounts.ts';
+import * as apiTokensEndpoints from '../../contract/api-tokens.ts';
+import * as emailConfirmationEndpoints from '../../contract/email-confirmation.ts';
+import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
+import { parseSort } from '../../contract/list-sorting.ts';
+import * as loginHistoryAndSessionEndReasonEndpoints from '../../contract/login-history-and-session-end-reason.ts';
+import * as passwordReset from '../../contract/password-reset.ts';
+import * as registrationLoginAndOwnAccountEndpoints from '../../contract/registration-login-and-own-account.ts';
+import { createManagementToken } from '../../contract/registration-login-and-own-account.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import { notExistError } from '../platform/app-error.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
+import { toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { addAccountAdminRoutes } from './admin-routes.ts';
-import { addBindingRoutes } from './bindings/binding-routes.ts';
-import { addEmailRoutes } from './email/email-routes.ts';
-import { addLoginRoutes } from './login/login-session-and-two-factor-routes.ts';
-import { addLoginHistoryRoutes } from './login-history/login-history-session-end-reason-routes.ts';
-import type { Accounts } from './make.ts';
-import { addTokenRoutes } from './tokens/token-and-management-token-routes.ts';
-import { addUserRoutes } from './users/registration-and-own-account-routes.ts';
+import type { LoginAttemptRow } from './login-history.ts';
+import type { Accounts } from './module.ts';
+import { toLoginResponse, toSecondsOrNull, toSessionRow, toUserRow } from './presenter.ts';
+import type { TokenListItem } from './tokens.ts';
 
-export interface AccountRouteDependencies {
+interface AccountRouteDependencies {
   readonly accounts: Accounts;
   readonly cookies: LoginCookies;
 }
@@ -23,4 +32,303 @@ export function addAccountRoutes(routes: RouteRegistry, { accounts, cookies }: A
   addBindingRoutes(routes, accounts);
   addEmailRoutes(routes, accounts);
   addAccountAdminRoutes(routes, accounts);
+}
+
+/** What administrators do with accounts, and the audit log. */
+function addAccountAdminRoutes(
+  routes: RouteRegistry,
+  { users, userAdministration, listAuditLog }: Pick<Accounts, 'users' | 'userAdministration' | 'listAuditLog'>,
+): void {
+  routes.add(endpoints.adminListUsers, async ({ query }) => {
+    const { q, ids, role, status } = query;
+    const filter = {
+      q: q === '' ? undefined : q,
+      ids: ids?.split(',').map(Number),
+      role,
+      status: status === undefined ? undefined : Number(status),
+    };
+    const { rows, ...page } = await users.listProfiles(filter, toLongPage(query));
+    return longList(rows.map(toUserRow), page);
+  });
+
+  routes.add(endpoints.adminCreateUser, async ({ caller, body, request }) => {
+    const { username, password, role, email, display_name: displayName, quota = 0 } = body;
+    const user = { username, password, role, email, displayName, quota };
+    return ok({ id: await userAdministration.create(caller, user, toRequestOrigin(request)) });
+  });
+
+  routes.add(endpoints.adminGetUser, async ({ params }) => ok(toUserRow(await users.profile(Number(params.id)))));
+
+  routes.add(endpoints.adminUpdateUser, async ({ caller, params, body, request }) => {
+    await userAdministration.update(caller, Number(params.id), body, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(endpoints.adminDeleteUser, async ({ caller, params, request }) => {
+    await userAdministration.remove(caller, Number(params.id), toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(endpoints.adminListSessions, async ({ caller, params, query }) => {
+    const { rows, total } = await userAdministration.listSessions(caller, Number(params.id), toPage(query));
+    return list(
+      rows.map((row) => toSessionRow(row, caller)),
+      total,
+    );
+  });
+
+  routes.add(endpoints.adminEndSession, async ({ caller, params, request }) => {
+    const origin = toRequestOrigin(request);
+    await userAdministration.endSession(caller, Number(params.id), Number(params.session), origin);
+    return done();
+  });
+
+  routes.add(endpoints.adminListAudit, async ({ query }) => {
+    const { actor_id, action, target } = query;
+    const filter = { actorId: actor_id === undefined ? undefined : Number(actor_id), action, target };
+    const { rows, ...page } = await listAuditLog(filter, toLongPage(query));
+    const entries = rows.map((row) => ({
+      id: row.id,
+      actor_id: row.actor_id,
+      action: row.action,
+      target: row.target,
+      before: parseJsonColumn(row.before),
+      after: parseJsonColumn(row.after),
+      address: row.address,
+      request_id: row.request_id,
+      created_time: toSeconds(row.created_at),
+    }));
+    return longList(entries, page);
+  });
+}
+
+const parseJsonColumn = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+
+/** Binding a phone or a messaging-app account to the own account. */
+function addBindingRoutes(routes: RouteRegistry, { bindings }: Pick<Accounts, 'bindings'>): void {
+  routes.add(registrationLoginAndOwnAccountEndpoints.sendPhoneCode, async ({ caller, body }) => {
+    await bindings.sendPhoneCode(caller.userId, body.phone);
+    return done();
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.bindPhone, async ({ caller, body, request }) => {
+    await bindings.bindPhone(caller.userId, body.phone, body.code, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.bindMessaging, async ({ caller, body, request }) => {
+    await bindings.bindMessaging(caller.userId, body.code, toRequestOrigin(request));
+    return done();
+  });
+}
+
+/** Confirmation of the e-mail address, and new passwords by e-mail. */
+function addEmailRoutes(
+  routes: RouteRegistry,
+  { emailConfirmations, passwordResets }: Pick<Accounts, 'emailConfirmations' | 'passwordResets'>,
+): void {
+  routes.add(emailConfirmationEndpoints.getEmail, async ({ caller }) => {
+    const { email, confirmed } = await emailConfirmations.findState(caller.userId);
+    return ok({ email, confirmed, can_confirm: emailConfirmations.isRequired });
+  });
+
+  routes.add(emailConfirmationEndpoints.resendConfirmation, async ({ caller, request }) => {
+    await emailConfirmations.resend(caller.userId, request.locale);
+    return done();
+  });
+
+  routes.add(emailConfirmationEndpoints.confirmEmail, async ({ body, request }) => {
+    await emailConfirmations.confirm(body.token, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(passwordReset.requestPasswordReset, async ({ body, request }) => {
+    await passwordResets.request(body.email, request.clientIp, request.locale);
+    return done();
+  });
+
+  routes.add(passwordReset.resetPassword, async ({ body, request }) => {
+    await passwordResets.reset(body.token, body.password, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(passwordReset.adminCreateResetLink, async ({ caller, params, request }) => {
+    const { url, expiresAt } = await passwordResets.issueLink(Number(params.id), toActor(caller, request));
+    return ok({ url, expires_at: toSeconds(expiresAt) });
+  });
+}
+
+/** Who logged in from where, and why a session ended. */
+function addLoginHistoryRoutes(
+  routes: RouteRegistry,
+  { loginHistory, sessions }: Pick<Accounts, 'loginHistory' | 'sessions'>,
+): void {
+  routes.add(loginHistoryAndSessionEndReasonEndpoints.listLogins, async ({ caller, query }) => {
+    const { rows, ...page } = await loginHistory.listOwn(caller.userId, query.failed === 'true', toLongPage(query));
+    return longList(rows.map(toAttempt), page);
+  });
+
+  routes.add(loginHistoryAndSessionEndReasonEndpoints.adminListLogins, async ({ caller, query }) => {
+    const { user_id: userId, failed } = query;
+    const filter = { userId: userId === undefined ? undefined : Number(userId), failed: failed === 'true' };
+    const { rows, ...page } = await loginHistory.listManaged(caller.role, filter, toLongPage(query));
+    return longList(rows.map(toAttempt), page);
+  });
+
+  routes.add(loginHistoryAndSessionEndReasonEndpoints.getSessionEnd, async ({ request }) => {
+    const end = request.session === undefined ? undefined : await sessions.findEnd(request.session);
+    return ok({ reason: end?.reason ?? null, ended_time: toSecondsOrNull(end?.ended_at ?? null) });
+  });
+}
+
+const toAttempt = (row: LoginAttemptRow): loginHistoryAndSessionEndReasonEndpoints.LoginAttempt => ({
+  id: row.id,
+  user_id: row.user_id,
+  outcome: row.outcome,
+  two_step: row.two_step === 1,
+  known_source: row.known_source === 1,
+  address: row.address,
+  user_agent: row.user_agent,
+  created_time: toSeconds(row.created_at),
+});
+
+/** Login, logout, sessions and two-step verification. */
+function addLoginRoutes(
+  routes: RouteRegistry,
+  { users, logins, sessions, twoFactors }: Pick<Accounts, 'users' | 'logins' | 'sessions' | 'twoFactors'>,
+  cookies: LoginCookies,
+): void {
+  routes.add(registrationLoginAndOwnAccountEndpoints.login, async ({ body, request, reply }) => {
+    const { username, password } = body;
+    const outcome = await logins.logIn({
+      username,
+      password,
+      client: toLoginClient(request, cookies.knownDeviceOf(reply)),
+    });
+    if (outcome.step === 'second') {
+      cookies.setPending(reply, outcome.pending);
+      return ok({ require_2fa: true as const });
+    }
+    cookies.setLogin(reply, outcome);
+    return ok(toLoginResponse(outcome.account));
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.loginSecondStep, async ({ body, request, reply }) => {
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+    const outcome = await logins.completeSecondStep({ pending: cookies.pendingOf(reply), code: body.code, client });
+    cookies.clearPending(reply);
+    cookies.setLogin(reply, outcome);
+    return ok(toLoginResponse(outcome.account));
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.logout, async ({ caller, reply }) => {
+    if (caller.kind === 'session') await sessions.end(caller.userId, caller.sessionId);
+    cookies.clearSession(reply);
+    return done();
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.listSessions, async ({ caller, query }) => {
+    const { rows, total } = await sessions.list(caller.userId, toPage(query));
+    return list(
+      rows.map((row) => toSessionRow(row, caller)),
+      total,
+    );
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.endSession, async ({ caller, params }) => {
+    const id = Number(params.id);
+    const isOwn = caller.kind === 'session' && caller.sessionId === id;
+    const isEnded = await (isOwn ? sessions.end(caller.userId, id) : sessions.endFromElsewhere(caller.userId, id));
+    if (!isEnded) throw notExistError('session');
+    return done();
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.setUpTwoFactor, async ({ caller }) => {
+    const { account } = await users.profile(caller.userId);
+    const { secret, otpauthUrl } = await twoFactors.setUp(account);
+    return ok({ secret, otpauth_url: otpauthUrl });
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.enableTwoFactor, async ({ caller, body, request }) => {
+    const codes = await twoFactors.enable({ caller, origin: toRequestOrigin(request) }, body.code);
+    return ok({ backup_codes: [...codes] });
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.disableTwoFactor, async ({ caller, body, request }) => {
+    await twoFactors.disable({ caller, origin: toRequestOrigin(request) }, body.code);
+    return done();
+  });
+}
+
+/** The own `sk-` tokens and the management access token. */
+function addTokenRoutes(
+  routes: RouteRegistry,
+  { tokens, managementTokens }: Pick<Accounts, 'tokens' | 'managementTokens'>,
+): void {
+  routes.add(createManagementToken, async ({ caller, request }) =>
+    ok({ access_token: await managementTokens.reissue(caller, toRequestOrigin(request)) }),
+  );
+
+  routes.add(apiTokensEndpoints.listTokens, async ({ caller, query }) => {
+    const { rows, total } = await tokens.list(caller.userId, toPage(query), parseSort(query.sort));
+    return list(rows.map(toTokenRow), total);
+  });
+
+  routes.add(apiTokensEndpoints.createToken, async ({ caller, body }) => ok(await tokens.create(caller.userId, body)));
+
+  routes.add(apiTokensEndpoints.updateToken, async ({ caller, params, body }) => {
+    await tokens.update(caller.userId, Number(params.id), body);
+    return done();
+  });
+
+  routes.add(apiTokensEndpoints.revokeToken, async ({ caller, params }) => {
+    await tokens.revoke(caller.userId, Number(params.id));
+    return done();
+  });
+}
+
+const toTokenRow = (token: TokenListItem) => ({
+  id: token.id,
+  name: token.name,
+  key_hint: token.hint,
+  expires_at: toSecondsOrNull(token.expiresAt),
+  quota_limit: token.quotaLimit,
+  quota_used: token.quotaUsed,
+  models: [...token.models],
+  allowed_addresses: [...token.allowedAddresses],
+  requests_per_minute: token.requestsPerMinute,
+  tokens_per_minute: token.tokensPerMinute,
+  concurrent_calls: token.concurrentCalls,
+  concurrent_tasks: token.concurrentTasks,
+  created_time: toSeconds(token.createdAt),
+  last_used_time: toSecondsOrNull(token.lastUsedAt),
+});
+
+/** Registration, and the own account's profile and settings. */
+function addUserRoutes(
+  routes: RouteRegistry,
+  { users, selfUpdates, settings }: Pick<Accounts, 'users' | 'selfUpdates' | 'settings'>,
+): void {
+  routes.add(registrationLoginAndOwnAccountEndpoints.register, async ({ body, request }) => {
+    const { username, password, email } = body;
+    return ok(await users.register({ username, password, email }, request.clientIp, request.locale));
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.getSelf, async ({ caller }) =>
+    ok(toUserRow(await users.profile(caller.userId))),
+  );
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.putSelf, async ({ caller, body, request }) => {
+    await selfUpdates.update(caller, body, toRequestOrigin(request), request.locale);
+    return done();
+  });
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.getSettings, async ({ caller }) =>
+    ok({ time_zone: await settings.findTimeZone(caller.userId) }),
+  );
+
+  routes.add(registrationLoginAndOwnAccountEndpoints.putSettings, async ({ caller, body }) => {
+    if (body.time_zone !== undefined) await settings.setTimeZone(caller.userId, body.time_zone);
+    return done();
+  });
 }

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Trx } from '../tables.ts';
-import { BindingStore } from './bindings/binding-store.ts';
-import { PendingLoginStore } from './login/pending-login-store.ts';
-import { TwoFactorStore } from './login/two-factor-store.ts';
-import { ManagementTokenStore } from './tokens/management-token-store.ts';
-import { TokenStore } from './tokens/token-store.ts';
+import { BindingStore } from './bindings.ts';
+import { PendingLoginStore } from './login-revocation.ts';
+import { ManagementTokenStore } from './management-tokens.ts';
+import { TokenStore } from './tokens.ts';
+import { TwoFactorStore } from './two-factor.ts';
 
 /** Conditional writes: which row each of them changes, and when it changes none. */
 describe('what is stored of credentials', () => {

@@ -1,8 +1,7 @@
-import type { Generated } from 'kysely';
+import { type Generated, sql } from 'kysely';
+import type { LoginOutcomeName, SessionEndReason } from '../../contract/login-history-and-session-end-reason.ts';
 import { type Migration, required, type Schema } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
-import { type AuditTables, createAuditLog } from './audit/tables.ts';
-import { createLoginHistory, type LoginHistoryTables } from './login-history/tables.ts';
 
 export interface AccountTables extends AuditTables, LoginHistoryTables {
   accounts: {
@@ -269,4 +268,81 @@ async function createEmailTokens(schema: Schema, { int64, text }: Dialect): Prom
   const index = (name: string, columns: string[]) => schema.createIndex(name).on('email_tokens').columns(columns);
   await index('email_tokens_by_user', ['user_id', 'purpose']).execute();
   await index('email_tokens_by_end', ['expires_at']).execute();
+}
+
+export interface AuditTables {
+  audit_log: {
+    id: Generated<number>;
+    actor_id: number | null;
+    action: string;
+    target: string;
+    before: string | null;
+    after: string | null;
+    address: string;
+    request_id: string;
+    created_at: number;
+  };
+}
+
+async function createAuditLog(schema: Schema, { int64, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('audit_log')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('actor_id', int64)
+    .addColumn('action', text, required)
+    .addColumn('target', text, required)
+    .addColumn('before', text)
+    .addColumn('after', text)
+    .addColumn('address', text, required)
+    .addColumn('request_id', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  const index = (name: string, columns: string[]) => schema.createIndex(name).on('audit_log').columns(columns);
+  await index('audit_log_by_actor', ['actor_id', 'id']).execute();
+  await index('audit_log_by_target', ['target', 'id']).execute();
+  await index('audit_log_by_action', ['action', 'id']).execute();
+}
+
+interface LoginHistoryTables {
+  /** Why sessions ended before their time, by the SHA-256 of the cookie, which the browser still has. */
+  ended_sessions: { hash: string; reason: SessionEndReason; ended_at: number };
+  /** Attempts to log in to accounts. */
+  login_history: {
+    id: Generated<number>;
+    user_id: number;
+    outcome: LoginOutcomeName;
+    two_step: 0 | 1;
+    known_source: 0 | 1;
+    address: string;
+    user_agent: string;
+    created_at: number;
+  };
+}
+
+async function createLoginHistory(schema: Schema, { int64, bool, text, autoIncrement }: Dialect): Promise<void> {
+  await schema
+    .createTable('ended_sessions')
+    .addColumn('hash', text, (column) => column.primaryKey())
+    .addColumn('reason', text, required)
+    .addColumn('ended_at', int64, required)
+    .execute();
+  await schema.createIndex('ended_sessions_by_end').on('ended_sessions').column('ended_at').execute();
+  await schema
+    .createTable('login_history')
+    .addColumn('id', int64, autoIncrement)
+    .addColumn('user_id', int64, required)
+    .addColumn('outcome', text, required)
+    .addColumn('two_step', bool, required)
+    .addColumn('known_source', bool, required)
+    .addColumn('address', text, required)
+    .addColumn('user_agent', text, required)
+    .addColumn('created_at', int64, required)
+    .execute();
+  await schema.createIndex('login_history_by_user').on('login_history').columns(['user_id', 'id']).execute();
+  await schema
+    .createIndex('login_history_failed')
+    .on('login_history')
+    .column('id')
+    .where(sql.ref('outcome'), '!=', 'success')
+    .execute();
 }

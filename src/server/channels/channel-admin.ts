@@ -4,7 +4,7 @@ import { type Sort, sortRowsBy } from '../../contract/list-sorting.ts';
 import { defined } from '../../contract/omit-undefined.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/request-context.ts';

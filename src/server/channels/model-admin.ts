@@ -11,7 +11,7 @@ import { MAX_MULTIPLIER_DECIMALS } from '../../contract/price-terms-and-exact-su
 import { PRICE_FACTS, type Price, VideoPrice } from '../../contract/pricing.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/request-context.ts';

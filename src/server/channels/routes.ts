@@ -7,7 +7,7 @@ import * as endpoints from '../../contract/channels.ts';
 import { parseSort } from '../../contract/list-sorting.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
 import type { Clock } from '../platform/clock.ts';
 import { toActor } from '../platform/http/request-context.ts';

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../contract/time-units.ts';
-import type { TwoFactorService } from '../accounts/login/two-factor-service.ts';
+import type { TwoFactorService } from '../accounts/two-factor.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import { defined } from '../../contract/omit-undefined.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import type { Trx } from '../tables.ts';
 import type { RevokedAuthorization } from './authorization-store.ts';

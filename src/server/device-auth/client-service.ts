@@ -1,6 +1,6 @@
 import { defined } from '../../contract/omit-undefined.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AuditEntry, AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditEntry, AuditLog } from '../accounts/audit-log.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -3,7 +3,7 @@ import { formatMessage } from '../../contract/localized-messages/format-message.
 import { defined } from '../../contract/omit-undefined.ts';
 import { done, list, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { Accounts } from '../accounts/make.ts';
+import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type AccountCaller, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';

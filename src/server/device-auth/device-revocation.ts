@@ -1,5 +1,5 @@
-import type { LinkedLogins } from '../accounts/login/login-revocation.ts';
-import type { TokenStore } from '../accounts/tokens/token-store.ts';
+import type { LinkedLogins } from '../accounts/login-revocation.ts';
+import type { TokenStore } from '../accounts/tokens.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore, RevokedAuthorization } from './authorization-store.ts';

@@ -1,7 +1,7 @@
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS } from '../../contract/device-auth.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
-import type { TokenService } from '../accounts/tokens/token-service.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { TokenService } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

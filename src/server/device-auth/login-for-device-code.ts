@@ -1,4 +1,4 @@
-import type { LoginOutcome, LoginService } from '../accounts/login/login-service.ts';
+import type { LoginOutcome, LoginService } from '../accounts/login-service.ts';
 import type { LoginClient } from '../platform/http/request-context.ts';
 import type { DeviceCodeService } from './device-code-service.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';

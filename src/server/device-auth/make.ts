@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { LinkedLogins } from '../accounts/login/login-revocation.ts';
-import type { Accounts } from '../accounts/make.ts';
+import type { LinkedLogins } from '../accounts/login-revocation.ts';
+import type { Accounts } from '../accounts/module.ts';
 import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
-import type { TokenStore } from '../accounts/tokens/token-store.ts';
+import type { TokenStore } from '../accounts/tokens.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/device-authorization-page-endpoints.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
-import type { Accounts } from '../accounts/make.ts';
+import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';

@@ -1,4 +1,4 @@
-import type { Accounts } from '../accounts/make.ts';
+import type { Accounts } from '../accounts/module.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

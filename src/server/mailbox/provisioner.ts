@@ -1,4 +1,4 @@
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/request-context.ts';

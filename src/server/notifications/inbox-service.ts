@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { TOPICS, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
 import type { Role } from '../../contract/roles.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';

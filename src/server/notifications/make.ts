@@ -1,6 +1,6 @@
 import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit } from '../platform/db/database.ts';

@@ -1,6 +1,6 @@
 import * as endpoints from '../../contract/notifications-preferences-and-announcements.ts';
 import { done, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
-import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
 import { toReader } from './inbox-service.ts';

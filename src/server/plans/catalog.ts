@@ -8,7 +8,7 @@ import {
   type PLAN_SORTS,
 } from '../../contract/plans-and-redemption-codes.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, modelNotAllowedError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

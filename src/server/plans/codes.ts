@@ -1,8 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
 import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { streamAllRequests, streamRequests } from '../../contract/request-log.ts';
-import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
 import type { AccountCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

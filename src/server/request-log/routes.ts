@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { toLimit } from '../../contract/large-list-pagination.ts';
 import * as endpoints from '../../contract/request-log.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
-import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskIdLookup } from '../quota/routes.ts';
 import { toCsv } from './csv-export.ts';

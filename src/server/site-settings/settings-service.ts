@@ -1,5 +1,5 @@
 import type { SiteSetting } from '../../contract/site-settings.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Config, toCamelCase } from '../platform/config.ts';

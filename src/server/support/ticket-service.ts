@@ -1,7 +1,7 @@
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
 import { MAX_REPLIES, type TicketStatus } from '../../contract/tickets.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

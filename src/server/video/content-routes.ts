@@ -4,7 +4,7 @@ import { done } from '../../contract/success-bodies-and-pagination.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import * as endpoints from '../../contract/video.ts';
 import { putPoster } from '../../contract/video-storage-and-posters.ts';
-import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,7 +1,7 @@
-import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
-import type { CredentialRevocationWatch } from '../accounts/credential-revocation-watch.ts';
-import type { PasswordHasher } from '../accounts/login/password-hasher.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
+import type { PasswordHasher } from '../accounts/passwords.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import type { Artifacts } from '../artifacts/make.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';

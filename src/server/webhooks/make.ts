@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { AccountAccess } from '../accounts/account-access.ts';
-import type { AuditLog } from '../accounts/audit/audit-log-types.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { EventConsumer } from '../event-log/exactly-once-event-consumer.ts';
 import type { Events } from '../event-log/make.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';

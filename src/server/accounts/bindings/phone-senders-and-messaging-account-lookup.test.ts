@@ -3,11 +3,7 @@ import { describe, it } from 'node:test';
 import { isAppError } from '../../platform/app-error.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ConfiguredRequest, OutboundClient } from '../../platform/outbound/outbound.ts';
-import {
-  HttpMessagingAccountLookup,
-  HttpPhoneSender,
-  LogPhoneSender,
-} from './phone-senders-and-messaging-account-lookup.ts';
+import { HttpMessagingAccountLookup, HttpPhoneSender, LogPhoneSender } from '../bindings.ts';
 
 interface Answer {
   readonly status: number;

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordHasher } from '../passwords.ts';
 
 forEachDatabase((_name, open) => {
   /** Logins where something happens right after a password turned out right, before there is a session. */

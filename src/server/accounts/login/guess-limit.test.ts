@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { GuessLimit, toGuessSource } from '../guess-limit.ts';
 import type { AttemptLimit } from '../rate-limits.ts';
-import { GuessLimit, toGuessSource } from './guess-limit.ts';
 
 /** A limit that writes down what is done to it. */
 const limitNamed = (name: string, log: string[]): AttemptLimit => {

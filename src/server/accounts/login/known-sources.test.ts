@@ -4,9 +4,8 @@ import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
 import { manualClock } from '../../platform/clock.ts';
 import { hashToken } from '../../platform/tokens.ts';
-import { KnownSourceStore } from './known-source-store.ts';
-import { KnownSources } from './known-sources.ts';
-import type { SessionStore } from './session-store.ts';
+import { KnownSourceStore, KnownSources } from '../guess-limit.ts';
+import type { SessionStore } from '../sessions.ts';
 
 const HOME = '192.0.2.1';
 const AWAY = '198.51.100.1';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../../test/test-service.ts';
-import { PASSWORD_COST } from './password-hasher.ts';
+import { PASSWORD_COST } from '../passwords.ts';
 
 const LOGINS = 200;
 /** As many wait as the queue holds, and one for each core is at work. */

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
 import { CHEAP_PASSWORD_HASHING } from '../../../../test/cheap-password-hashing.ts';
 import { AppError } from '../../platform/app-error.ts';
-import { PasswordHasher } from './password-hasher.ts';
+import { PasswordHasher } from '../passwords.ts';
 
 it('hashes a few at a time, lets others wait in order and refuses what is beyond the queue', async () => {
   const hasher = new PasswordHasher(CHEAP_PASSWORD_HASHING);

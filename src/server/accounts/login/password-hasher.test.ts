@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { CHEAP_PASSWORD_HASHING } from '../../../../test/cheap-password-hashing.ts';
-import { PasswordHasher } from './password-hasher.ts';
+import { PasswordHasher } from '../passwords.ts';
 
 const hasher = new PasswordHasher(CHEAP_PASSWORD_HASHING);
 

@@ -4,7 +4,7 @@ import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/acco
 import { PASSWORD } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { DAY_MS } from '../../../contract/time-units.ts';
-import { PASSWORD_COST } from './password-hasher.ts';
+import { PASSWORD_COST } from '../passwords.ts';
 
 /** The stored hashes are checked below. */
 const REAL_COST = { dependencies: { passwordCost: PASSWORD_COST } };

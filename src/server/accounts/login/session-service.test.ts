@@ -4,8 +4,7 @@ import { insertAccounts } from '../../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import { manualClock } from '../../platform/clock.ts';
-import { SESSION_MS, SessionService } from './session-service.ts';
-import { SessionStore } from './session-store.ts';
+import { SESSION_MS, SessionService, SessionStore } from '../sessions.ts';
 
 describe('login sessions', () => {
   forEachDatabase((_name, open) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { sealedTwoFactorSecrets } from './two-factor-reencryption-store.ts';
+import { sealedTwoFactorSecrets } from '../two-factor.ts';
 
 forEachDatabase((_name, open) => {
   it('lists the secrets of all accounts once, and replaces one only where it is still what was read', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { TokenStore } from './token-store.ts';
+import { TokenStore } from '../tokens.ts';
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;

@@ -4,7 +4,7 @@ import { type AccountsFixture, startAccounts } from '../../../../test/accounts/a
 import type { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { hasValidChecksum } from '../../platform/tokens.ts';
-import { TokenStore } from './token-store.ts';
+import { TokenStore } from '../tokens.ts';
 
 interface Row {
   readonly id: number;

@@ -1,7 +1,6 @@
 import type { DeviceStatus } from '../../../contract/device-auth.ts';
-import type { AccountAccess } from '../../accounts/account-access.ts';
-import type { Account } from '../../accounts/account-store.ts';
-import type { SessionService } from '../../accounts/login/session-service.ts';
+import type { Account, AccountAccess } from '../../accounts/account-store.ts';
+import type { SessionService } from '../../accounts/sessions.ts';
 import { AppError } from '../../platform/app-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ApprovalSecondStepCheck, Approver } from '../approval-second-step-check.ts';

@@ -1,0 +1,220 @@
+import { ENABLED } from '../../contract/account-fields.ts';
+import type { Role } from '../../contract/roles.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller, Caller } from '../platform/http/request-context.ts';
+import type { Log } from '../platform/log.ts';
+import { RevocationWatch } from '../platform/revocation-watch.ts';
+import type { Tables } from '../tables.ts';
+
+interface CredentialRevocationWatchDependencies {
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Ends long responses (downloads, streams, play links) with the credential they were opened with, on every process: by logout,
+ * revocation, expiry, a change of role, a ban or the deletion of the account.
+ */
+export class CredentialRevocationWatch {
+  readonly #store: CredentialRevalidationStore;
+  readonly #clock: Clock;
+  readonly #watch: RevocationWatch<Caller>;
+
+  constructor({ database, clock, log }: CredentialRevocationWatchDependencies) {
+    this.#store = new CredentialRevalidationStore(database);
+    this.#clock = clock;
+    this.#watch = new RevocationWatch({ keyOf, findLive: (callers) => this.#findLive(callers), log });
+  }
+
+  /**
+   * Calls `onEnd` once when the caller's credential stops working.
+   * @returns ends the registration; call it when the response is complete
+   */
+  watch(caller: Caller, onEnd: () => void): () => void {
+    return this.#watch.watch(caller, onEnd);
+  }
+
+  /** A short text that names the caller's credential without revealing it; see {@link resolve}. */
+  referenceOf(caller: AccountCaller): string {
+    switch (caller.kind) {
+      case 'session':
+        return `s${caller.sessionId}`;
+      case 'device':
+        return `d${caller.authorizationId}`;
+      case 'user-token':
+        return `t${caller.tokenHash.slice(0, TOKEN_REFERENCE_LENGTH)}`;
+    }
+  }
+
+  /** The caller that a reference names, if the credential still works and belongs to this account. */
+  async resolve(reference: string, userId: number): Promise<AccountCaller | undefined> {
+    const kind = reference[0];
+    const rest = reference.slice(1);
+    const id = Number(rest);
+    const now = this.#clock.now();
+    const own = ([found]: ValidCredential[]) => (found?.userId === userId ? found : undefined);
+    if (kind === 't') {
+      const tokenHash = await this.#store.userTokenHash(userId);
+      if (tokenHash === undefined || rest.length !== TOKEN_REFERENCE_LENGTH || !tokenHash.startsWith(rest)) return;
+      const found = own(await this.#store.userTokens([tokenHash]));
+      return found && { kind: 'user-token', userId, role: found.role, tokenHash };
+    }
+    if (!Number.isSafeInteger(id) || id < 1) return undefined;
+    if (kind === 's') {
+      const found = own(await this.#store.sessions([id], now));
+      return found && { kind: 'session', userId, role: found.role, sessionId: id };
+    }
+    const found = kind === 'd' ? own(await this.#store.devices([id], now)) : undefined;
+    return found && { kind: 'device', userId, role: found.role, authorizationId: id };
+  }
+
+  /** Checks everything registered; safe to call at any time. */
+  check(): Promise<void> {
+    return this.#watch.check();
+  }
+
+  /** Stops checking. */
+  close(): void {
+    this.#watch.close();
+  }
+
+  async #findLive(callers: readonly Caller[]): Promise<ReadonlySet<string>> {
+    const now = this.#clock.now();
+    const ids = {
+      session: [] as number[],
+      device: [] as number[],
+      model: [] as number[],
+      'user-token': [] as string[],
+    };
+    for (const caller of callers) {
+      if (caller.kind === 'session') ids.session.push(caller.sessionId);
+      else if (caller.kind === 'device') ids.device.push(caller.authorizationId);
+      else if (caller.kind === 'model') ids.model.push(caller.tokenId);
+      else ids['user-token'].push(caller.tokenHash);
+    }
+    const [sessions, devices, models, userTokens] = await Promise.all([
+      this.#store.sessions(ids.session, now),
+      this.#store.devices(ids.device, now),
+      this.#store.modelTokens(ids.model, now),
+      this.#store.userTokens(ids['user-token']),
+    ]);
+    return new Set([
+      ...sessions.map(({ id, role }) => `session ${id} ${role}`),
+      ...devices.map(({ id, role }) => `device ${id} ${role}`),
+      ...models.map(({ id }) => `model ${id}`),
+      ...userTokens.map(({ id, role }) => `user-token ${id} ${role}`),
+    ]);
+  }
+}
+
+/** Hexadecimal characters of a management token's hash that name it: 88 bits. */
+const TOKEN_REFERENCE_LENGTH = 22;
+
+/** The role is part of it: a response opened as administrator ends with that role. */
+function keyOf(caller: Caller): string {
+  switch (caller.kind) {
+    case 'session':
+      return `session ${caller.sessionId} ${caller.role}`;
+    case 'device':
+      return `device ${caller.authorizationId} ${caller.role}`;
+    case 'model':
+      return `model ${caller.tokenId}`;
+    case 'user-token':
+      return `user-token ${caller.tokenHash} ${caller.role}`;
+  }
+}
+
+/** A credential that still works, with the account it belongs to and that account's role now. */
+interface ValidCredential {
+  readonly id: number | string;
+  readonly userId: number;
+  readonly role: Role;
+}
+
+/** Identifiers per query; SQLite and PostgreSQL both take many more parameters than this. */
+const BATCH = 500;
+
+/** SQL that finds, for many credentials at once, which of them are still valid. Every query goes by primary key or unique index. */
+class CredentialRevalidationStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Sessions by id that have not ended, of enabled accounts. */
+  sessions(ids: readonly number[], now: number): Promise<ValidCredential[]> {
+    return inBatches(ids, (batch) =>
+      this.#database.kysely
+        .selectFrom('sessions')
+        .innerJoin('accounts', 'accounts.id', 'sessions.user_id')
+        .select(['sessions.id', 'sessions.user_id as userId', 'accounts.role'])
+        .where('sessions.id', 'in', batch)
+        .where('sessions.expires_at', '>', now)
+        .where('accounts.status', '=', ENABLED)
+        .execute(),
+    );
+  }
+
+  /** Management tokens by their SHA-256. */
+  userTokens(hashes: readonly string[]): Promise<ValidCredential[]> {
+    return inBatches(hashes, (batch) =>
+      this.#database.kysely
+        .selectFrom('user_tokens')
+        .innerJoin('accounts', 'accounts.id', 'user_tokens.user_id')
+        .select(['user_tokens.hash as id', 'user_tokens.user_id as userId', 'accounts.role'])
+        .where('user_tokens.hash', 'in', batch)
+        .where('accounts.status', '=', ENABLED)
+        .execute(),
+    );
+  }
+
+  /** Device sign-ins by id whose access_token has not expired. */
+  devices(ids: readonly number[], now: number): Promise<ValidCredential[]> {
+    return inBatches(ids, (batch) =>
+      this.#database.kysely
+        .selectFrom('device_authorizations')
+        .innerJoin('accounts', 'accounts.id', 'device_authorizations.user_id')
+        .select(['device_authorizations.id', 'device_authorizations.user_id as userId', 'accounts.role'])
+        .where('device_authorizations.id', 'in', batch)
+        .where('device_authorizations.access_expires_at', '>', now)
+        .where('accounts.status', '=', ENABLED)
+        .execute(),
+    );
+  }
+
+  /** `sk-` keys and llm_tokens by id that are neither revoked nor expired. */
+  modelTokens(ids: readonly number[], now: number): Promise<ValidCredential[]> {
+    return inBatches(ids, (batch) =>
+      this.#database.kysely
+        .selectFrom('tokens')
+        .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
+        .select(['tokens.id', 'tokens.user_id as userId', 'accounts.role'])
+        .where('tokens.id', 'in', batch)
+        .where('tokens.revoked_at', 'is', null)
+        .where((eb) => eb.or([eb('tokens.expires_at', 'is', null), eb('tokens.expires_at', '>', now)]))
+        .where('accounts.status', '=', ENABLED)
+        .execute(),
+    );
+  }
+
+  /** The SHA-256 of an account's management token; an account has one at most. */
+  async userTokenHash(userId: number): Promise<string | undefined> {
+    const row = await this.#database.kysely
+      .selectFrom('user_tokens')
+      .select('hash')
+      .where('user_id', '=', userId)
+      .executeTakeFirst();
+    return row?.hash;
+  }
+}
+
+async function inBatches<Id>(
+  ids: readonly Id[],
+  find: (batch: readonly Id[]) => Promise<ValidCredential[]>,
+): Promise<ValidCredential[]> {
+  const found: ValidCredential[] = [];
+  for (let start = 0; start < ids.length; start += BATCH) found.push(...(await find(ids.slice(start, start + BATCH))));
+  return found;
+}

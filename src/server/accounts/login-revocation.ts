@@ -1,0 +1,99 @@
+import type { SessionEndReason } from '../../contract/login-history-and-session-end-reason.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { ManagementTokenStore } from './management-tokens.ts';
+import type { SessionStore } from './sessions.ts';
+
+/** Logins another capability keeps, which must end with the account's sessions: device sign-ins. */
+export interface LinkedLogins {
+  /** Ends all of an account's, in the transaction of the change that requires it. */
+  revokeAll(trx: Trx, userId: number): Promise<void>;
+}
+
+interface LoginRevocationDependencies {
+  readonly sessions: SessionStore;
+  readonly pendingLogins: PendingLoginStore;
+  readonly managementTokens: ManagementTokenStore;
+  readonly linkedLogins: readonly LinkedLogins[];
+  readonly clock: Clock;
+}
+
+/**
+ * Ends every credential that opens an account: sessions, pending logins, device sign-ins and the management access token,
+ * which an intruder with a session could have created. `sk-` keys stay: they only allow model calls.
+ */
+export class LoginRevocation {
+  readonly #dependencies: LoginRevocationDependencies;
+
+  constructor(dependencies: LoginRevocationDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * @param reason shown where a session ended
+   * @param keepSessionId a session that is kept
+   */
+  async revokeAll(trx: Trx, userId: number, reason: SessionEndReason, keepSessionId?: number): Promise<void> {
+    const { sessions, pendingLogins, managementTokens, linkedLogins, clock } = this.#dependencies;
+    await sessions.endOfUser(trx, userId, { reason, ended_at: clock.now() }, keepSessionId);
+    await pendingLogins.deleteOfUser(trx, userId);
+    await managementTokens.deleteOfUser(trx, userId);
+    for (const linked of linkedLogins) await linked.revokeAll(trx, userId);
+  }
+}
+
+interface PendingLogin {
+  readonly hash: string;
+  readonly user_id: number;
+  readonly purpose: string;
+  readonly subject: string;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+/** SQL of `pending_logins`: the password was right and the second step is outstanding. */
+export class PendingLoginStore {
+  readonly #database: Database<Tables>;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, pending: PendingLogin): Promise<void> {
+    await trx
+      .insertInto('pending_logins')
+      .values({ ...pending, wrong: 0 })
+      .execute();
+  }
+
+  /**
+   * Counts one attempt before its code is checked, so that a hundred at once count as a hundred.
+   *
+   * @returns undefined where the login has expired or its attempts are used up
+   */
+  countAttempt(hash: string, maxAttempts: number, now: number) {
+    return this.#database.kysely
+      .updateTable('pending_logins')
+      .set((row) => ({ wrong: row('wrong', '+', 1) }))
+      .where('hash', '=', hash)
+      .where('wrong', '<', maxAttempts)
+      .where('expires_at', '>', now)
+      .returning(['hash', 'user_id', 'purpose', 'subject', 'wrong'])
+      .executeTakeFirst();
+  }
+
+  /** Deletes a pending login; true for exactly one of several concurrent callers. */
+  async consume(trx: Trx, hash: string): Promise<boolean> {
+    return wasChanged(await trx.deleteFrom('pending_logins').where('hash', '=', hash).executeTakeFirst());
+  }
+
+  async deleteOfUser(trx: Trx, userId: number): Promise<void> {
+    await trx.deleteFrom('pending_logins').where('user_id', '=', userId).execute();
+  }
+
+  async deleteExpired(now: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('pending_logins').where('expires_at', '<=', now).execute();
+  }
+}

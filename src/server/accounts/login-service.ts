@@ -1,0 +1,243 @@
+import { ENABLED } from '../../contract/account-fields.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { AccountCaller, LoginClient } from '../platform/http/request-context.ts';
+import { normalizeName } from '../platform/text.ts';
+import { hashToken, randomToken } from '../platform/tokens.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { Account, AccountStore } from './account-store.ts';
+import { GuessLimit, type GuessSource, type KnownSources, toGuessSource } from './guess-limit.ts';
+import type { LoginAttempt, LoginHistory } from './login-history.ts';
+import type { PendingLoginStore } from './login-revocation.ts';
+import type { PasswordHasher, PermittedHasher } from './passwords.ts';
+import type { AccountRateLimits } from './rate-limits.ts';
+import type { SessionService } from './sessions.ts';
+import { CREDENTIAL_PREFIX } from './tokens.ts';
+import type { TwoFactorService } from './two-factor.ts';
+
+export const PENDING_LOGIN_MS = 5 * 60_000;
+const MAX_WRONG_CODES = 5;
+
+/** An additional purpose of a login besides its session; device sign-in has one. */
+interface LoginPurpose {
+  readonly name: string;
+  /** Called in the transaction that makes the session; throwing undoes the login. */
+  onLoggedIn(trx: Trx, subject: string, account: Account): Promise<void>;
+}
+
+interface PasswordLogin {
+  /** User name or e-mail. */
+  readonly username: string;
+  readonly password: string;
+  /** Its session ends with a login that succeeds, whoever it belongs to. */
+  readonly client: LoginClient;
+  readonly purpose?: LoginSubject | undefined;
+}
+
+interface LoginSubject {
+  readonly name: string;
+  readonly subject: string;
+}
+
+interface SecondStep {
+  /** Value of the first step's cookie. */
+  readonly pending: string | undefined;
+  /** TOTP or backup code. */
+  readonly code: string;
+  readonly client: LoginClient;
+}
+
+/** `session` and `knownDevice` are cookie values, in clear only here. */
+interface CompletedLogin {
+  readonly step: 'done';
+  readonly account: Account;
+  readonly session: string;
+  readonly knownDevice: string;
+}
+
+/** `pending` is a cookie value, in clear only here. */
+export type LoginOutcome = CompletedLogin | { readonly step: 'second'; readonly pending: string };
+
+interface LoginServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly accounts: AccountStore;
+  readonly pendingLogins: PendingLoginStore;
+  readonly clock: Clock;
+  readonly passwords: PasswordHasher;
+  readonly rateLimits: AccountRateLimits;
+  readonly knownSources: KnownSources;
+  readonly loginHistory: LoginHistory;
+  readonly sessions: SessionService;
+  readonly twoFactors: TwoFactorService;
+}
+
+interface VerifiedPassword {
+  readonly account: Account;
+  /** The stored hash that was matched. */
+  readonly stored: string;
+  readonly isKnownSource: boolean;
+}
+
+/** Every way to log in goes through here and counts against the same limits. */
+export class LoginService {
+  readonly #dependencies: LoginServiceDependencies;
+  readonly #guesses: GuessLimit;
+  readonly #purposes = new Map<string, LoginPurpose>();
+
+  constructor(dependencies: LoginServiceDependencies) {
+    this.#dependencies = dependencies;
+    const { rateLimits } = dependencies;
+    this.#guesses = new GuessLimit({
+      byAccount: rateLimits.passwordsByAccount,
+      byKnownSource: rateLimits.passwordsByKnownSource,
+      byNetwork: rateLimits.passwordsByNetwork,
+      resetsWrongGuesses: true,
+    });
+  }
+
+  /** Registers what a login with that purpose's name does in its transaction. */
+  registerPurpose(purpose: LoginPurpose): void {
+    this.#purposes.set(purpose.name, purpose);
+  }
+
+  /** @throws wrong_login, account_disabled, rate_limit_exceeded, unavailable */
+  async logIn(login: PasswordLogin): Promise<LoginOutcome> {
+    const { database, accounts, twoFactors } = this.#dependencies;
+    const { account: found, stored, isKnownSource } = await this.#verifyLogin(login);
+    return database.transaction<LoginOutcome>(async (trx) => {
+      // Under this lock none of it changes before the session exists, and a later change ends the session.
+      const account = await accounts.lock(trx, found.id);
+      if (account === undefined || (await accounts.findPassword(found.id, trx))?.hash !== stored)
+        throw new AppError('wrong_login');
+      if (account.status !== ENABLED) throw new AppError('account_disabled');
+      const purpose = login.purpose ?? PLAIN_LOGIN;
+      if (!(await twoFactors.isEnabled(account.id, trx)))
+        return this.#startSession(trx, account, { client: login.client, twoStep: false, isKnownSource }, purpose);
+      return { step: 'second', pending: await this.#addPendingLogin(trx, account.id, purpose) };
+    });
+  }
+
+  /** Completes the pending login of the cookie. @throws login_expired, wrong_code, account_disabled, rate_limit_exceeded */
+  async completeSecondStep({ pending, code, client }: SecondStep): Promise<CompletedLogin> {
+    const { database, accounts, pendingLogins, clock, twoFactors, knownSources, loginHistory } = this.#dependencies;
+    if (pending === undefined) throw new AppError('login_expired');
+    const hash = hashToken(pending);
+    const attempt = await pendingLogins.countAttempt(hash, MAX_WRONG_CODES, clock.now());
+    if (attempt === undefined) throw new AppError('login_expired');
+    const source = await knownSources.identify(attempt.user_id, client);
+    const facts = { client, twoStep: true, isKnownSource: source.knownSourceKey !== undefined };
+    return twoFactors.withGuess(attempt.user_id, source, async () => {
+      const completed = await database.transaction(async (trx) => {
+        const account = await accounts.lock(trx, attempt.user_id);
+        if (account === undefined) throw new AppError('login_expired');
+        if (account.status !== ENABLED) throw new AppError('account_disabled');
+        if (!(await twoFactors.consumeCode(trx, account.id, code))) return undefined;
+        if (!(await pendingLogins.consume(trx, hash))) throw new AppError('login_expired');
+        return this.#startSession(trx, account, facts, { name: attempt.purpose, subject: attempt.subject });
+      });
+      if (completed === undefined) loginHistory.recordFailure({ userId: attempt.user_id, ...facts }, 'wrong_code');
+      return completed;
+    });
+  }
+
+  /**
+   * Runs work once the caller has proved the account's present password; `hasher` in it hashes under the same permit.
+   *
+   * @throws wrong_password, rate_limit_exceeded, unavailable
+   */
+  async withConfirmedPassword<R>(
+    caller: AccountCaller,
+    password: string,
+    work: (hasher: PermittedHasher, stored: string) => Promise<R>,
+  ): Promise<R> {
+    const key = String(caller.userId);
+    const source = toGuessSource(caller);
+    await this.#guesses.assertNotExhausted(key, source);
+    return this.#dependencies.passwords.withPermit(async (hasher) => {
+      const stored = await this.#dependencies.accounts.findPassword(caller.userId);
+      if (!(await this.#guess(key, source, false, () => hasher.verify(password, stored?.hash))))
+        throw new AppError('wrong_password');
+      return work(hasher, stored?.hash ?? '');
+    });
+  }
+
+  async deleteExpired(): Promise<void> {
+    const { pendingLogins, knownSources, clock } = this.#dependencies;
+    await pendingLogins.deleteExpired(clock.now());
+    await knownSources.deleteExpired();
+  }
+
+  async #verifyLogin({ username: typed, password, client }: PasswordLogin): Promise<VerifiedPassword> {
+    const username = normalizeName(typed);
+    const { accounts, knownSources, passwords, loginHistory } = this.#dependencies;
+    const account = await accounts.findByLogin(username);
+    // By id where there is one, so that name and e-mail share a limit.
+    const key = account === undefined ? `?${username.toLowerCase()}` : String(account.id);
+    const source = await knownSources.identify(account?.id, client);
+    const isKnownSource = source.knownSourceKey !== undefined;
+    const recordFailure = (outcome: 'wrong_password' | 'disabled'): void => {
+      if (account !== undefined)
+        loginHistory.recordFailure({ userId: account.id, client, twoStep: false, isKnownSource }, outcome);
+    };
+    // A password that the service drew at random cannot be guessed. Without a limit by account, root can still log in during an attack.
+    const isUnguessable = (await accounts.findPassword(account?.id ?? 0))?.generated === 1;
+    // Checked before the queue, so that guesses beyond the limit do not delay other logins that wait for a hash.
+    await this.#guesses.assertNotExhausted(key, source, isUnguessable);
+    const verified = await passwords.withPermit(async (hasher) => {
+      const stored = (await accounts.findPassword(account?.id ?? 0))?.hash;
+      const isRight = await this.#guess(key, source, isUnguessable, () => hasher.verify(password, stored));
+      if (!isRight || account === undefined || stored === undefined) {
+        recordFailure('wrong_password');
+        throw new AppError('wrong_login');
+      }
+      if (!passwords.needsRehash(stored)) return { account, stored, isKnownSource };
+      const fresh = await hasher.hash(password);
+      await accounts.replacePasswordHash(account.id, stored, fresh);
+      return { account, stored: fresh, isKnownSource };
+    });
+    if (verified.account.status === ENABLED) return verified;
+    recordFailure('disabled');
+    throw new AppError('account_disabled');
+  }
+
+  /** Counts a guess, checks it, and refunds it where it was correct. */
+  async #guess(key: string, source: GuessSource, isUnguessable: boolean, verify: () => Promise<boolean>) {
+    await this.#guesses.consume(key, source, isUnguessable);
+    const isRight = await verify();
+    if (isRight) await this.#guesses.succeed(key, source, isUnguessable);
+    return isRight;
+  }
+
+  async #addPendingLogin(trx: Trx, userId: number, purpose: LoginSubject): Promise<string> {
+    const { pendingLogins, clock } = this.#dependencies;
+    const pending = randomToken(CREDENTIAL_PREFIX.pendingLogin, 43);
+    const now = clock.now();
+    await pendingLogins.insert(trx, {
+      hash: hashToken(pending),
+      user_id: userId,
+      purpose: purpose.name,
+      subject: purpose.subject,
+      created_at: now,
+      expires_at: now + PENDING_LOGIN_MS,
+    });
+    return pending;
+  }
+
+  async #startSession(
+    trx: Trx,
+    account: Account,
+    facts: Omit<LoginAttempt, 'userId'>,
+    purpose: LoginSubject,
+  ): Promise<CompletedLogin> {
+    const { sessions, knownSources, loginHistory } = this.#dependencies;
+    const { client } = facts;
+    await this.#purposes.get(purpose.name)?.onLoggedIn(trx, purpose.subject, account);
+    if (client.session !== undefined) await sessions.endByToken(trx, client.session);
+    const knownDevice = await knownSources.remember(trx, account.id, client);
+    await loginHistory.recordSuccess(trx, { userId: account.id, ...facts });
+    return { step: 'done', account, session: await sessions.start(trx, account.id, client), knownDevice };
+  }
+}
+
+const PLAIN_LOGIN: LoginSubject = { name: 'login', subject: '' };

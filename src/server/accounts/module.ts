@@ -1,0 +1,254 @@
+import type { LongPage } from '../../contract/large-list-pagination.ts';
+import type { Mailer } from '../mail/mail-queue.ts';
+import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Clock } from '../platform/clock.ts';
+import { PeriodicWriter } from '../platform/concurrency.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Authenticator } from '../platform/http/request-context.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Vault } from '../platform/vault.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables } from '../tables.ts';
+import { AccountAccess, AccountStore } from './account-store.ts';
+import { type AuditFilter, type AuditLog, AuditStore } from './audit-log.ts';
+import {
+  BindingStore,
+  HttpMessagingAccountLookup,
+  HttpPhoneSender,
+  LogPhoneSender,
+  PhoneAndMessagingBindingService,
+  type PhoneCodeSender,
+} from './bindings.ts';
+import { CredentialRevocationWatch } from './credential-watch.ts';
+import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordResetService } from './email.ts';
+import { createFirstAdministrator } from './first-administrator.ts';
+import { KnownSourceStore, KnownSources } from './guess-limit.ts';
+import { LoginHistory, LoginHistoryStore } from './login-history.ts';
+import { type LinkedLogins, LoginRevocation, PendingLoginStore } from './login-revocation.ts';
+import { LoginService } from './login-service.ts';
+import { CredentialRecheck, ManagementTokenService, ManagementTokenStore } from './management-tokens.ts';
+import { OwnAccountUpdateService, UserTimeZone } from './own-account.ts';
+import { type PasswordCost, PasswordHasher } from './passwords.ts';
+import { AccountRateLimits, defineKeyLimit } from './rate-limits.ts';
+import { type FindPlan, type GivePlan, RegistrationAndProfileService } from './registration.ts';
+import { type DeviceAccessTokens, RequestAuthenticator } from './request-authenticator.ts';
+import { SecurityNotices } from './security-notices.ts';
+import { SessionService, SessionStore } from './sessions.ts';
+import { TokenService, TokenStore } from './tokens.ts';
+import { TwoFactorService, TwoFactorStore } from './two-factor.ts';
+import { UserAdminService } from './user-admin.ts';
+
+interface AccountsConfig {
+  readonly baseUrl: string;
+  readonly apiUserHeader: string;
+  readonly keyRequestsPerMinute: number;
+  readonly registration: 'open' | 'closed';
+  readonly newUserQuota: number;
+  readonly newUserPlan: string | undefined;
+  readonly adminUsername: string;
+  readonly adminPassword: string | undefined;
+  readonly phoneDriver: 'log' | 'http';
+  readonly phoneHttpUrl: string | undefined;
+  readonly messagingVerifyUrl: string | undefined;
+}
+
+export interface AccountsDependencies {
+  readonly config: AccountsConfig;
+  readonly database: Database<Tables>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly limits: RateLimits;
+  readonly outbound: OutboundClient;
+  readonly ledger: Ledger;
+  readonly notifier: Notifier;
+  readonly mailer: Mailer;
+  readonly findPlan: FindPlan;
+  readonly givePlan: GivePlan;
+  /** The access_tokens of device sign-ins. */
+  readonly deviceTokens: DeviceAccessTokens;
+  /** Cost of new password hashes; default `PASSWORD_COST`. */
+  readonly passwordCost?: PasswordCost | undefined;
+  /** What else ends with an account's sessions. */
+  readonly linkedLogins: readonly LinkedLogins[];
+  /** What acts for an account without a login, and ends when its e-mail is confirmed for the first time. */
+  readonly standingAccess: readonly LinkedLogins[];
+}
+
+/** What accounts offer the other capabilities and app.ts. */
+export interface Accounts {
+  readonly authenticator: Authenticator;
+  readonly access: AccountAccess;
+  /** Ends long responses when the credential they were opened with ends. */
+  readonly credentialWatch: CredentialRevocationWatch;
+  readonly auditLog: AuditLog;
+  readonly bindings: PhoneAndMessagingBindingService;
+  readonly credentials: CredentialRecheck;
+  readonly emailConfirmations: EmailConfirmationService;
+  readonly passwordResets: PasswordResetService;
+  readonly loginHistory: LoginHistory;
+  readonly logins: LoginService;
+  readonly managementTokens: ManagementTokenService;
+  readonly passwords: PasswordHasher;
+  readonly sessions: SessionService;
+  readonly settings: UserTimeZone;
+  readonly tokens: TokenService;
+  readonly twoFactors: TwoFactorService;
+  readonly userAdministration: UserAdminService;
+  readonly users: RegistrationAndProfileService;
+  readonly selfUpdates: OwnAccountUpdateService;
+  /** Audit entries, newest first. */
+  listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
+  /** Makes the first root account where there has never been one; call it before listening. */
+  createFirstAdministrator(printOnce: (text: string) => void): Promise<void>;
+  /** Deletes what has expired. */
+  removeExpired(): Promise<void>;
+  /** Writes what is pending, and stops. */
+  close(): Promise<void>;
+}
+
+/** Assembles this capability. */
+export function makeAccounts(dependencies: AccountsDependencies): Accounts {
+  const { config, database, clock, log, vault, ledger, outbound, deviceTokens, linkedLogins } = dependencies;
+  const accounts = new AccountStore(database);
+  const sessionStore = new SessionStore(database);
+  const pendingLogins = new PendingLoginStore(database);
+  const managementTokenStore = new ManagementTokenStore(database);
+  const tokenStore = new TokenStore(database);
+  const twoFactorStore = new TwoFactorStore(database);
+  const bindingStore = new BindingStore(database);
+  const auditLog = new AuditStore(database, clock);
+
+  const access = new AccountAccess(accounts);
+  const credentialWatch = new CredentialRevocationWatch({ database, clock, log });
+  const notices = new SecurityNotices(dependencies.notifier);
+  const rateLimits = new AccountRateLimits(dependencies.limits);
+  const passwords = new PasswordHasher(dependencies.passwordCost);
+  const sessions = new SessionService({ store: sessionStore, clock });
+  const credentials = new CredentialRecheck({ sessions: sessionStore, managementTokens: managementTokenStore });
+  const loginRevocation = new LoginRevocation({
+    sessions: sessionStore,
+    pendingLogins,
+    managementTokens: managementTokenStore,
+    linkedLogins,
+    clock,
+  });
+  const loginHistory = new LoginHistory({ store: new LoginHistoryStore(database), clock, log });
+  const knownSourceStore = new KnownSourceStore(database);
+  const knownSources = new KnownSources({ store: knownSourceStore, sessions: sessionStore, clock });
+  const shared = {
+    database,
+    accounts,
+    clock,
+    vault,
+    rateLimits,
+    auditLog,
+    notices,
+    passwords,
+    ledger,
+    loginRevocation,
+  };
+  const tokens = new EmailTokenStore(database);
+  const emails = { ...shared, tokens, links: new EmailLinkIssuer(tokens, config.baseUrl), mailer: dependencies.mailer };
+  const emailConfirmations = new EmailConfirmationService({
+    ...emails,
+    keys: tokenStore,
+    bindings: bindingStore,
+    twoFactors: twoFactorStore,
+    knownSources: knownSourceStore,
+    standingAccess: dependencies.standingAccess,
+  });
+  const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
+  const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });
+  const users = new RegistrationAndProfileService({
+    ...shared,
+    config,
+    bindings: bindingStore,
+    twoFactors: twoFactorStore,
+    emailConfirmations,
+    findPlan: dependencies.findPlan,
+    givePlan: dependencies.givePlan,
+    log,
+  });
+  const phoneSender = (): PhoneCodeSender =>
+    config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined
+      ? new HttpPhoneSender(outbound, config.phoneHttpUrl)
+      : new LogPhoneSender(log);
+  const tokenUse = new PeriodicWriter<true>({
+    log,
+    subject: 'the last use of tokens',
+    write: (batch) => tokenStore.recordUse([...batch.keys()], clock.now()),
+  });
+  return {
+    authenticator: new RequestAuthenticator({
+      accounts,
+      sessions,
+      managementTokens: managementTokenStore,
+      tokens: tokenStore,
+      tokenUse,
+      deviceTokens,
+      keyLimit: defineKeyLimit(dependencies.limits, config.keyRequestsPerMinute),
+      clock,
+      userHeader: config.apiUserHeader,
+    }),
+    access,
+    credentialWatch,
+    auditLog,
+    bindings: new PhoneAndMessagingBindingService({
+      ...shared,
+      store: bindingStore,
+      // As they are set when they are used: an administrator may change them at any time.
+      phoneSender: { send: (phone, code) => phoneSender().send(phone, code) },
+      messaging: {
+        verify: (code) => new HttpMessagingAccountLookup(outbound, config.messagingVerifyUrl).verify(code),
+      },
+    }),
+    credentials,
+    emailConfirmations,
+    passwordResets: new PasswordResetService({ ...emails, access }),
+    loginHistory,
+    logins,
+    managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
+    passwords,
+    sessions,
+    settings: new UserTimeZone(accounts),
+    tokens: new TokenService({ database, store: tokenStore, clock, ledger }),
+    twoFactors,
+    userAdministration: new UserAdminService({
+      ...shared,
+      access,
+      users,
+      sessions,
+      sessionStore,
+      tokens: tokenStore,
+    }),
+    users,
+    selfUpdates: new OwnAccountUpdateService({ ...shared, logins, emailConfirmations }),
+    listAuditLog: (filter, page) => auditLog.list(filter, page),
+    createFirstAdministrator: (printOnce) =>
+      createFirstAdministrator(
+        {
+          database,
+          accounts,
+          clock,
+          passwords,
+          ledger,
+          username: config.adminUsername,
+          password: config.adminPassword,
+        },
+        printOnce,
+      ),
+    async removeExpired() {
+      await sessions.deleteExpired();
+      await logins.deleteExpired();
+      await tokens.deleteExpired(clock.now());
+    },
+    async close() {
+      credentialWatch.close();
+      await tokenUse.close();
+      await loginHistory.close();
+    },
+  };
+}

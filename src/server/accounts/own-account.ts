@@ -1,0 +1,208 @@
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { AppError, invalidRequest } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { isUniqueViolation } from '../platform/db/sql.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { AccountStore } from './account-store.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { EmailConfirmationService } from './email.ts';
+import type { LoginRevocation } from './login-revocation.ts';
+import type { LoginService } from './login-service.ts';
+import { assertUncommonPassword, type PermittedHasher } from './passwords.ts';
+import { NO_LOGIN_EMAIL, normalizeEmail } from './registration.ts';
+import type { SecurityNotices } from './security-notices.ts';
+
+/** What users may change of their own account; absent keys stay unchanged. */
+interface OwnAccountUpdate {
+  readonly display_name?: string | undefined;
+  /** Empty removes it. */
+  readonly email?: string | undefined;
+  readonly password?: string | undefined;
+  /** The present password; required with `password`, and with `email` where e-mails reset passwords. */
+  readonly original_password?: string | undefined;
+}
+
+interface OwnAccountUpdateServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly accounts: AccountStore;
+  readonly clock: Clock;
+  readonly logins: LoginService;
+  readonly loginRevocation: LoginRevocation;
+  readonly emailConfirmations: EmailConfirmationService;
+  readonly auditLog: AuditLog;
+  readonly notices: SecurityNotices;
+}
+
+/** The changes users make to their own account. */
+export class OwnAccountUpdateService {
+  readonly #dependencies: OwnAccountUpdateServiceDependencies;
+
+  constructor(dependencies: OwnAccountUpdateServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws forbidden, wrong_password, password_too_common, invalid_request, rate_limit_exceeded, unauthorized */
+  async update(caller: AccountCaller, update: OwnAccountUpdate, origin: RequestOrigin, locale: Locale): Promise<void> {
+    const { email, password, original_password: original } = update;
+    const changesLogin = email !== undefined || password !== undefined || original !== undefined;
+    if (caller.kind === 'device' && changesLogin) throw new AppError('forbidden');
+    const change = (trx: Trx) => this.#updateOwnFields(trx, caller.userId, update, origin, locale);
+    if (password !== undefined) return this.#updateWithPassword(caller, { ...update, password }, origin, change);
+    if (email !== undefined && (await this.#needsPassword(caller.userId, email)))
+      return this.#withPassword(caller, original, 'original_password is required to change the e-mail.', (run) =>
+        run(change),
+      );
+    await retryOnce(() => this.#dependencies.database.transaction(change));
+  }
+
+  /** Whoever reads the e-mail of an account can reset its password, so a session alone must not be able to change it. */
+  async #needsPassword(userId: number, email: string): Promise<boolean> {
+    const { accounts, emailConfirmations } = this.#dependencies;
+    if (!emailConfirmations.isRequired) return false;
+    const next = normalizeEmail(email);
+    if (next === (await accounts.findEmail(userId))?.email) return false;
+    if (next) await emailConfirmations.consumeLimit(next);
+    return true;
+  }
+
+  /** Runs a change in a transaction, after the present password was proved, as long as that password stays. */
+  async #withPassword(
+    caller: AccountCaller,
+    original: string | undefined,
+    whyRequired: string,
+    work: (run: (change: (trx: Trx) => Promise<void>) => Promise<void>, hasher: PermittedHasher) => Promise<void>,
+  ): Promise<void> {
+    const { database, accounts, logins } = this.#dependencies;
+    if (original === undefined) throw invalidRequest(whyRequired, 'original_password');
+    await logins.withConfirmedPassword(caller, original, (hasher, stored) => {
+      const run = (change: (trx: Trx) => Promise<void>) =>
+        retryOnce(() =>
+          database.transaction(async (trx) => {
+            await accounts.lock(trx, caller.userId);
+            if ((await accounts.findPassword(caller.userId, trx))?.hash !== stored)
+              throw new AppError('wrong_password');
+            await change(trx);
+          }),
+        );
+      return work(run, hasher);
+    });
+  }
+
+  async #updateWithPassword(
+    caller: AccountCaller,
+    update: OwnAccountUpdate & { readonly password: string },
+    origin: RequestOrigin,
+    changeOwnFields: (trx: Trx) => Promise<void>,
+  ): Promise<void> {
+    const { accounts, loginRevocation, auditLog, notices, clock } = this.#dependencies;
+    const { userId } = caller;
+    if (update.original_password !== undefined)
+      await assertUncommonPassword(update.password, (await accounts.find(userId))?.username ?? '');
+    await this.#withPassword(
+      caller,
+      update.original_password,
+      'original_password is required to change the password.',
+      async (run, hasher) => {
+        const hash = await hasher.hash(update.password);
+        await run(async (trx) => {
+          await changeOwnFields(trx);
+          await accounts.putPassword(trx, userId, hash, clock.now());
+          const keptSession = caller.kind === 'session' ? caller.sessionId : undefined;
+          await loginRevocation.revokeAll(trx, userId, 'password_changed', keptSession);
+          await auditLog.record(trx, { actorId: userId, action: 'self.password', target: `user:${userId}`, ...origin });
+          await notices.notify(trx, userId, 'password');
+        });
+      },
+    );
+  }
+
+  /** Changes everything users may change of their own account except the password. */
+  async #updateOwnFields(
+    trx: Trx,
+    userId: number,
+    update: OwnAccountUpdate,
+    origin: RequestOrigin,
+    locale: Locale,
+  ): Promise<void> {
+    const { accounts, auditLog } = this.#dependencies;
+    const account = await accounts.lock(trx, userId);
+    if (account === undefined) throw new AppError('unauthorized');
+    const email = normalizeEmail(update.email);
+    const columns = defined({ display_name: update.display_name, email });
+    if (Object.keys(columns).length > 0) await accounts.update(trx, userId, columns);
+    if (email === undefined || email === account.email) return;
+    await this.#changeLoginEmail(trx, userId, email, locale);
+    await auditLog.record(trx, {
+      actorId: userId,
+      action: 'self.email',
+      target: `user:${userId}`,
+      before: { email: account.email },
+      after: { email },
+      ...origin,
+    });
+  }
+
+  /** Where e-mails are confirmed, the address that counted so far counts until the new one is confirmed, or none is left. */
+  async #changeLoginEmail(trx: Trx, userId: number, email: string | null, locale: Locale): Promise<void> {
+    const { accounts, emailConfirmations } = this.#dependencies;
+    if (email === null) return void (await accounts.update(trx, userId, NO_LOGIN_EMAIL));
+    if (!emailConfirmations.isRequired) {
+      const isTaken = await accounts.isLoginEmailTaken(trx, email, userId);
+      return void (await accounts.update(trx, userId, { ...NO_LOGIN_EMAIL, login_email: isTaken ? null : email }));
+    }
+    const known = await accounts.findEmail(userId, trx);
+    if (known?.login_email === email && known.email_confirmed_at !== null) return;
+    await emailConfirmations.queue(trx, userId, email, locale);
+    if (known?.login_email != null && known.email_confirmed_at !== null)
+      await emailConfirmations.queueChangeNotice(trx, userId, known.login_email, locale);
+  }
+}
+
+/** Two accounts that want one login e-mail at the same moment: the second finds it taken when it tries again. */
+async function retryOnce<R>(work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    return work();
+  }
+}
+
+/** Settings of an account that change how things are shown and counted. */
+export class UserTimeZone {
+  readonly #accounts: AccountStore;
+
+  constructor(accounts: AccountStore) {
+    this.#accounts = accounts;
+  }
+
+  /** IANA name of the zone an account's days are counted in. */
+  findTimeZone(userId: number): Promise<string> {
+    return this.#accounts.findTimeZone(userId);
+  }
+
+  /** The same inside a transaction. */
+  findTimeZoneIn(trx: Trx, userId: number): Promise<string> {
+    return this.#accounts.findTimeZone(userId, trx);
+  }
+
+  /** @throws invalid_request for an unknown zone */
+  async setTimeZone(userId: number, timeZone: string): Promise<void> {
+    if (!isTimeZone(timeZone))
+      throw invalidRequest('time_zone must be an IANA name such as Europe/Berlin.', 'time_zone');
+    await this.#accounts.setTimeZone(userId, timeZone);
+  }
+}
+
+/** Names only: offsets such as +02:00 have no daylight saving time. */
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,184 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { compare } from 'bcryptjs';
+import { AppError } from '../platform/app-error.ts';
+
+/** Cost of one argon2id hash. */
+export interface PasswordCost {
+  /** KiB. */
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+
+/** OWASP's first choice for argon2id: 19 MiB and two passes. */
+export const PASSWORD_COST: PasswordCost = { memory: 19_456, passes: 2, parallelism: 1 };
+/** A stored hash that asks for more than this is not computed: this service never wrote it. */
+const MAX_ACCEPTED_COST: PasswordCost = { memory: 65_536, passes: 6, parallelism: 4 };
+const TAG_BYTES = 32;
+/** libuv runs four such jobs at a time; more would delay file access and DNS queries. */
+const PERMITS = Math.min(availableParallelism(), 4);
+const MAX_QUEUE_LENGTH = 64;
+const RETRY_SECONDS = 2;
+
+interface PasswordHash {
+  readonly cost: PasswordCost;
+  readonly salt: Buffer;
+  readonly tag: Buffer;
+}
+
+/** Hashes under the permit its holder already has, without acquiring another. */
+export type PermittedHasher = Pick<PasswordHasher, 'hash' | 'verify'>;
+
+/** argon2id, off the event loop, as many at a time as there are cores. With a full queue every method throws `unavailable`. */
+export class PasswordHasher {
+  readonly #queue = new BoundedQueue(PERMITS, MAX_QUEUE_LENGTH);
+  /** Compared against where there is no such account, so that it takes as long as for one that exists. */
+  readonly #dummyHash: PasswordHash;
+  readonly #permitted: PermittedHasher = {
+    hash: (password) => this.#hashNow(password),
+    verify: (password, stored) => this.#verifyNow(password, stored),
+  };
+  readonly #cost: PasswordCost;
+
+  /** @param cost of new hashes; tests lower it, since hashing is most of what they would compute */
+  constructor(cost: PasswordCost = PASSWORD_COST) {
+    this.#cost = cost;
+    this.#dummyHash = { cost, salt: randomBytes(16), tag: randomBytes(TAG_BYTES) };
+  }
+
+  /** PHC string of a new password. */
+  hash(password: string): Promise<string> {
+    return this.#queue.run(() => this.#hashNow(password));
+  }
+
+  /** Without a stored hash it takes the same time and returns false. */
+  verify(password: string, stored: string | undefined): Promise<boolean> {
+    return this.#queue.run(() => this.#verifyNow(password, stored));
+  }
+
+  /**
+   * Runs work that hashes while it holds one permit. What such work counts before it hashes (attempts) is therefore counted
+   * at most once for each permit at a time.
+   */
+  withPermit<R>(work: (hasher: PermittedHasher) => Promise<R>): Promise<R> {
+    return this.#queue.run(() => work(this.#permitted));
+  }
+
+  /** Whether a hash was made at another cost than today's. */
+  needsRehash(stored: string): boolean {
+    const cost = parsePhc(stored)?.cost;
+    const { memory, passes, parallelism } = this.#cost;
+    return cost?.memory !== memory || cost.passes !== passes || cost.parallelism !== parallelism;
+  }
+
+  async #hashNow(password: string): Promise<string> {
+    const salt = randomBytes(16);
+    const cost = this.#cost;
+    return formatPhc({ cost, salt, tag: await deriveTag(password, salt, cost, TAG_BYTES) });
+  }
+
+  async #verifyNow(password: string, stored: string | undefined): Promise<boolean> {
+    if (stored !== undefined && BCRYPT.test(stored)) return verifyBcrypt(password, stored);
+    const known = stored === undefined ? undefined : parsePhc(stored);
+    const { cost, salt, tag } = known ?? this.#dummyHash;
+    const isSame = timingSafeEqual(await deriveTag(password, salt, cost, tag.length), tag);
+    return isSame && known !== undefined;
+  }
+}
+
+/** Hashes that came from another program; each is replaced when its owner logs in. */
+const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
+/** bcrypt reads no further; the programs it comes from refused longer passwords. */
+const MAX_BCRYPT_BYTES = 72;
+
+/** The bytes as they were typed: the other program did not normalize them. */
+const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
+  Buffer.byteLength(password) <= MAX_BCRYPT_BYTES && compare(password, stored);
+
+/** Runs work in order of arrival, a bounded number at a time. The permit belongs to the work: a client that disconnects frees nothing early. */
+class BoundedQueue {
+  readonly #maxLength: number;
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(permits: number, maxLength: number) {
+    this.#free = permits;
+    this.#maxLength = maxLength;
+  }
+
+  async run<R>(work: () => Promise<R>): Promise<R> {
+    if (this.#free > 0) this.#free -= 1;
+    else if (this.#waiting.length >= this.#maxLength)
+      throw new AppError('unavailable', { retryAfterSeconds: RETRY_SECONDS });
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
+
+function deriveTag(password: string, nonce: Buffer, cost: PasswordCost, tagLength: number): Promise<Buffer> {
+  // The same characters typed on two systems must be the same bytes (NIST SP 800-63B section 5.1.1.2).
+  const message = password.normalize('NFKC');
+  return new Promise((resolve, reject) => {
+    argon2('argon2id', { message, nonce, tagLength, ...cost }, (error, tag) =>
+      error === null ? resolve(tag) : reject(error),
+    );
+  });
+}
+
+const toUnpaddedBase64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+
+const formatPhc = ({ cost, salt, tag }: PasswordHash): string =>
+  `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${toUnpaddedBase64(salt)}$${toUnpaddedBase64(tag)}`;
+
+const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+
+function parsePhc(text: string): PasswordHash | undefined {
+  const [, memory, passes, parallelism, salt, tag] = PHC.exec(text) ?? [];
+  if (salt === undefined || tag === undefined) return undefined;
+  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+  const isTooExpensive =
+    cost.memory > MAX_ACCEPTED_COST.memory ||
+    cost.passes > MAX_ACCEPTED_COST.passes ||
+    cost.parallelism > MAX_ACCEPTED_COST.parallelism;
+  return isTooExpensive ? undefined : { cost, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
+}
+
+/** Shorter passwords are rejected before this check. */
+const MIN_LENGTH = 8;
+
+let commonPasswords: Promise<ReadonlySet<string>> | undefined;
+
+/** Passwords of public breaches; loaded when the first password is set, because unpacking them takes longer than the rest of the start. */
+async function loadCommonPasswords(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const passwords = dictionary['passwords-common'].map((password) => password.toLowerCase());
+  return new Set(passwords.filter(({ length }) => length >= MIN_LENGTH));
+}
+
+/** A text of at most four characters repeated, and runs such as 12345678 or hgfedcba. */
+function isPattern(password: string): boolean {
+  if (/^(.{1,4}?)\1+.{0,3}$/su.test(password) && new Set(password).size <= 4) return true;
+  const points = Array.from(password, (character) => character.codePointAt(0) ?? 0);
+  const steps = new Set(points.slice(1).map((point, index) => point - (points[index] ?? 0)));
+  return steps.size === 1 && (steps.has(1) || steps.has(-1));
+}
+
+/**
+ * Rejects the passwords that attackers try first: those of public breaches (NIST SP 800-63B section 5.1.1.2), repetitions and
+ * runs of characters, and the account's own name.
+ *
+ * @throws password_too_common
+ */
+export async function assertUncommonPassword(password: string, username: string): Promise<void> {
+  commonPasswords ??= loadCommonPasswords();
+  const plain = password.normalize('NFKC').toLowerCase();
+  if (plain === username.toLowerCase() || isPattern(plain) || (await commonPasswords).has(plain))
+    throw new AppError('password_too_common', { param: 'password' });
+}

@@ -1,0 +1,201 @@
+import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Role } from '../../contract/roles.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
+import { toIpLimitKey } from '../platform/client-ip.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { Account, AccountFilter, AccountStore } from './account-store.ts';
+import type { BindingStore } from './bindings.ts';
+import type { EmailConfirmationService } from './email.ts';
+import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
+import type { AccountRateLimits } from './rate-limits.ts';
+import type { TwoFactorStore } from './two-factor.ts';
+
+/** Finds the plan an account is on. `expiresAt`: Unix seconds, 0 = no end. */
+export type FindPlan = (userId: number) => Promise<{ readonly code: string; readonly expiresAt: number }>;
+
+/** Gives an account the plan of that code. @returns false where there is none to be given */
+export type GivePlan = (trx: Trx, userId: number, code: string) => Promise<boolean>;
+
+/** An account as its owner and the administrators see it; there is no field for a secret. */
+export interface Profile {
+  readonly account: Account;
+  readonly wallet: Awaited<ReturnType<Ledger['wallet']>>;
+  readonly plan: Awaited<ReturnType<FindPlan>>;
+  readonly hasTwoFactor: boolean;
+  readonly phoneBound: boolean;
+  readonly messagingBound: boolean;
+}
+
+interface Registration {
+  readonly username: string;
+  readonly password: string;
+  readonly email?: string | undefined;
+}
+
+export interface NewUser extends Registration {
+  readonly displayName?: string | undefined;
+  readonly role?: Role | undefined;
+  /** Quota the wallet starts with. */
+  readonly quota: number;
+}
+
+interface RegistrationAndProfileServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly accounts: AccountStore;
+  readonly bindings: BindingStore;
+  readonly twoFactors: TwoFactorStore;
+  readonly clock: Clock;
+  readonly passwords: PasswordHasher;
+  readonly rateLimits: AccountRateLimits;
+  readonly ledger: Ledger;
+  readonly emailConfirmations: EmailConfirmationService;
+  readonly findPlan: FindPlan;
+  readonly givePlan: GivePlan;
+  readonly log: Log;
+  /** Read at each registration: an administrator may change it. */
+  readonly config: {
+    readonly registration: 'open' | 'closed';
+    readonly newUserQuota: number;
+    readonly newUserPlan: string | undefined;
+  };
+}
+
+/** Accounts: registration and profile. */
+export class RegistrationAndProfileService {
+  readonly #dependencies: RegistrationAndProfileServiceDependencies;
+
+  constructor(dependencies: RegistrationAndProfileServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Open to anybody. An e-mail that another account logs in by is kept but does not count for login, so that registering
+   * does not reveal which e-mails have an account here. Where the service sends mail, none counts before it is confirmed.
+   *
+   * @param clientIp whose limit the registration counts against
+   * @throws registration_closed, username_taken, password_too_common, rate_limit_exceeded, unavailable
+   */
+  async register(
+    registration: Registration,
+    clientIp: string,
+    locale: Locale,
+  ): Promise<{ readonly id: number; readonly username: string }> {
+    const { rateLimits, config, emailConfirmations } = this.#dependencies;
+    if (config.registration === 'closed') throw new AppError('registration_closed');
+    await rateLimits.registrationsByNetwork.consume(toIpLimitKey(clientIp));
+    const user = { ...registration, role: 'user', quota: config.newUserQuota } as const;
+    const email = normalizeEmail(registration.email) ?? null;
+    const isConfirmed = email !== null && emailConfirmations.isRequired;
+    if (isConfirmed) await emailConfirmations.consumeLimit(email);
+    const id = await this.#insert(
+      user,
+      async (trx, newId) => {
+        if (isConfirmed) await emailConfirmations.queue(trx, newId, email, locale);
+        await this.#giveFirstPlan(trx, newId);
+      },
+      isConfirmed ? 'confirm' : 'keep',
+    );
+    return { id, username: registration.username };
+  }
+
+  /**
+   * Makes an account for somebody else.
+   *
+   * @param inTransaction runs in the transaction that makes it
+   * @throws username_taken, email_taken, password_too_common
+   */
+  create(user: NewUser, inTransaction: (trx: Trx, id: number) => Promise<void>): Promise<number> {
+    return this.#insert(user, inTransaction, 'refuse');
+  }
+
+  /** @throws not_exist */
+  async profile(id: number): Promise<Profile> {
+    const account = await this.#dependencies.accounts.find(id);
+    const [profile] = account === undefined ? [] : await this.#toProfiles([account]);
+    if (profile === undefined) throw notExistError('account');
+    return profile;
+  }
+
+  async listProfiles(filter: AccountFilter, page: LongPage): Promise<LongListPage<Profile>> {
+    const { rows, ...place } = await this.#dependencies.accounts.list(filter, page);
+    return { ...place, rows: await this.#toProfiles(rows) };
+  }
+
+  /**
+   * @param loginEmail what happens with the e-mail: `refuse` and `keep` let it count for login unless another account logs
+   *   in by it, which is an error or leaves this account without; `confirm` lets it count later
+   */
+  async #insert(
+    user: NewUser,
+    inTransaction: (trx: Trx, id: number) => Promise<void>,
+    loginEmail: 'refuse' | 'keep' | 'confirm',
+  ): Promise<number> {
+    const { database, accounts, passwords, ledger, clock } = this.#dependencies;
+    const { username, role = 'user', displayName = username } = user;
+    const email = normalizeEmail(user.email) ?? null;
+    await assertUncommonPassword(user.password, username);
+    // Checked first only to save the hash; the insert decides.
+    if ((await accounts.findByLogin(username)) !== undefined) throw new AppError('username_taken');
+    const hash = await passwords.hash(user.password);
+    return database.transaction(async (trx) => {
+      const now = clock.now();
+      // An administrator vouches for the address he gives.
+      const confirmedAt = loginEmail === 'refuse' && email !== null ? now : null;
+      const row = { username, email, display_name: displayName, role, created_at: now, ...NO_LOGIN_EMAIL };
+      let id = await accounts.insert(
+        trx,
+        loginEmail === 'confirm' ? row : { ...row, login_email: email, email_confirmed_at: confirmedAt },
+      );
+      if (id === undefined && email !== null && (await accounts.isLoginEmailTaken(trx, email))) {
+        if (loginEmail === 'refuse') throw new AppError('email_taken');
+        id = await accounts.insert(trx, row);
+      }
+      if (id === undefined) throw new AppError('username_taken');
+      await accounts.putPassword(trx, id, hash, now);
+      await ledger.openWallet(trx, id, user.quota);
+      await inTransaction(trx, id);
+      return id;
+    });
+  }
+
+  /** A plan that is gone must not close the registration: the account begins without one. */
+  async #giveFirstPlan(trx: Trx, userId: number): Promise<void> {
+    const { config, givePlan, log } = this.#dependencies;
+    const { newUserPlan } = config;
+    if (newUserPlan !== undefined && !(await givePlan(trx, userId, newUserPlan)))
+      log.warn({ plan: newUserPlan }, 'NEW_USER_PLAN names no plan that can be given');
+  }
+
+  async #toProfiles(accounts: readonly Account[]): Promise<Profile[]> {
+    const { bindings, twoFactors, ledger, findPlan } = this.#dependencies;
+    const ids = accounts.map((account) => account.id);
+    const [bound, withTwoFactor] = await Promise.all([bindings.find(ids), twoFactors.findUsersWithTwoFactor(ids)]);
+    return Promise.all(
+      accounts.map(async (account) => {
+        const [wallet, plan] = await Promise.all([ledger.wallet(account.id), findPlan(account.id)]);
+        const kinds = bound.get(account.id);
+        return {
+          account,
+          wallet,
+          plan,
+          hasTwoFactor: withTwoFactor.has(account.id),
+          phoneBound: kinds?.has('phone') ?? false,
+          messagingBound: kinds?.has('messaging') ?? false,
+        };
+      }),
+    );
+  }
+}
+
+/** Columns of an account that logs in by its user name only. */
+export const NO_LOGIN_EMAIL = { login_email: null, email_confirmed_at: null } as const;
+
+/** Lower case, as mail systems treat e-mail addresses in practice; null removes the e-mail. */
+export function normalizeEmail(text: string | undefined): string | null | undefined {
+  return text === undefined ? undefined : text.toLowerCase() || null;
+}

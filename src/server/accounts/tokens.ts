@@ -1,0 +1,444 @@
+import { LRUCache } from 'lru-cache';
+import type { TOKEN_SORTS } from '../../contract/api-tokens.ts';
+import type { Sort } from '../../contract/list-sorting.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { invalidRequest, notExistError } from '../platform/app-error.ts';
+import { upToEntries } from '../platform/cache.ts';
+import { toIpRange } from '../platform/client-ip.ts';
+import type { Clock } from '../platform/clock.ts';
+import { BatchedLookup } from '../platform/concurrency.ts';
+import type { Database } from '../platform/db/database.ts';
+import { prepareQuery } from '../platform/db/prepared-query.ts';
+import { hasConcurrentWriters, jsonTexts, nullsLast, wasChanged } from '../platform/db/sql.ts';
+import { hashToken, randomToken } from '../platform/tokens.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
+
+/** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
+interface TokenSettings {
+  readonly name?: string | undefined;
+  readonly expires_at?: number | null | undefined;
+  readonly quota_limit?: number | null | undefined;
+  /** Empty = all. */
+  readonly models?: readonly string[] | undefined;
+  /** IP addresses and CIDR ranges; empty = any. */
+  readonly allowed_addresses?: readonly string[] | undefined;
+  readonly requests_per_minute?: number | null | undefined;
+  readonly tokens_per_minute?: number | null | undefined;
+  readonly concurrent_calls?: number | null | undefined;
+  readonly concurrent_tasks?: number | null | undefined;
+}
+
+/** A token in a list: everything but the key. Times are Unix milliseconds. */
+export interface TokenListItem {
+  readonly id: number;
+  readonly name: string;
+  readonly hint: string;
+  readonly models: readonly string[];
+  readonly allowedAddresses: readonly string[];
+  readonly expiresAt: number | null;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  readonly quotaLimit: number | null;
+  readonly quotaUsed: number;
+  /** Null = any number. */
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly concurrentCalls: number | null;
+  readonly concurrentTasks: number | null;
+}
+
+/** A token just made. `key` is stored nowhere. */
+interface IssuedToken {
+  readonly id: number;
+  readonly key: string;
+}
+
+interface TokenServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly store: TokenStore;
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+}
+
+/** The keys of the model paths: `sk-` tokens that users create, and the llm_token of each device sign-in. */
+export class TokenService {
+  readonly #dependencies: TokenServiceDependencies;
+
+  constructor(dependencies: TokenServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws invalid_request for an end in the past, or what is no address */
+  create(userId: number, settings: TokenSettings & { readonly name: string }): Promise<IssuedToken> {
+    const { database, ledger } = this.#dependencies;
+    return database.transaction(async (trx) => {
+      const issued = await this.#issue(trx, 'sk', userId, settings);
+      if (typeof settings.quota_limit === 'number') await ledger.setTokenLimit(trx, issued.id, settings.quota_limit);
+      return issued;
+    });
+  }
+
+  async list(userId: number, page: Page, sort?: TokenSort): Promise<{ rows: TokenListItem[]; total: number }> {
+    const { store, ledger } = this.#dependencies;
+    const { rows, total } = await store.list(userId, page, sort);
+    const limits = await ledger.tokenLimits(rows.map((row) => row.id));
+    const items = rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      hint: row.hint,
+      models: parseList(row.models),
+      allowedAddresses: parseList(row.allowed_addresses),
+      expiresAt: row.expires_at,
+      createdAt: row.created_at,
+      lastUsedAt: row.last_used_at,
+      quotaLimit: limits.get(row.id)?.limit ?? null,
+      quotaUsed: limits.get(row.id)?.used ?? 0,
+      requestsPerMinute: row.requests_per_minute,
+      tokensPerMinute: row.tokens_per_minute,
+      concurrentCalls: row.concurrent_calls,
+      concurrentTasks: row.concurrent_tasks,
+    }));
+    return { rows: items, total };
+  }
+
+  /** Name and end (Unix milliseconds) of a token that was not revoked. */
+  async describe(id: number): Promise<{ readonly name: string; readonly expiresAt: number | null } | undefined> {
+    const row = await this.#dependencies.store.findById(id);
+    return row && { name: row.name, expiresAt: row.expires_at };
+  }
+
+  /** @throws not_exist, invalid_request for an end in the past, or what is no address */
+  async update(userId: number, id: number, settings: TokenSettings): Promise<void> {
+    const { database, store, ledger } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      if (!(await store.update(trx, userId, id, this.#toColumns(settings)))) throw notExistError('token');
+      if (settings.quota_limit !== undefined) await ledger.setTokenLimit(trx, id, settings.quota_limit ?? undefined);
+    });
+  }
+
+  /** @throws not_exist */
+  async revoke(userId: number, id: number): Promise<void> {
+    const { store, clock } = this.#dependencies;
+    if (!(await store.revokeOwn(userId, id, clock.now()))) throw notExistError('token');
+  }
+
+  /** The llm_token of a device sign-in: no end, no limits of its own. */
+  issueLlm(trx: Trx, userId: number, name: string): Promise<IssuedToken> {
+    return this.#issue(trx, 'llm', userId, { name });
+  }
+
+  /** The id of a token that was not revoked, by the hash of its key. */
+  async findIdByHash(hash: string): Promise<number | undefined> {
+    return (await this.#dependencies.store.findByHash(hash))?.id;
+  }
+
+  async #issue(trx: Trx, kind: TokenKind, userId: number, settings: TokenSettings): Promise<IssuedToken> {
+    const { store, clock } = this.#dependencies;
+    const key = randomToken(CREDENTIAL_PREFIX.model, 42, { checksum: true });
+    const id = await store.insert(trx, {
+      name: '',
+      models: null,
+      allowed_addresses: null,
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrent_calls: null,
+      concurrent_tasks: null,
+      expires_at: null,
+      ...this.#toColumns(settings),
+      kind,
+      user_id: userId,
+      hash: hashToken(key),
+      hint: key.slice(0, CREDENTIAL_PREFIX.model.length + 4),
+      created_at: clock.now(),
+    });
+    return { id, key };
+  }
+
+  #toColumns({
+    expires_at,
+    models,
+    allowed_addresses: addresses,
+    ...settings
+  }: TokenSettings): Partial<ChangeableColumns> {
+    if (typeof expires_at === 'number' && expires_at * 1000 <= this.#dependencies.clock.now())
+      throw invalidRequest('expires_at must be in the future.', 'expires_at');
+    return defined({
+      name: settings.name,
+      requests_per_minute: settings.requests_per_minute,
+      tokens_per_minute: settings.tokens_per_minute,
+      concurrent_calls: settings.concurrent_calls,
+      concurrent_tasks: settings.concurrent_tasks,
+      expires_at: typeof expires_at === 'number' ? expires_at * 1000 : expires_at,
+      models: models === undefined ? undefined : toListColumn(models),
+      allowed_addresses: addresses === undefined ? undefined : toListColumn(toIpRanges(addresses)),
+    });
+  }
+}
+
+const toListColumn = (values: readonly string[]): string | null =>
+  values.length === 0 ? null : JSON.stringify([...new Set(values)]);
+
+const parseList = (column: string | null): string[] => (column === null ? [] : (JSON.parse(column) as string[]));
+
+function toIpRanges(texts: readonly string[]): string[] {
+  return texts.map((text) => {
+    const range = toIpRange(text);
+    if (range === undefined)
+      throw invalidRequest(`"${text}" is neither an address nor a CIDR range`, 'allowed_addresses');
+    return range;
+  });
+}
+
+/** What authenticates a model call. */
+export interface TokenRow {
+  readonly id: number;
+  readonly user_id: number;
+  /** JSON list; null = all. */
+  readonly models: string | null;
+  readonly expires_at: number | null;
+  /** JSON list of IP addresses and CIDR ranges; null = any. */
+  readonly allowed_addresses: string | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly concurrent_calls: number | null;
+  readonly concurrent_tasks: number | null;
+  /** Status of the account. */
+  readonly status: number;
+}
+
+/** `sk`: created by a user; `llm`: created by a device sign-in. The keys themselves have the same format. */
+type TokenKind = 'sk' | 'llm';
+
+interface NewToken {
+  readonly kind: TokenKind;
+  readonly user_id: number;
+  readonly name: string;
+  readonly hash: string;
+  readonly hint: string;
+  readonly models: string | null;
+  readonly allowed_addresses: string | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly concurrent_calls: number | null;
+  readonly concurrent_tasks: number | null;
+  readonly expires_at: number | null;
+  readonly created_at: number;
+}
+
+/** What the owner of a token may change. */
+type ChangeableColumns = Omit<NewToken, 'kind' | 'user_id' | 'hash' | 'hint' | 'created_at'>;
+
+const RATE_LIMIT_COLUMNS = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'concurrent_calls',
+  'concurrent_tasks',
+] as const;
+
+const IDS_PER_UPDATE = 500;
+const MAX_KNOWN_TOKENS = 10_000;
+
+const activeWithAccounts = (db: Executor) =>
+  db
+    .selectFrom('tokens')
+    .innerJoin('accounts', 'accounts.id', 'tokens.user_id')
+    .select([
+      'tokens.id',
+      'tokens.user_id',
+      'tokens.models',
+      'tokens.expires_at',
+      'tokens.allowed_addresses',
+      'tokens.requests_per_minute',
+      'tokens.tokens_per_minute',
+      'tokens.concurrent_calls',
+      'tokens.concurrent_tasks',
+      'accounts.status',
+    ])
+    .where('tokens.revoked_at', 'is', null);
+
+const tokenByHash = prepareQuery<Tables, { hash: string }>()((db, p) =>
+  activeWithAccounts(db).where('tokens.hash', '=', p('hash')),
+);
+/** A list of any length in one parameter. */
+const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
+  activeWithAccounts(db)
+    .select('tokens.hash')
+    .where('tokens.hash', 'in', jsonTexts(db, p('hashes'))),
+);
+
+const activeTokens = (db: Executor, userId: number) =>
+  db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'sk').where('revoked_at', 'is', null);
+
+type TokenSort = Sort<(typeof TOKEN_SORTS)[number]>;
+const NEWEST_FIRST: TokenSort = { key: 'created', descending: true };
+const SORT_COLUMNS = { created: 'id', name: 'name', expires: 'expires_at', used: 'last_used_at' } as const;
+
+/** SQL of `tokens`: the keys of the model paths. */
+export class TokenStore {
+  readonly #database: Database<Tables>;
+  readonly #lookup: BatchedLookup<TokenRow>;
+  readonly #hasRoundTrips: boolean;
+  readonly #changes: (() => number) | undefined;
+  readonly #known = new LRUCache<string, TokenRow>(upToEntries(MAX_KNOWN_TOKENS));
+  #knownSince = -1;
+
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+    this.#changes = database.watch?.(['tokens', 'accounts']);
+    this.#hasRoundTrips = hasConcurrentWriters(database.kysely);
+    this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes));
+  }
+
+  /** The only read of a model call's authentication. Revoked tokens are not found. */
+  findByHash(hash: string): Promise<TokenRow | undefined> {
+    return this.#hasRoundTrips ? this.#lookup.find(hash) : this.#findUnchanged(hash);
+  }
+
+  /** On SQLite a row is read again only once a token or an account may have changed. */
+  async #findUnchanged(hash: string): Promise<TokenRow | undefined> {
+    const changes = this.#changes?.() ?? 0;
+    if (changes !== this.#knownSince) {
+      this.#known.clear();
+      this.#knownSince = changes;
+    }
+    const known = this.#known.get(hash);
+    if (known !== undefined) return known;
+    const row = await tokenByHash.first(this.#database.kysely, { hash });
+    if (row !== undefined && changes === this.#changes?.()) this.#known.set(hash, row);
+    return row;
+  }
+
+  async #findByHashes(hashes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {
+    const { kysely } = this.#database;
+    const [hash, second] = hashes;
+    if (hash !== undefined && second === undefined) {
+      const row = await tokenByHash.first(kysely, { hash });
+      return new Map(row && [[hash, row]]);
+    }
+    const rows = await tokensByHashes.all(kysely, { hashes: JSON.stringify(hashes) });
+    return new Map(rows.map(({ hash: of, ...row }) => [of, row]));
+  }
+
+  async insert(trx: Trx, token: NewToken): Promise<number> {
+    const row = await trx
+      .insertInto('tokens')
+      .values({ ...token, last_used_at: null, revoked_at: null })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return row.id;
+  }
+
+  findById(id: number): Promise<{ readonly name: string; readonly expires_at: number | null } | undefined> {
+    return this.#database.kysely
+      .selectFrom('tokens')
+      .select(['name', 'expires_at'])
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+  }
+
+  /** The account's own `sk-` tokens that were not revoked, newest first unless sorted; those without the value are last. */
+  async list(userId: number, page: Page, { key, descending }: TokenSort = NEWEST_FIRST) {
+    const { kysely } = this.#database;
+    const direction = descending ? 'desc' : 'asc';
+    const [rows, count] = await Promise.all([
+      activeTokens(kysely, userId)
+        .select(['id', 'name', 'hint', 'models', 'allowed_addresses', 'expires_at', 'created_at', 'last_used_at'])
+        .select(RATE_LIMIT_COLUMNS)
+        .$if(key !== 'created', (query) => query.orderBy(SORT_COLUMNS[key], nullsLast(descending)))
+        .orderBy('id', key === 'created' ? direction : 'desc')
+        .limit(page.pageSize)
+        .offset(page.offset)
+        .execute(),
+      activeTokens(kysely, userId)
+        .select((row) => row.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
+  /** Changes an own `sk-` token; false where there is no such token. */
+  async update(trx: Trx, userId: number, id: number, columns: Partial<ChangeableColumns>): Promise<boolean> {
+    const own = await activeTokens(trx, userId).select('id').where('id', '=', id).executeTakeFirst();
+    if (own === undefined) return false;
+    if (Object.keys(columns).length === 0) return true;
+    return wasChanged(
+      await trx
+        .updateTable('tokens')
+        .set(columns)
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** False where there is no such token or it was revoked before. */
+  async revoke(db: Executor, userId: number, id: number, kind: TokenKind, now: number): Promise<boolean> {
+    return wasChanged(
+      await db
+        .updateTable('tokens')
+        .set({ revoked_at: now })
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .where('kind', '=', kind)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Revokes an own `sk-` token outside of a transaction. */
+  revokeOwn(userId: number, id: number, now: number): Promise<boolean> {
+    return this.revoke(this.#database.kysely, userId, id, 'sk', now);
+  }
+
+  async revokeAll(trx: Trx, userId: number, now: number): Promise<void> {
+    await trx
+      .updateTable('tokens')
+      .set({ revoked_at: now })
+      .where('user_id', '=', userId)
+      .where('revoked_at', 'is', null)
+      .execute();
+  }
+
+  /** Deletes at most `limit` tokens revoked before a time, with their limits. @returns how many */
+  deleteRevokedBefore(before: number, limit: number): Promise<number> {
+    return this.#database.transaction(async (trx) => {
+      const rows = await trx
+        .selectFrom('tokens')
+        .select('id')
+        .where('revoked_at', 'is not', null)
+        .where('revoked_at', '<', before)
+        .orderBy('revoked_at')
+        .limit(limit)
+        .execute();
+      if (rows.length === 0) return 0;
+      const ids = rows.map(({ id }) => id);
+      await trx.deleteFrom('token_limits').where('token_id', 'in', ids).execute();
+      await trx.deleteFrom('tokens').where('id', 'in', ids).execute();
+      return rows.length;
+    });
+  }
+
+  async recordUse(ids: readonly number[], now: number): Promise<void> {
+    for (let start = 0; start < ids.length; start += IDS_PER_UPDATE) {
+      await this.#database.kysely
+        .updateTable('tokens')
+        .set({ last_used_at: now })
+        .where('id', 'in', ids.slice(start, start + IDS_PER_UPDATE))
+        .execute();
+    }
+  }
+}
+
+/** The prefix identifies the kind of a credential. Each kind is searched in its own table only, so none is accepted as another. */
+export const CREDENTIAL_PREFIX = {
+  session: 'rgs_',
+  pendingLogin: 'rgpl_',
+  knownDevice: 'rgkd_',
+  management: 'rgut_',
+  device: 'rgat_',
+  model: 'sk-',
+  emailLink: 'rgel_',
+} as const;

@@ -1,0 +1,243 @@
+import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
+import type { SessionEndReason } from '../../contract/login-history-and-session-end-reason.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { canManage, type Role } from '../../contract/roles.ts';
+import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import { isUniqueViolation } from '../platform/db/sql.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
+import { randomText } from '../platform/tokens.ts';
+import type { Ledger } from '../quota/ledger.ts';
+import type { Tables, Trx } from '../tables.ts';
+import type { Account, AccountAccess, AccountColumns, AccountStore } from './account-store.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { LoginRevocation } from './login-revocation.ts';
+import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
+import { type NewUser, normalizeEmail, type RegistrationAndProfileService } from './registration.ts';
+import type { SecurityNotices } from './security-notices.ts';
+import type { SessionService, SessionStore } from './sessions.ts';
+import type { TokenStore } from './tokens.ts';
+
+/** What an administrator may change; absent keys stay. */
+interface UserUpdate {
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly role?: Role | undefined;
+  /** 1 enabled, 2 disabled. */
+  readonly status?: number | undefined;
+  /** The wallet afterwards. */
+  readonly quota?: number | undefined;
+  /** Added to the wallet; negative takes away. Not together with `quota`. */
+  readonly quota_delta?: number | undefined;
+  /** Why the wallet changes; kept with its ledger entry. */
+  readonly note?: string | undefined;
+  readonly display_name?: string | undefined;
+  readonly email?: string | undefined;
+}
+
+interface UserAdminServiceDependencies {
+  readonly database: Database<Tables>;
+  readonly accounts: AccountStore;
+  readonly access: AccountAccess;
+  readonly users: RegistrationAndProfileService;
+  readonly sessions: SessionService;
+  readonly sessionStore: SessionStore;
+  readonly tokens: TokenStore;
+  readonly passwords: PasswordHasher;
+  readonly loginRevocation: LoginRevocation;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+  readonly notices: SecurityNotices;
+}
+
+/** What administrators do with accounts that rank below them. */
+export class UserAdminService {
+  readonly #dependencies: UserAdminServiceDependencies;
+
+  constructor(dependencies: UserAdminServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws rank_too_low, username_taken, email_taken, password_too_common */
+  async create(caller: AccountCaller, user: NewUser, origin: RequestOrigin): Promise<number> {
+    const { users, auditLog } = this.#dependencies;
+    const { username, quota, role = 'user' } = user;
+    if (!canManage(caller.role, role)) throw new AppError('rank_too_low');
+    return users.create(user, (trx, id) =>
+      auditLog.record(trx, {
+        actorId: caller.userId,
+        action: 'user.create',
+        target: `user:${id}`,
+        after: { username, role, quota },
+        ...origin,
+      }),
+    );
+  }
+
+  /**
+   * @throws not_exist, rank_too_low, last_root, username_taken, email_taken, password_too_common, quota_not_enough,
+   *   invalid_request
+   */
+  async update(caller: AccountCaller, id: number, update: UserUpdate, origin: RequestOrigin): Promise<void> {
+    const { database, accounts, passwords } = this.#dependencies;
+    if (update.quota !== undefined && update.quota_delta !== undefined)
+      throw invalidRequest('Give quota or quota_delta, not both.', 'quota');
+    if (update.password !== undefined)
+      await assertUncommonPassword(update.password, update.username ?? (await accounts.find(id))?.username ?? '');
+    const hash = update.password === undefined ? undefined : await passwords.hash(update.password);
+    try {
+      await database.transaction((trx) => this.#apply(trx, caller, id, update, hash, origin));
+    } catch (error) {
+      // Somebody else took the name at the same moment; the unique index refused it.
+      if (isUniqueViolation(error)) throw new AppError('username_taken', { cause: error });
+      throw error;
+    }
+  }
+
+  /** @throws not_exist, rank_too_low, last_root */
+  async remove(caller: AccountCaller, id: number, origin: RequestOrigin): Promise<void> {
+    const { database, accounts, tokens, loginRevocation, auditLog, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
+      if (isLastRoot) throw new AppError('last_root');
+      await loginRevocation.revokeAll(trx, id, 'account_removed');
+      await tokens.revokeAll(trx, id, clock.now());
+      await accounts.remove(trx, id, clock.now());
+      await auditLog.record(trx, {
+        actorId: caller.userId,
+        action: 'user.delete',
+        target: `user:${id}`,
+        before: { username: account.username, role: account.role },
+        ...origin,
+      });
+    });
+  }
+
+  /** Sessions of an account, with their IPs, are shown only to administrators of a higher rank. @throws not_exist, rank_too_low */
+  async listSessions(caller: AccountCaller, id: number, page: Page): ReturnType<SessionService['list']> {
+    const account = await this.#dependencies.accounts.find(id);
+    if (account === undefined) throw notExistError('account');
+    if (!canManage(caller.role, account.role)) throw new AppError('rank_too_low');
+    return this.#dependencies.sessions.list(id, page);
+  }
+
+  /** @throws not_exist (also for a session of another account), rank_too_low */
+  async endSession(caller: AccountCaller, id: number, sessionId: number, origin: RequestOrigin): Promise<void> {
+    const { database, access, sessionStore, auditLog, clock } = this.#dependencies;
+    await database.transaction(async (trx) => {
+      await access.assertCanManage(trx, caller.userId, id);
+      const end = { reason: 'signed_out_by_administrator' as const, ended_at: clock.now() };
+      const ended = await sessionStore.end(trx, id, sessionId, end);
+      if (ended === undefined) throw notExistError('session');
+      await auditLog.record(trx, {
+        actorId: caller.userId,
+        action: 'user.session_end',
+        target: `user:${id}`,
+        before: { session: sessionId, ...ended },
+        ...origin,
+      });
+    });
+  }
+
+  async #apply(
+    trx: Trx,
+    caller: AccountCaller,
+    id: number,
+    update: UserUpdate,
+    hash: string | undefined,
+    origin: RequestOrigin,
+  ): Promise<void> {
+    const { accounts, loginRevocation, auditLog, notices, clock } = this.#dependencies;
+    const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
+    if (update.role !== undefined && !canManage(caller.role, update.role)) throw new AppError('rank_too_low');
+    if (isLastRoot && removesRootAccess(update)) throw new AppError('last_root');
+    const columns = toColumns(update);
+    await this.#assertNotTaken(trx, account, columns);
+    if (Object.keys(columns).length > 0)
+      await accounts.update(trx, id, defined({ ...columns, ...toLoginEmail(columns.email, clock.now()) }));
+    if (hash !== undefined) {
+      await accounts.putPassword(trx, id, hash, clock.now());
+      await notices.notify(trx, id, 'password');
+    }
+    const delta = await this.#adjustWallet(trx, id, update);
+    const reason = toEndReason(account, columns, hash !== undefined);
+    if (reason !== undefined) {
+      const isOwn = caller.kind === 'session' && caller.userId === id;
+      await loginRevocation.revokeAll(trx, id, reason, isOwn ? caller.sessionId : undefined);
+    }
+    await auditLog.record(trx, {
+      actorId: caller.userId,
+      action: 'user.update',
+      target: `user:${id}`,
+      before: pickChanged(account, columns),
+      after: defined({
+        ...columns,
+        password: hash === undefined ? undefined : '[changed]',
+        quota_delta: delta === 0 ? undefined : delta,
+        note: update.note,
+      }),
+      ...origin,
+    });
+  }
+
+  /** The account, locked, if the caller may manage it. Roots are locked first and in one order, which rules out deadlocks. */
+  async #lockManaged(trx: Trx, caller: AccountCaller, id: number) {
+    const { accounts } = this.#dependencies;
+    const roots = await accounts.lockRoots(trx);
+    const account = await accounts.lock(trx, id);
+    if (account === undefined) throw notExistError('account');
+    if (!canManage(caller.role, account.role)) throw new AppError('rank_too_low');
+    return { account, isLastRoot: roots.length === 1 && roots[0] === id };
+  }
+
+  /** Returns by how much the wallet changed. An absolute quota is compared with the balance that this transaction has locked. */
+  async #adjustWallet(trx: Trx, id: number, { quota, quota_delta, note }: UserUpdate): Promise<number> {
+    const { ledger } = this.#dependencies;
+    const delta = quota === undefined ? (quota_delta ?? 0) : quota - (await ledger.lockBalance(trx, id));
+    if (delta !== 0)
+      await ledger.grant(trx, defined({ userId: id, amount: delta, ref: `admin:${randomText(20)}`, note }));
+    return delta;
+  }
+
+  async #assertNotTaken(trx: Trx, { id }: Account, { username, email }: AccountColumns): Promise<void> {
+    const { accounts } = this.#dependencies;
+    if (email && (await accounts.isLoginEmailTaken(trx, email, id))) throw new AppError('email_taken');
+    if (username === undefined) return;
+    const holder = await accounts.findByLogin(username, trx);
+    if (holder !== undefined && holder.id !== id) throw new AppError('username_taken');
+  }
+}
+
+type Columns = Omit<AccountColumns, 'login_email' | 'email_confirmed_at'>;
+
+/** An administrator vouches for the e-mail he gives: it counts for login at once. */
+const toLoginEmail = (email: string | null | undefined, now: number): AccountColumns =>
+  email === undefined ? {} : { login_email: email, email_confirmed_at: email === null ? null : now };
+
+const removesRootAccess = ({ role, status }: UserUpdate): boolean =>
+  (role !== undefined && role !== 'root') || status === DISABLED;
+
+const toColumns = ({ username, email, display_name, role, status }: UserUpdate): Columns =>
+  defined({
+    username,
+    email: normalizeEmail(email),
+    display_name,
+    role,
+    status: status === undefined ? undefined : status === DISABLED ? DISABLED : ENABLED,
+  });
+
+/** Why the change ends the sessions of the account; undefined where it does not. */
+function toEndReason(account: Account, columns: Columns, hasNewPassword: boolean): SessionEndReason | undefined {
+  if (isChanged(account, columns, 'status')) return 'account_disabled';
+  if (hasNewPassword) return 'password_set_by_administrator';
+  return isChanged(account, columns, 'role') ? 'role_changed' : undefined;
+}
+
+const isChanged = (account: Account, columns: Columns, key: 'role' | 'status'): boolean =>
+  columns[key] !== undefined && columns[key] !== account[key];
+
+const pickChanged = (account: Account, columns: Columns): Partial<Account> =>
+  Object.fromEntries(Object.keys(columns).map((key) => [key, account[key as keyof Columns]]));
