@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
-import { newUserCode } from '../src/server/device-auth/user-code.ts';
+import { newUserCode } from '../src/server/device-auth/codes.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/tokens.ts';
 import type { Tables } from '../src/server/tables.ts';

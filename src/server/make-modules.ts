@@ -9,7 +9,7 @@ import { makeArtifacts } from './artifacts/make.ts';
 import { makeBudgets } from './budgets/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/module.ts';
 import type { ModelLifecycles } from './channels/retirements.ts';
-import { makeDeviceAccess, makeDeviceAuth } from './device-auth/make.ts';
+import { makeDeviceAccess, makeDeviceAuth } from './device-auth/module.ts';
 import { makeEvents } from './event-log/make.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/make.ts';

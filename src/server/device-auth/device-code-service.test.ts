@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { DeviceCodeStore } from './device-code-store.ts';
-import { formatUserCode, newUserCode } from './user-code.ts';
+import { DeviceCodeStore } from './code-store.ts';
+import { formatUserCode, newUserCode } from './codes.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceAuthFixture;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toDeviceCodeStatus } from './device-code-status.ts';
-import type { DeviceCodeRow } from './device-code-store.ts';
-import { findPollFailure, isComplete } from './poll-checks.ts';
+import type { DeviceCodeRow } from './code-store.ts';
+import { toDeviceCodeStatus } from './codes.ts';
+import { findPollFailure, isComplete } from './tokens.ts';
 
 describe('the state of a code', () => {
   it('is expired from its end on, unless it was decided', () => {

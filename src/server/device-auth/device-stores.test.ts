@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Trx } from '../tables.ts';
 import { AuthorizationStore } from './authorization-store.ts';
-import { DeviceCodeStore, toDeviceCode } from './device-code-store.ts';
+import { DeviceCodeStore, toDeviceCode } from './code-store.ts';
 
 /** Conditional writes of a device sign-in: which row each of them changes, and when it changes none. */
 describe('what is stored of device sign-ins', () => {

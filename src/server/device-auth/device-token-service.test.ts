@@ -10,7 +10,7 @@ import {
 } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { POLL_CHECKS } from './poll-checks.ts';
+import { POLL_CHECKS } from './tokens.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceAuthFixture;

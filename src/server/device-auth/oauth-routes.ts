@@ -3,9 +3,9 @@ import * as endpoints from '../../contract/oauth-device-grant.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { type RequestContext, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { ClientCredentials, OnPendingPoll } from './device-token-service.ts';
-import type { DeviceAuth } from './make.ts';
-import { toVerificationLinks } from './verification-links.ts';
+import { toVerificationLinks } from './codes.ts';
+import type { DeviceAuth } from './module.ts';
+import type { ClientCredentials, OnPendingPoll } from './tokens.ts';
 
 interface ClientFields {
   readonly client_id?: string;

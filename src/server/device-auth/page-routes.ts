@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import * as endpoints from '../../contract/device-authorization-page-endpoints.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -10,17 +11,15 @@ import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type RequestContext, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { randomToken } from '../platform/tokens.ts';
-import { logInForDeviceCode } from './login-for-device-code.ts';
-import type { DeviceAuth } from './make.ts';
-import { PAGE_STEPS, PageChooser } from './pages/choose-page-for-code.ts';
-import { CsrfProtection } from './pages/csrf-protection.ts';
-import { type PageContext, pagePath } from './pages/layout.ts';
-import { TEXTS } from './pages/texts.ts';
-import { enterCodeView, failureView, loginView, secondStepView } from './pages/views.ts';
-import { formatUserCode, parseUserCode } from './user-code.ts';
+import { createSigner, randomToken, type Signer } from '../platform/tokens.ts';
+import { logInForDeviceCode } from './code-login.ts';
+import { formatUserCode, parseUserCode } from './codes.ts';
+import type { DeviceAuth } from './module.ts';
+import { PAGE_STEPS, PageChooser } from './page-chooser.ts';
+import { TEXTS } from './texts.ts';
+import { enterCodeView, failureView, loginView, type PageContext, pagePath, secondStepView } from './views.ts';
 
-export interface PageRouteDependencies {
+interface PageRouteDependencies {
   readonly deviceAuth: Pick<DeviceAuth, 'approvalCheck' | 'clients' | 'codes' | 'devices' | 'rateLimits'>;
   readonly accounts: Pick<Accounts, 'access' | 'logins' | 'sessions'>;
   readonly cookies: LoginCookies;
@@ -236,3 +235,37 @@ function respond(
     sendPage(visit, status, (await pagesByError[code]?.(message)) ?? failureView(visit.context, message)),
   );
 }
+
+const VALID_MS = HOUR_MS;
+
+/** What a form is bound to: this browser, this login in it, this code. */
+interface FormBinding {
+  /** Value of the page's own cookie. */
+  readonly browser: string;
+  /** Value of the session cookie; logging in or out makes the forms of other tabs stale. */
+  readonly session: string | undefined;
+  readonly code: string;
+}
+
+/** Anti-forgery values of the pages' forms: a site that makes a browser post to this service cannot know one. */
+export class CsrfProtection {
+  readonly #signer: Signer;
+
+  constructor(masterKey: Buffer) {
+    this.#signer = createSigner(masterKey, 'authorization forms');
+  }
+
+  /** @param now Unix milliseconds */
+  issue(action: string, binding: FormBinding, now: number): string {
+    const end = String(now + VALID_MS);
+    return `${end}.${this.#signer.sign(textOf(end, action, binding))}`;
+  }
+
+  check(value: string, action: string, binding: FormBinding, now: number): boolean {
+    const [end = '', signature = ''] = value.split('.');
+    return this.#signer.verify(textOf(end, action, binding), signature) && Number(end) > now;
+  }
+}
+
+const textOf = (end: string, action: string, { browser, session = '', code }: FormBinding): string =>
+  JSON.stringify([end, action, browser, session, code]);

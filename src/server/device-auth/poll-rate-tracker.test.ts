@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { POLL_INTERVAL_SECONDS } from '../../contract/device-auth.ts';
-import { PollRateTracker } from './poll-rate-tracker.ts';
+import { PollRateTracker } from './rate-limits.ts';
 
 const INTERVAL_MS = POLL_INTERVAL_SECONDS * 1000;
 

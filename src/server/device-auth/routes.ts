@@ -1,14 +1,28 @@
+import * as adminDeviceClientsEndpoints from '../../contract/admin-device-clients.ts';
+import * as endpoints from '../../contract/device-auth.ts';
+import { parseSort } from '../../contract/list-sorting.ts';
+import { formatMessage } from '../../contract/localized-messages/format-message.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
+import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { addDeviceClientAdminRoutes } from './client-admin-routes.ts';
-import { addJsonRoutes } from './device-login-and-management-json-routes.ts';
-import type { DeviceAuth } from './make.ts';
+import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
+import type { ClientListItem } from './clients.ts';
+import { logInForDeviceCode } from './code-login.ts';
+import { toVerificationLinks } from './codes.ts';
+import type { SignedInDevicesService } from './devices.ts';
+import type { DeviceAuth } from './module.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
 import { addPageRoutes } from './page-routes.ts';
+import { PollRateTracker } from './rate-limits.ts';
+import type { OnPendingPoll } from './tokens.ts';
 
-export interface DeviceAuthRouteDependencies {
+interface DeviceAuthRouteDependencies {
   readonly deviceAuth: DeviceAuth;
   readonly accounts: Pick<Accounts, 'access' | 'credentials' | 'logins' | 'sessions'>;
   readonly cookies: LoginCookies;
@@ -27,3 +41,223 @@ export function addDeviceAuthRoutes(routes: RouteRegistry, dependencies: DeviceA
   addOauthRoutes(routes, dependencies);
   addDeviceClientAdminRoutes(routes, dependencies.deviceAuth);
 }
+
+const FLOOD_RETRY_MS = 10_000;
+const BEARER_TOKEN = /^bearer +(\S{1,200})\s*$/i;
+
+interface JsonRouteDependencies {
+  readonly deviceAuth: Pick<DeviceAuth, 'codes' | 'devices' | 'deviceTokens' | 'rateLimits'>;
+  readonly accounts: Pick<Accounts, 'logins' | 'credentials'>;
+  readonly cookies: LoginCookies;
+  /** Every link starts with it. */
+  readonly baseUrl: string;
+}
+
+/** The JSON endpoints of device authorization. */
+function addJsonRoutes(routes: RouteRegistry, dependencies: JsonRouteDependencies): void {
+  addCodeRoutes(routes, dependencies);
+  addDecisionRoutes(routes, dependencies);
+  addTokenRoutes(routes, dependencies);
+  addDeviceRoutes(routes, dependencies.deviceAuth.devices);
+}
+
+/** The first steps of a device and of the approval page: a code, its state, and a login for it. */
+function addCodeRoutes(routes: RouteRegistry, { deviceAuth, accounts, cookies, baseUrl }: JsonRouteDependencies): void {
+  const { codes, rateLimits } = deviceAuth;
+
+  routes.add(endpoints.createDeviceCode, async ({ body, request }) => {
+    const issued = await codes.issue({
+      clientId: body.client_id,
+      clientName: body.client_name ?? '',
+      deviceId: body.device_id ?? '',
+      userAgent: request.headers['user-agent'] ?? '',
+      address: request.clientIp,
+    });
+    const data = {
+      device_code: issued.deviceCode,
+      user_code: issued.userCode,
+      ...toVerificationLinks(baseUrl, issued.userCode),
+      expires_in: issued.expiresInSeconds,
+      interval: issued.intervalSeconds,
+    };
+    return { success: true as const, data };
+  });
+
+  routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {
+    const client = toLoginClient(request, cookies.knownDeviceOf(reply));
+    const outcome = await logInForDeviceCode({ codes, rateLimits, logins: accounts.logins }, body, client);
+    if (outcome.step === 'second') {
+      cookies.setPending(reply, outcome.pending);
+      return { success: true as const, data: { require_2fa: true as const } };
+    }
+    cookies.setLogin(reply, outcome);
+    const { id, username } = outcome.account;
+    return {
+      success: true as const,
+      message: formatMessage('device_logged_in', request.locale),
+      data: { id, username },
+    };
+  });
+
+  routes.add(endpoints.verifyUserCode, async ({ query, request }) => {
+    const { status } = await codes.lookUp(query.user_code, request.clientIp);
+    return { success: status === 'pending', status, message: formatMessage(`device_status_${status}`, request.locale) };
+  });
+}
+
+function addDecisionRoutes(routes: RouteRegistry, { deviceAuth, accounts }: JsonRouteDependencies): void {
+  const { codes } = deviceAuth;
+  const findLoginTime = async (caller: AccountCaller): Promise<number> => {
+    if (caller.kind === 'device') throw new AppError('forbidden');
+    const createdAt = await accounts.credentials.findCreatedAt(caller);
+    if (createdAt === undefined) throw new AppError('unauthorized');
+    return createdAt;
+  };
+
+  routes.add(endpoints.approveDevice, async ({ body, caller, request }) => {
+    const approver = { caller, loggedInAt: await findLoginTime(caller) };
+    await codes.approve(body.user_code, approver, toRequestOrigin(request), body.code);
+    return done(formatMessage('device_approved', request.locale));
+  });
+
+  routes.add(endpoints.denyDevice, async ({ body, caller, request }) => {
+    await codes.deny(body.user_code, caller.userId, toRequestOrigin(request));
+    return done(formatMessage('device_denied', request.locale));
+  });
+}
+
+/** What clients send with their credentials or their tokens. */
+function addTokenRoutes(routes: RouteRegistry, { deviceAuth }: JsonRouteDependencies): void {
+  const { deviceTokens } = deviceAuth;
+  const pollRates = new PollRateTracker();
+  /** These endpoints only recommend an interval; excessive polling is rejected with a code that their clients know. */
+  const onPending: OnPendingPoll = async (code, now) => {
+    const { retryAfterSeconds, isFlooding } = pollRates.record(code.device_code_hash, now);
+    if (isFlooding) assertWithinLimit({ allowed: false, retryAfterMs: FLOOD_RETRY_MS }, 'authorization_pending');
+    return new AppError('authorization_pending', defined({ retryAfterSeconds }));
+  };
+
+  routes.add(endpoints.pollDeviceToken, async ({ body, request }) => {
+    const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
+    const origin = toRequestOrigin(request);
+    const tokens = await deviceTokens.exchangeCode(body.device_code, credentials, origin, onPending);
+    const data = {
+      access_token: tokens.accessToken,
+      refresh_token: tokens.refreshToken,
+      llm_token: tokens.llmToken,
+      token_type: 'Bearer' as const,
+      expires_in: tokens.expiresInSeconds,
+      user_id: tokens.userId,
+      username: tokens.username,
+      display_name: tokens.displayName,
+    };
+    return { success: true as const, data };
+  });
+
+  routes.add(endpoints.refreshDevice, async ({ body, request }) => {
+    const credentials = { clientId: body.client_id, clientSecret: body.client_secret };
+    const pair = await deviceTokens.refresh(body.refresh_token, credentials, toRequestOrigin(request));
+    const data = {
+      access_token: pair.accessToken,
+      refresh_token: pair.refreshToken,
+      token_type: 'Bearer' as const,
+      expires_in: pair.expiresInSeconds,
+    };
+    return { success: true as const, data };
+  });
+
+  routes.add(endpoints.logoutDevice, async ({ request }) => {
+    const token = BEARER_TOKEN.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) throw new AppError('device_token_missing');
+    await deviceTokens.logOut(token, toRequestOrigin(request));
+    return done(formatMessage('device_logged_out', request.locale));
+  });
+}
+
+function addDeviceRoutes(routes: RouteRegistry, devices: SignedInDevicesService): void {
+  routes.add(endpoints.listDevices, async ({ caller, query }) => {
+    const { rows, total } = await devices.list(caller.userId, toPage(query));
+    return list(
+      rows.map((row) => toDeviceRow(row, caller)),
+      total,
+    );
+  });
+
+  routes.add(endpoints.renameDevice, async ({ caller, params, body, request }) => {
+    await devices.rename(caller.userId, Number(params.id), body.name, toRequestOrigin(request));
+    return done();
+  });
+
+  routes.add(endpoints.endDevice, async ({ caller, params, request }) => {
+    await devices.revoke(caller.userId, Number(params.id), toRequestOrigin(request));
+    return done();
+  });
+}
+
+type DeviceListItem = Awaited<ReturnType<SignedInDevicesService['list']>>['rows'][number];
+
+const toDeviceRow = (row: DeviceListItem, caller: AccountCaller) => ({
+  id: row.id,
+  client: row.registered_name ?? row.client_id,
+  name: row.client_name,
+  device_id: row.device_id,
+  address: row.address,
+  user_agent: row.user_agent,
+  created_time: toSeconds(row.created_at),
+  last_used_time: toSeconds(row.last_used_at),
+  last_used_address: row.last_address,
+  expires_time: toSeconds(row.refresh_expires_at),
+  current: caller.kind === 'device' && caller.authorizationId === row.id,
+});
+
+/** Official clients, for administrators. */
+function addDeviceClientAdminRoutes(
+  routes: RouteRegistry,
+  { clients, codeStore, revocation }: Pick<DeviceAuth, 'clients' | 'codeStore' | 'revocation'>,
+): void {
+  routes.add(adminDeviceClientsEndpoints.adminListDeviceClients, async ({ query }) => {
+    const { rows, total } = await clients.list(toPage(query), parseSort(query.sort));
+    return list(rows.map(toClientRow), total);
+  });
+
+  routes.add(adminDeviceClientsEndpoints.adminCreateDeviceClient, async ({ body, caller, request }) => {
+    const { id, secret } = await clients.create(toActor(caller, request), { id: body.client_id, name: body.name });
+    return ok({ id, client_id: id, client_secret: secret });
+  });
+
+  routes.add(adminDeviceClientsEndpoints.adminGetDeviceClient, async ({ params }) =>
+    ok(toClientRow(await clients.get(params.id))),
+  );
+
+  routes.add(adminDeviceClientsEndpoints.adminUpdateDeviceClient, async ({ params, body, caller, request }) => {
+    await clients.update(toActor(caller, request), params.id, body);
+    return done();
+  });
+
+  routes.add(adminDeviceClientsEndpoints.adminDeleteDeviceClient, async ({ params, caller, request }) => {
+    await clients.remove(toActor(caller, request), params.id, async (trx) => {
+      await codeStore.deleteOfClient(trx, params.id);
+      await revocation.revoke(trx, { client_id: params.id });
+    });
+    return done();
+  });
+
+  routes.add(adminDeviceClientsEndpoints.adminAddDeviceClientSecret, async ({ params, caller, request }) => {
+    const { id, secret } = await clients.addSecret(toActor(caller, request), params.id);
+    return ok({ id, client_secret: secret });
+  });
+
+  routes.add(adminDeviceClientsEndpoints.adminDeleteDeviceClientSecret, async ({ params, caller, request }) => {
+    await clients.removeSecret(toActor(caller, request), params.id, Number(params.secret));
+    return done();
+  });
+}
+
+const toClientRow = ({ id, name, enabled, secrets, devices, createdAt }: ClientListItem) => ({
+  id,
+  name,
+  enabled,
+  secrets: secrets.map((secret) => ({ id: secret.id, hint: secret.hint, created_time: toSeconds(secret.createdAt) })),
+  devices,
+  created_time: toSeconds(createdAt),
+});

@@ -11,7 +11,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { formatMessage } from '../../contract/localized-messages/format-message.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { hasValidChecksum } from '../platform/tokens.ts';
-import { reuseNotice } from './new-device-and-token-reuse-notices.ts';
+import { reuseNotice } from './codes.ts';
 
 interface Listed {
   readonly id: number;

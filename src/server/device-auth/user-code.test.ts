@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
-import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './user-code.ts';
+import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './codes.ts';
 
 describe('user codes', () => {
   it('T01: uses all of the alphabet evenly', () => {

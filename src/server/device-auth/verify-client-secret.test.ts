@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashToken } from '../platform/tokens.ts';
-import { verifyClientSecret } from './client-service.ts';
+import { verifyClientSecret } from './clients.ts';
 
 describe('the secret of a client', () => {
   const row = (secret: string, enabled: 0 | 1 = 1) => ({ secret_hash: hashToken(secret), enabled, name: 'C' }) as never;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { HOUR_MS } from '../../../contract/time-units.ts';
-import { CsrfProtection } from './csrf-protection.ts';
+import { CsrfProtection } from '../page-routes.ts';
 
 describe('the forms of the pages', () => {
   const guard = new CsrfProtection(Buffer.alloc(32, 1));

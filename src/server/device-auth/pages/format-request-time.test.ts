@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatRequestTime } from './format-request-time.ts';
+import { formatRequestTime } from '../page-chooser.ts';
 
 describe('the forms of the pages', () => {
   it('say when the request came', () => {

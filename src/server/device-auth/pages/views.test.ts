@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import { pagePath } from './layout.ts';
-import { TEXTS } from './texts.ts';
-import { consentView, enterCodeView, failureView, loginView, outcomeView, secondStepView } from './views.ts';
+import { TEXTS } from '../texts.ts';
+import { consentView, enterCodeView, failureView, loginView, outcomeView, pagePath, secondStepView } from '../views.ts';
 
 const viewIn = (locale: Locale, code = 'BCDF-GHJK') => ({
   locale,

@@ -6,7 +6,7 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 
 export type DeviceCodeRow = Selectable<Tables['device_codes']>;
 
-export type NewDeviceCode = Pick<
+type NewDeviceCode = Pick<
   DeviceCodeRow,
   | 'device_code_hash'
   | 'user_code'
@@ -22,7 +22,7 @@ export type NewDeviceCode = Pick<
   | 'sweep_at'
 >;
 
-export interface Decision {
+interface Decision {
   readonly status: 'approved' | 'denied';
   readonly user_id: number;
   readonly decided_at: number;
@@ -32,7 +32,7 @@ export interface Decision {
 }
 
 /** A client with one of its active secrets, and the record of the device_code where there is one. */
-export interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
+interface PollRow extends Omit<DeviceCodeRow, 'id' | 'client_id'> {
   readonly name: string;
   readonly enabled: 0 | 1;
   readonly secret_hash: string;

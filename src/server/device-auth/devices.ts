@@ -5,13 +5,12 @@ import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import type { Tables } from '../tables.ts';
-import { auditRevocation } from './audit-device-revocation.ts';
 import type { AuthorizationStore } from './authorization-store.ts';
-import type { DeviceCodeStore } from './device-code-store.ts';
-import type { DeviceRevocation } from './device-revocation.ts';
-import { toSingleLine } from './user-code.ts';
+import type { DeviceCodeStore } from './code-store.ts';
+import { toSingleLine } from './codes.ts';
+import { auditRevocation, type DeviceRevocation } from './revocation.ts';
 
-export interface SignedInDevicesServiceDependencies {
+interface SignedInDevicesServiceDependencies {
   readonly database: Database<Tables>;
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;

@@ -1,14 +1,17 @@
+import { defined } from '../../contract/omit-undefined.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LinkedLogins } from '../accounts/login-revocation.ts';
 import type { TokenStore } from '../accounts/tokens.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { RequestOrigin } from '../platform/http/request-context.ts';
 import type { Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore, RevokedAuthorization } from './authorization-store.ts';
-import type { DeviceCodeStore } from './device-code-store.ts';
+import type { DeviceCodeStore } from './code-store.ts';
 
 /** Called in the transaction that revokes devices, whatever the reason. */
 export type OnDevicesRevoked = (trx: Trx, revoked: readonly RevokedAuthorization[]) => Promise<void>;
 
-export interface DeviceRevocationDependencies {
+interface DeviceRevocationDependencies {
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
   readonly tokens: Pick<TokenStore, 'revoke'>;
@@ -48,3 +51,20 @@ export class DeviceRevocation implements LinkedLogins {
     await this.revoke(trx, { user_id: userId });
   }
 }
+
+/** Records in the audit log that a device was signed out. Without an actor it was the client or the service. */
+export const auditRevocation = (
+  auditLog: AuditLog,
+  trx: Trx,
+  revoked: RevokedAuthorization,
+  action: string,
+  origin: RequestOrigin,
+  actorId?: number,
+): Promise<void> =>
+  auditLog.record(trx, {
+    ...defined({ actorId }),
+    action,
+    target: `device:${revoked.id}`,
+    before: { user: revoked.user_id, client: revoked.client_id, name: revoked.client_name },
+    ...origin,
+  });

@@ -1,6 +1,8 @@
-import { NAME_LENGTH_MAX } from '../../../contract/device-auth.ts';
-import { html, type Markup } from '../../platform/html.ts';
-import { hiddenFields, layout, type PageContext, pagePath } from './layout.ts';
+import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
+import { TEXTS, type Texts } from './texts.ts';
 
 /** A failure beside the field it is about. */
 interface FieldError {
@@ -93,7 +95,7 @@ ${claimed}`;
 }
 
 /** What the person is shown before deciding. */
-export interface ConsentDetails extends RequestingClient {
+interface ConsentDetails extends RequestingClient {
   readonly account: string;
   readonly address: string;
   readonly userAgent: string;
@@ -144,10 +146,10 @@ ${errorParagraph(wrong)}
 <p class="note hint" id="hint">${texts.again}</p>`;
 
 /** How it ended, or why there is nothing to decide. */
-export type Outcome = 'approved' | 'denied' | 'reported' | 'used' | 'done' | 'expired';
+type Outcome = 'approved' | 'denied' | 'reported' | 'used' | 'done' | 'expired';
 
 /** What the account that decided is shown beside the outcome. */
-export interface OutcomeDetails {
+interface OutcomeDetails {
   /** The device that was approved, and where devices are listed. */
   readonly device?: RequestingClient & { readonly link: string; readonly named: boolean };
   /** The denied request may be reported. */
@@ -202,4 +204,44 @@ export function failureView(view: PageContext, message: string): string {
 <p class="error" role="alert">${message}</p>
 <p><a href="${pagePath(view.code, view.locale)}">${texts.restart}</a></p>`,
   );
+}
+
+/** What every page is rendered with. */
+export interface PageContext {
+  readonly locale: Locale;
+  readonly siteName: string;
+  readonly texts: Texts;
+  /** The code in its displayed form; empty where there is none. */
+  readonly code: string;
+  /** Anti-forgery value for the form that posts to this action. */
+  formValue(action: string): string;
+}
+
+/** Path of the page; carries the code and the language along. */
+export function pagePath(code: string, locale: Locale, step?: string): string {
+  const query = new URLSearchParams({
+    ...defined({ code: code === '' ? undefined : code }),
+    lang: locale,
+    ...defined({ step }),
+  });
+  return `/authorize?${query}`;
+}
+
+/** A whole page around its one section. */
+function layout({ locale, siteName, code }: PageContext, heading: string, section: Markup): string {
+  const texts = TEXTS[locale];
+  const nav = languageLinks(locale, texts.language, (each) => pagePath(code, each));
+  return standalonePage({
+    locale,
+    siteName,
+    title: heading,
+    nav,
+    main: html`<section>${section}</section>`,
+    footer: texts.footer,
+  });
+}
+
+/** The hidden part of a form that posts to `/authorize/<action>`. */
+function hiddenFields(view: PageContext, action: string): Markup {
+  return html`<input type="hidden" name="form" value="${view.formValue(action)}"><input type="hidden" name="code" value="${view.code}"><input type="hidden" name="lang" value="${view.locale}">`;
 }

@@ -1,4 +1,5 @@
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS } from '../../contract/device-auth.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { TokenService } from '../accounts/tokens.ts';
@@ -9,15 +10,12 @@ import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/request-context.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { auditRevocation } from './audit-device-revocation.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
-import { type ClientService, type DeviceClient, verifyClientSecret } from './client-service.ts';
-import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './device-code-store.ts';
-import type { DeviceRevocation } from './device-revocation.ts';
-import { reuseNotice } from './new-device-and-token-reuse-notices.ts';
-import { type ApprovedCode, findPollFailure, isComplete } from './poll-checks.ts';
+import { type ClientService, type DeviceClient, verifyClientSecret } from './clients.ts';
+import { type DeviceCodeRow, type DeviceCodeStore, toDeviceCode } from './code-store.ts';
+import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS, reuseNotice, toDeviceCodeStatus } from './codes.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
-import { ENDED_CODE_RETENTION_MS, MAX_SIGN_IN_MS } from './sign-in-lifetime-and-code-retention.ts';
+import { auditRevocation, type DeviceRevocation } from './revocation.ts';
 
 const ACCESS_PREFIX = 'rgat_';
 const REFRESH_PREFIX = 'rgrt_';
@@ -30,13 +28,13 @@ export interface ClientCredentials {
 }
 
 /** `expiresInSeconds`: what the access_token has left. */
-export interface TokenPair {
+interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresInSeconds: number;
 }
 
-export interface IssuedTokens extends TokenPair {
+interface IssuedTokens extends TokenPair {
   readonly llmToken: string;
   readonly userId: number;
   readonly username: string;
@@ -46,7 +44,7 @@ export interface IssuedTokens extends TokenPair {
 /** The error a poll of a pending code gets: the JSON and the OAuth endpoints pace their clients differently. */
 export type OnPendingPoll = (code: DeviceCodeRow, now: number) => Promise<AppError>;
 
-export interface DeviceTokenDependencies {
+interface DeviceTokenDependencies {
   readonly database: Database<Tables>;
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
@@ -245,3 +243,53 @@ function newTokenPair(now: number, accessEnd: number, refreshEnd: number) {
     refresh: { hash: hashToken(refreshToken), expires_at: refreshEnd },
   };
 }
+
+/** What is known when a device polls. */
+interface Poll {
+  /** The client whose id and secret were right; undefined: they were not. */
+  readonly client: DeviceClient | undefined;
+  /** The record of the device_code. */
+  readonly code: DeviceCodeRow | undefined;
+  readonly now: number;
+}
+
+interface TokenCheck {
+  readonly failure: ErrorCode;
+  isFailing(poll: Poll): boolean;
+}
+
+const hasStatus = (state: ReturnType<typeof toDeviceCodeStatus>) => (poll: Poll) =>
+  toDeviceCodeStatus(poll.code, poll.now) === state;
+
+/**
+ * The order of the checks of a poll; the first check that fails determines the error. The format of the request is checked
+ * before them (`invalid_request`), the account's state after them, in the transaction that issues the tokens. A wrong secret
+ * reveals nothing about the code, and polling too fast never hides that a code has ended.
+ */
+export const POLL_CHECKS: readonly TokenCheck[] = [
+  { failure: 'invalid_client', isFailing: ({ client }) => client === undefined },
+  { failure: 'device_code_invalid', isFailing: hasStatus('invalid') },
+  { failure: 'device_code_invalid', isFailing: ({ client, code }) => code?.client_id !== client?.id },
+  { failure: 'device_code_used', isFailing: hasStatus('used') },
+  { failure: 'access_denied', isFailing: hasStatus('denied') },
+  { failure: 'expired_token', isFailing: hasStatus('expired') },
+  { failure: 'authorization_pending', isFailing: hasStatus('pending') },
+  { failure: 'record_incomplete', isFailing: ({ code }) => code === undefined || !isComplete(code) },
+];
+
+/** The first failure, or undefined when tokens may be issued. */
+export const findPollFailure = (poll: Poll): ErrorCode | undefined =>
+  POLL_CHECKS.find((check) => check.isFailing(poll))?.failure;
+
+type ApprovedCode = DeviceCodeRow & {
+  readonly user_id: number;
+  readonly decided_at: number;
+  readonly access_expires_at: number;
+  readonly refresh_expires_at: number;
+};
+
+export const isComplete = (code: DeviceCodeRow): code is ApprovedCode =>
+  code.user_id !== null &&
+  code.decided_at !== null &&
+  code.access_expires_at !== null &&
+  code.refresh_expires_at !== null;

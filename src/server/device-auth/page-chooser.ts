@@ -1,33 +1,37 @@
-import type { DeviceStatus } from '../../../contract/device-auth.ts';
-import type { Account, AccountAccess } from '../../accounts/account-store.ts';
-import type { SessionService } from '../../accounts/sessions.ts';
-import { AppError } from '../../platform/app-error.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { ApprovalSecondStepCheck, Approver } from '../approval-second-step-check.ts';
-import type { ClientService } from '../client-service.ts';
-import type { DeviceCodeService } from '../device-code-service.ts';
-import type { DeviceCodeRow } from '../device-code-store.ts';
-import { DEVICES_PAGE } from '../new-device-and-token-reuse-notices.ts';
-import { formatRequestTime } from './format-request-time.ts';
-import type { PageContext } from './layout.ts';
-import { consentView, loginView, outcomeView, type RequestingClient, secondStepView } from './views.ts';
+import type { DeviceStatus } from '../../contract/device-auth.ts';
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Account, AccountAccess } from '../accounts/account-store.ts';
+import type { SessionService } from '../accounts/sessions.ts';
+import { AppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { ClientService } from './clients.ts';
+import type { DeviceCodeRow } from './code-store.ts';
+import { type ApprovalSecondStepCheck, type Approver, DEVICES_PAGE, type DeviceCodeService } from './codes.ts';
+import {
+  consentView,
+  loginView,
+  outcomeView,
+  type PageContext,
+  type RequestingClient,
+  secondStepView,
+} from './views.ts';
 
 /** Steps that the URL of the page names: the second factor is outstanding, or the last form was a report or a name. */
 export const PAGE_STEPS = { secondStep: 'code', reported: 'reported', named: 'named' } as const;
 
 /** Who is logged in on the page. */
-export interface Viewer extends Approver {
+interface Viewer extends Approver {
   readonly account: Account;
 }
 
 /** What of a request decides what its page shows. */
-export interface PageRequest {
+interface PageRequest {
   readonly clientIp: string;
   /** Value of the session cookie. */
   readonly session: string | undefined;
 }
 
-export interface PageChooserDependencies {
+interface PageChooserDependencies {
   readonly codes: DeviceCodeService;
   readonly clients: ClientService;
   readonly approvalCheck: ApprovalSecondStepCheck;
@@ -116,4 +120,14 @@ export class PageChooser {
     const client = await this.#dependencies.clients.find(code.client_id);
     return { client: client?.name ?? code.client_id, claimedName: code.client_name };
   }
+}
+
+const MINUTE_MS = 60_000;
+
+/** `2 minutes ago (21 Nov 2026, 12:00 UTC)`: in UTC, because a page without scripts cannot know the reader's time zone. */
+export function formatRequestTime(at: number, now: number, locale: Locale): string {
+  const minutes = Math.max(0, Math.floor((now - at) / MINUTE_MS));
+  const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(-minutes, 'minute');
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(at);
+  return `${ago} (${date} UTC)`;
 }

@@ -10,23 +10,21 @@ import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { ApprovalSecondStepCheck } from './approval-second-step-check.ts';
 import { AuthorizationStore, type DeviceUse } from './authorization-store.ts';
-import { ClientService } from './client-service.ts';
-import { ClientStore } from './client-store.ts';
-import { DeviceCodeService } from './device-code-service.ts';
-import { DeviceCodeStore } from './device-code-store.ts';
-import { DeviceRevocation, type OnDevicesRevoked } from './device-revocation.ts';
-import { DeviceTokenService } from './device-token-service.ts';
-import { LOGIN_PURPOSE } from './login-for-device-code.ts';
+import { ClientService, ClientStore } from './clients.ts';
+import { LOGIN_PURPOSE } from './code-login.ts';
+import { DeviceCodeStore } from './code-store.ts';
+import { ApprovalSecondStepCheck, DeviceCodeService } from './codes.ts';
+import { SignedInDevicesService } from './devices.ts';
 import { type DeviceRateLimitConfig, DeviceRateLimits } from './rate-limits.ts';
-import { SignedInDevicesService } from './signed-in-devices-service.ts';
+import { DeviceRevocation, type OnDevicesRevoked } from './revocation.ts';
+import { DeviceTokenService } from './tokens.ts';
 
 const DELETE_BATCH = 1_000;
 /** How long a refresh_token that can no longer be used gets the error "expired" instead of "invalid". */
 const EXPIRED_REFRESH_RETENTION_MS = 30 * DAY_MS;
 
-export interface DeviceAccessDependencies {
+interface DeviceAccessDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly log: Log;
@@ -35,7 +33,7 @@ export interface DeviceAccessDependencies {
 }
 
 /** The part of this capability that accounts depend on: the access_tokens of devices, and what ends with an account's logins. */
-export interface DeviceAccess extends DeviceAccessTokens, LinkedLogins {
+interface DeviceAccess extends DeviceAccessTokens, LinkedLogins {
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
   readonly revocation: DeviceRevocation;
@@ -43,13 +41,13 @@ export interface DeviceAccess extends DeviceAccessTokens, LinkedLogins {
   close(): Promise<void>;
 }
 
-export interface DeviceAuthConfig extends DeviceRateLimitConfig {
+interface DeviceAuthConfig extends DeviceRateLimitConfig {
   readonly deviceCodeTtlSeconds: number;
   readonly deviceLiveCodesPerAddress: number;
   readonly refreshReuseWindowSeconds: number;
 }
 
-export interface DeviceAuthDependencies {
+interface DeviceAuthDependencies {
   readonly config: DeviceAuthConfig;
   readonly database: Database<Tables>;
   readonly clock: Clock;

@@ -1,18 +1,18 @@
 import type { LoginOutcome, LoginService } from '../accounts/login-service.ts';
 import type { LoginClient } from '../platform/http/request-context.ts';
-import type { DeviceCodeService } from './device-code-service.ts';
+import type { DeviceCodeService } from './codes.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
 /** Name of the purpose that a login for a code has; its subject is the code. */
 export const LOGIN_PURPOSE = 'device';
 
-export interface DeviceCodeLoginDependencies {
+interface DeviceCodeLoginDependencies {
   readonly codes: DeviceCodeService;
   readonly rateLimits: DeviceRateLimits;
   readonly logins: Pick<LoginService, 'logIn'>;
 }
 
-export interface DeviceCodeLogin {
+interface DeviceCodeLogin {
   readonly user_code: string;
   /** User name or e-mail. */
   readonly username: string;

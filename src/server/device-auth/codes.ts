@@ -4,35 +4,35 @@ import {
   NAME_LENGTH_MAX,
   POLL_INTERVAL_SECONDS,
   REFRESH_TOKEN_SECONDS,
+  USER_CODE_ALPHABET,
 } from '../../contract/device-auth.ts';
+import { authorizePage } from '../../contract/device-authorization-page-endpoints.ts';
+import type { ErrorCode } from '../../contract/error-codes.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { TwoFactorService } from '../accounts/two-factor.ts';
+import type { Notice, Notifier } from '../notifications/notifier-types.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { RequestOrigin } from '../platform/http/request-context.ts';
+import type { AccountCaller, RequestOrigin } from '../platform/http/request-context.ts';
 import { assertWithinLimit } from '../platform/limits/rate-limits.ts';
-import { truncateCodePoints } from '../platform/text.ts';
+import { normalizeTypedCode, truncateCodePoints } from '../platform/text.ts';
 import { hashToken, randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { ApprovalSecondStepCheck, Approver } from './approval-second-step-check.ts';
-import type { ClientService } from './client-service.ts';
-import { ERROR_BY_STATUS, toDeviceCodeStatus } from './device-code-status.ts';
-import type { DeviceCodeRow, DeviceCodeStore } from './device-code-store.ts';
-import type { DeviceRevocation } from './device-revocation.ts';
-import { newDeviceNotice } from './new-device-and-token-reuse-notices.ts';
+import type { ClientService } from './clients.ts';
+import type { DeviceCodeRow, DeviceCodeStore } from './code-store.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
-import { ENDED_CODE_RETENTION_MS } from './sign-in-lifetime-and-code-retention.ts';
-import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './user-code.ts';
+import type { DeviceRevocation } from './revocation.ts';
 
 const DEVICE_CODE_LENGTH = 32;
 const USER_AGENT_LENGTH = 200;
 /** A collision with a valid code has a chance of one in millions; five in a row indicate a bug. */
 const MAX_CODE_ATTEMPTS = 5;
 
-export interface CodeRequest {
+interface CodeRequest {
   readonly clientId: string;
   readonly clientName: string;
   readonly deviceId: string;
@@ -42,14 +42,14 @@ export interface CodeRequest {
 }
 
 /** `userCode` is in the displayed form. */
-export interface IssuedCode {
+interface IssuedCode {
   readonly deviceCode: string;
   readonly userCode: string;
   readonly expiresInSeconds: number;
   readonly intervalSeconds: number;
 }
 
-export interface DeviceCodeServiceDependencies {
+interface DeviceCodeServiceDependencies {
   readonly database: Database<Tables>;
   readonly store: DeviceCodeStore;
   readonly clock: Clock;
@@ -250,3 +250,159 @@ const toAuditDetails = (code: DeviceCodeRow) => ({
   name: code.client_name,
   asked_from: code.address,
 });
+
+/** A login older than this has to show its second step again before it lets a device sign in. */
+const LOGIN_FRESH_MS = 12 * HOUR_MS;
+/** The same where the request and the user come from different networks, as in a phishing attack. */
+const LOGIN_FRESH_OTHER_NETWORK_MS = 10 * 60_000;
+
+/** Who decides about a code, and when they logged in (Unix milliseconds). */
+export interface Approver {
+  readonly caller: AccountCaller;
+  readonly loggedInAt: number;
+}
+
+interface ApprovalCheckDependencies {
+  readonly twoFactors: Pick<TwoFactorService, 'isEnabled' | 'confirm'>;
+  readonly clock: Clock;
+}
+
+type CodeOrigin = Pick<DeviceCodeRow, 'address'>;
+
+/** An old cookie or token alone lets no device sign in where the account has a second step. One rule for every way to approve. */
+export class ApprovalSecondStepCheck {
+  readonly #dependencies: ApprovalCheckDependencies;
+
+  constructor(dependencies: ApprovalCheckDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  isFromOtherNetwork(code: CodeOrigin, clientIp: string): boolean {
+    return toIpLimitKey(code.address) !== toIpLimitKey(clientIp);
+  }
+
+  async needsSecondStep(code: CodeOrigin, { caller, loggedInAt }: Approver, clientIp: string): Promise<boolean> {
+    const { twoFactors, clock } = this.#dependencies;
+    const freshMs = this.isFromOtherNetwork(code, clientIp) ? LOGIN_FRESH_OTHER_NETWORK_MS : LOGIN_FRESH_MS;
+    return clock.now() - loggedInAt > freshMs && (await twoFactors.isEnabled(caller.userId));
+  }
+
+  /** @throws second_step_required without a code, wrong_code, rate_limit_exceeded */
+  async assertSecondStep(
+    code: CodeOrigin,
+    approver: Approver,
+    clientIp: string,
+    otp: string | undefined,
+  ): Promise<void> {
+    if (!(await this.needsSecondStep(code, approver, clientIp))) return;
+    if (otp === undefined) throw new AppError('second_step_required');
+    await this.#dependencies.twoFactors.confirm(approver.caller, otp);
+  }
+}
+
+const LETTERS = 8;
+const WELL_FORMED = new RegExp(`^[${USER_CODE_ALPHABET}]{${LETTERS}}$`);
+
+/** Eight letters of twenty: 34.5 bits, enough for a code that lives ten minutes behind a limit on guesses (RFC 8628 section 5.1). */
+export const newUserCode = (): string => randomText(LETTERS, USER_CODE_ALPHABET);
+
+/** `WDJB-MJHT`, the displayed form. */
+export const formatUserCode = (code: string): string => `${code.slice(0, LETTERS / 2)}-${code.slice(LETTERS / 2)}`;
+
+/** Parses a typed code, ignoring case, width, dashes and spaces (RFC 8628 section 6.1); undefined where it cannot be one. */
+export function parseUserCode(typed: string): string | undefined {
+  const code = normalizeTypedCode(typed).replace(/[a-z]/g, (letter) => letter.toUpperCase());
+  return WELL_FORMED.test(code) ? code : undefined;
+}
+
+/** Invisible characters, direction overrides, private and unassigned ones, and what breaks a line. */
+const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu;
+
+/** An untrusted name, made safe for one line of a page or a notice: nothing invisible, no stacks of accents. */
+export function toSingleLine(text: string, maxLength: number): string {
+  const plain = text
+    .replace(INVISIBLE_CHARACTERS, ' ')
+    .replace(/(\p{M}{2})\p{M}+/gu, '$1')
+    .replace(/\s+/gu, ' ')
+    .trim();
+  return truncateCodePoints(plain, maxLength);
+}
+
+/** The status of a record now; the only place where `expired` is decided. */
+export function toDeviceCodeStatus(
+  code: Pick<DeviceCodeRow, 'status' | 'expires_at'> | undefined,
+  now: number,
+): DeviceStatus {
+  if (code === undefined) return 'invalid';
+  return code.status === 'pending' && code.expires_at <= now ? 'expired' : code.status;
+}
+
+/** Why a code that is not pending cannot be decided, logged in for or approved. */
+const ERROR_BY_STATUS: Readonly<Record<Exclude<DeviceStatus, 'pending'>, ErrorCode>> = {
+  invalid: 'user_code_invalid',
+  expired: 'user_code_expired',
+  approved: 'user_code_processed',
+  denied: 'user_code_processed',
+  used: 'user_code_processed',
+};
+
+/** Where the person confirms the device, without and with the code (RFC 8628 section 3.2). */
+export function toVerificationLinks(baseUrl: string, userCode: string) {
+  const verification_uri = `${baseUrl}${authorizePage.path}`;
+  return { verification_uri, verification_uri_complete: `${verification_uri}?code=${userCode}` };
+}
+
+/** How long the record of an ended code, or of an approval that no device collected, is kept to report what happened. */
+export const ENDED_CODE_RETENTION_MS = DAY_MS;
+
+/**
+ * How long a sign-in may be renewed, from its approval on (OWASP ASVS 5.0, 10.4.8): a stolen chain of refresh_tokens
+ * ends as well.
+ */
+export const MAX_SIGN_IN_MS = 365 * DAY_MS;
+
+/** Where the console lists devices. */
+export const DEVICES_PAGE = '/account/devices';
+
+type Device = { readonly id: number; readonly clientName: string; readonly registeredName: string };
+
+const nameOf = ({ clientName, registeredName }: Device): string =>
+  clientName === '' || clientName === registeredName ? registeredName : `${registeredName} (“${clientName}”)`;
+
+/** A device was approved. If somebody else did it, this is how the owner finds out. */
+function newDeviceNotice(code: DeviceCodeRow & { readonly user_id: number }, registeredName: string): Notice {
+  const name = nameOf({ id: code.id, clientName: code.client_name, registeredName });
+  const { address } = code;
+  return {
+    userId: code.user_id,
+    topic: 'device.new',
+    type: 'system',
+    title: { en: 'New device signed in', 'zh-CN': '新设备已登录' },
+    content: {
+      en: `${name} was allowed to sign in from ${address}. If this was not you, sign it out in the list of devices and change your password.`,
+      'zh-CN': `已允许 ${name} 从 ${address} 登录。如果不是您本人操作，请在设备列表中结束该登录并修改密码。`,
+    },
+    targetUrl: DEVICES_PAGE,
+    relatedId: code.id,
+    deduplicationKey: `device.new:${code.id}`,
+    event: { type: 'device.signed_in', subject: `device:${code.id}`, data: { id: code.id, name, address } },
+  };
+}
+
+/** A refresh_token was used twice: somebody else may have a copy. */
+export function reuseNotice(device: Device & { readonly userId: number }): Notice {
+  const name = nameOf(device);
+  return {
+    userId: device.userId,
+    topic: 'security',
+    type: 'system',
+    title: { en: 'A device was signed out for safety', 'zh-CN': '为安全起见，已退出一台设备' },
+    content: {
+      en: `${name} used a refresh token that had been used before, so its sign-in was ended. Sign in again on it; if you did not expect this, change your password.`,
+      'zh-CN': `${name} 重复使用了已失效的刷新令牌，其登录已被结束。请在该设备上重新登录；如果您对此并不知情，请修改密码。`,
+    },
+    targetUrl: DEVICES_PAGE,
+    relatedId: device.id,
+    deduplicationKey: `device.reuse:${device.id}`,
+  };
+}
