@@ -1,5 +1,5 @@
 import { ArtifactStore } from './artifacts/artifact-store.ts';
-import { createFileStorage } from './artifacts/create-file-storage.ts';
+import { createFileStorage } from './artifacts/create-storage.ts';
 import { type MoveReport, moveToS3 } from './artifacts/move-to-s3.ts';
 import { loadConfig } from './platform/config.ts';
 import { openDatabase } from './platform/db/open-database.ts';

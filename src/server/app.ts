@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit-log.ts';
 import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
-import { resolveArtifactsDirectory } from './artifacts/resolve-artifacts-directory.ts';
+import { resolveArtifactsDirectory } from './artifacts/create-storage.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
 import type { Events } from './event-log/make.ts';

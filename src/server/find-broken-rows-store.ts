@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { USAGE_RULES } from './artifacts/storage-usage-store.ts';
+import { USAGE_RULES } from './artifacts/artifact-store.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Tables } from './tables.ts';
 

@@ -5,7 +5,7 @@ import { makeAccounts } from './accounts/module.ts';
 import type { PasswordCost } from './accounts/passwords.ts';
 import { TokenStore } from './accounts/tokens.ts';
 import { makeServiceStatus } from './admin-service-status/make.ts';
-import { makeArtifacts } from './artifacts/make.ts';
+import { makeArtifacts } from './artifacts/module.ts';
 import { makeBudgets } from './budgets/make.ts';
 import { makeChannels, makeRetirementNotices } from './channels/module.ts';
 import type { ModelLifecycles } from './channels/retirements.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
-import { countCopies } from '../../src/server/artifacts/storage-usage-store.ts';
+import { countCopies } from '../../src/server/artifacts/artifact-store.ts';
 import { AppError } from '../../src/server/platform/app-error.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type ArtifactFixture, CLIP, makeArtifactFixture, openWholeClip } from './artifact-fixture.ts';

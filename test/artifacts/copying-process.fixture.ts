@@ -5,7 +5,7 @@ import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeArtifacts } from '../../src/server/artifacts/make.ts';
+import { makeArtifacts } from '../../src/server/artifacts/module.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { openLog } from '../../src/server/platform/log.ts';

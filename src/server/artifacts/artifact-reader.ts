@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { Log } from '../platform/log.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
+import { isSingleRange, resolveRange } from '../platform/media.ts';
+import type { CopiesUnderWay } from './artifact-copier.ts';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
-import type { CopiesUnderWay } from './copies-under-way.ts';
-import { type FileRequest, type FileResponse, toFileResponse } from './file-response-status-and-headers.ts';
+import type { ArtifactFileStorage } from './file-storage.ts';
 
-export interface ArtifactReaderDependencies {
+interface ArtifactReaderDependencies {
   readonly store: ArtifactStore;
   readonly copies: CopiesUnderWay;
   readonly log: Log;
@@ -13,13 +13,13 @@ export interface ArtifactReaderDependencies {
   readonly files: ArtifactFileStorage | undefined;
 }
 
-export interface OpenFile extends FileResponse {
+interface OpenFile extends FileResponse {
   readonly body: Readable;
   /** Of the file that the reader sends in place of the body, below the directory of all. */
   readonly path?: string;
 }
 
-export interface OpenRequest extends FileRequest {
+interface OpenRequest extends FileRequest {
   /** The reader can send a file of this machine by itself, whole or by the range that the client asked for. */
   readonly acceptsPath?: boolean | undefined;
 }
@@ -87,3 +87,68 @@ export class ArtifactReader {
     return undefined;
   }
 }
+
+/** What is known of a file before its bytes are read. */
+interface FileFacts {
+  readonly bytes: number;
+  readonly mimeType: string;
+  /** Quoted, strong; undefined while the file is being copied. */
+  readonly etag?: string | undefined;
+  /** Unix milliseconds. */
+  readonly modifiedAt?: number | undefined;
+}
+
+export interface FileRequest {
+  readonly range?: string | undefined;
+  readonly ifRange?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+}
+
+interface FileResponse {
+  readonly status: 200 | 206 | 304 | 416;
+  readonly headers: Readonly<Record<string, string>>;
+  /** First and last byte of the body; undefined: none. */
+  readonly part?: { readonly start: number; readonly end: number };
+}
+
+/** How a file is answered for (RFC 9110 sections 13 and 14). */
+export function toFileResponse(file: FileFacts, { range, ifRange, ifNoneMatch }: FileRequest): FileResponse {
+  const validators = {
+    ...(file.etag !== undefined && { etag: file.etag }),
+    ...(file.modifiedAt !== undefined && { 'last-modified': toHttpDate(file.modifiedAt) }),
+  };
+  if (ifNoneMatch !== undefined && file.etag !== undefined && matchesAny(ifNoneMatch, file.etag))
+    return { status: 304, headers: validators };
+  const headers = { ...validators, 'content-type': file.mimeType, 'accept-ranges': 'bytes' };
+  const part = isSingleRange(range) && isUnchanged(file, ifRange) ? resolveRange(range, file.bytes) : undefined;
+  if (part === 'unsatisfiable')
+    return { status: 416, headers: { ...headers, 'content-range': `bytes */${file.bytes}`, 'content-length': '0' } };
+  if (part === undefined)
+    return {
+      status: 200,
+      headers: { ...headers, 'content-length': String(file.bytes) },
+      part: { start: 0, end: file.bytes - 1 },
+    };
+  return {
+    status: 206,
+    headers: {
+      ...headers,
+      'content-length': String(part.end - part.start + 1),
+      'content-range': `bytes ${part.start}-${part.end}/${file.bytes}`,
+    },
+    part,
+  };
+}
+
+/** HTTP dates have whole seconds. */
+const toHttpDate = (unixMs: number): string => new Date(unixMs).toUTCString();
+
+/** If-None-Match compares weakly (RFC 9110 section 13.1.2). */
+const matchesAny = (header: string, etag: string): boolean =>
+  header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+
+/** If-Range compares strongly; a date must be the very one that was sent (RFC 9110 section 13.1.5). */
+const isUnchanged = ({ etag, modifiedAt }: FileFacts, ifRange: string | undefined): boolean =>
+  ifRange === undefined ||
+  ifRange.trim() === etag ||
+  (modifiedAt !== undefined && ifRange.trim() === toHttpDate(modifiedAt));

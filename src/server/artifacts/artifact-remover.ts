@@ -2,10 +2,8 @@ import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
-import type { ArtifactStore } from './artifact-store.ts';
-import type { IncomingFileDirectory } from './incoming-file-directory.ts';
-import type { RemovalStore } from './removal-store.ts';
+import type { ArtifactStore, RemovalStore } from './artifact-store.ts';
+import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
 
 export interface ArtifactRemoverDependencies {
   readonly store: ArtifactStore;

@@ -1,17 +1,17 @@
 import { type Selectable, sql } from 'kysely';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
-import { countCopies } from './storage-usage-store.ts';
 
 export type ArtifactRow = Selectable<Tables['artifacts']>;
-export type Variant = ArtifactRow['variant'];
+type Variant = ArtifactRow['variant'];
 
 /** A row whose copy a process makes: its try is part of every write. */
 export type Claim = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'tries' | 'created_at'>;
 
-export interface StoredCopy {
+interface StoredCopy {
   readonly bytes: number;
   readonly sha256: string;
   readonly mimeType: string;
@@ -201,3 +201,250 @@ export class ArtifactStore {
 
 const pending = (executor: Executor, { id, tries }: Claim) =>
   executor.updateTable('artifacts').where('id', '=', id).where('state', '=', 'pending').where('tries', '=', tries);
+
+export interface Usage {
+  /** Of videos and posters. */
+  readonly bytes: number;
+  /** Videos. */
+  readonly files: number;
+}
+
+type Counted = Pick<Selectable<Tables['artifacts']>, 'user_id' | 'variant' | 'bytes'>;
+
+/** Rows that share the sums over all accounts, so that copies that end at once seldom wait for one another. */
+const SHARDS = 16;
+
+/** What must hold of the sums; a query gives the keys of the rows that break a rule. */
+export const USAGE_RULES = [
+  {
+    rule: 'the stored space of an account is that of its copies',
+    table: 'artifact_usage',
+    query: sql`select user_id as at from (
+        select user_id, bytes, files from artifact_usage
+        union all
+        select user_id, -bytes, case variant when 'video' then -1 else 0 end from artifacts where state = 'stored'
+      ) parts group by user_id having sum(bytes) <> 0 or sum(files) <> 0`,
+  },
+  {
+    rule: 'the stored space of all accounts is the sum of theirs',
+    table: 'artifact_totals',
+    query: sql`select shard as at from (
+        select shard, bytes, files from artifact_totals
+        union all
+        select user_id % ${sql.lit(SHARDS)}, -bytes, -files from artifact_usage
+      ) parts group by shard having sum(bytes) <> 0 or sum(files) <> 0`,
+  },
+] as const;
+
+/** SQL of `artifact_usage` and `artifact_totals`: sums over the stored copies, which never have to be added up. */
+export class StorageUsageStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async of(userId: number): Promise<Usage> {
+    const row = await this.#database.kysely
+      .selectFrom('artifact_usage')
+      .select(['bytes', 'files'])
+      .where('user_id', '=', userId)
+      .executeTakeFirst();
+    return row ?? { bytes: 0, files: 0 };
+  }
+
+  async ofAll(): Promise<Usage> {
+    const { bytes, files } = await this.#database.kysely
+      .selectFrom('artifact_totals')
+      .select(({ fn }) => [fn.sum<number | null>('bytes').as('bytes'), fn.sum<number | null>('files').as('files')])
+      .executeTakeFirstOrThrow();
+    return { bytes: Number(bytes ?? 0), files: Number(files ?? 0) };
+  }
+
+  /** Adds up every stored copy. @returns how many sums differ */
+  async countWrong(): Promise<number> {
+    let wrong = 0;
+    for (const { query } of USAGE_RULES) {
+      const { rows } = await sql<{ at: number }>`${query}`.execute(this.#database.kysely);
+      wrong += rows.length;
+    }
+    return wrong;
+  }
+}
+
+/**
+ * Adds copies to the sums or takes them off, in the transaction that changes their rows.
+ * @param sign 1: they are stored from now on; -1: they no longer are
+ */
+export async function countCopies(trx: Trx, copies: readonly Counted[], sign: 1 | -1): Promise<void> {
+  const byUser = Map.groupBy(copies, ({ user_id }) => user_id);
+  // Every transaction takes the rows in the same order, so that two of them never wait for each other.
+  for (const user of [...byUser.keys()].sort(ascending)) {
+    const { bytes, files } = sumOf(byUser.get(user) ?? [], sign);
+    await sql`insert into artifact_usage (user_id, bytes, files) values (${user}, ${bytes}, ${files})
+      on conflict (user_id) do update
+      set bytes = artifact_usage.bytes + excluded.bytes, files = artifact_usage.files + excluded.files`.execute(trx);
+  }
+  const byShard = Map.groupBy(copies, ({ user_id }) => user_id % SHARDS);
+  for (const shard of [...byShard.keys()].sort(ascending)) {
+    const { bytes, files } = sumOf(byShard.get(shard) ?? [], sign);
+    await sql`insert into artifact_totals (shard, bytes, files) values (${shard}, ${bytes}, ${files})
+      on conflict (shard) do update
+      set bytes = artifact_totals.bytes + excluded.bytes, files = artifact_totals.files + excluded.files`.execute(trx);
+  }
+}
+
+const ascending = (one: number, other: number): number => one - other;
+
+const sumOf = (copies: readonly Counted[], sign: 1 | -1): Usage => ({
+  bytes: sign * copies.reduce((sum, { bytes }) => sum + bytes, 0),
+  files: sign * copies.filter(({ variant }) => variant === 'video').length,
+});
+
+/** A poster that was not put by then never will be: its process has ended. */
+const INTERRUPTED_MS = HOUR_MS;
+
+/** SQL of the end of copies: a row is marked, its file removed, and then the row. */
+export class RemovalStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** From now on it is served no more. */
+  async markTaskRemoved(trx: Trx, taskId: string): Promise<void> {
+    const rows = await lockable(trx).where('task_id', '=', taskId).execute();
+    await markRemoving(trx, rows);
+  }
+
+  async markRemoved(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#database.transaction(async (trx) => {
+      const rows = await lockable(trx)
+        .where('id', 'in', [...ids])
+        .execute();
+      await markRemoving(trx, rows);
+    });
+  }
+
+  /** Marks what has passed its time, posters whose put was interrupted, and what belongs to removed accounts. */
+  async markEnded(now: number, limit: number): Promise<number> {
+    const { kysely } = this.#database;
+    const expired = await kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('state', '=', 'stored')
+      .where('expires_at', '<=', now)
+      .limit(limit)
+      .execute();
+    const ofRemoved = await kysely
+      .selectFrom('artifacts')
+      .innerJoin('accounts', 'accounts.id', 'artifacts.user_id')
+      .select('artifacts.id')
+      .where('accounts.removed_at', 'is not', null)
+      .where('artifacts.state', '<>', 'removing')
+      .limit(limit)
+      .execute();
+    const interrupted = await kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('state', '=', 'pending')
+      .where('next_try_at', 'is', null)
+      .where('created_at', '<', now - INTERRUPTED_MS)
+      .limit(limit)
+      .execute();
+    const ids = [...expired, ...ofRemoved, ...interrupted].map(({ id }) => id);
+    await this.markRemoved(ids);
+    return ids.length;
+  }
+
+  async listRemoving(limit: number): Promise<string[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('artifacts')
+      .select('id')
+      .where('state', '=', 'removing')
+      .limit(limit)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#database.kysely.deleteFrom('artifacts').where('id', '=', id).where('state', '=', 'removing').execute();
+  }
+
+  /** The videos stored longest ago, of one account or of all; after `after`, where that is given. */
+  listOldest(userId: number | undefined, limit: number, after?: OldestCopy): Promise<OldestCopy[]> {
+    let query = this.#database.kysely
+      .selectFrom('artifacts')
+      .select(['id', 'bytes', 'stored_at'])
+      .where('state', '=', 'stored')
+      .where('variant', '=', 'video');
+    if (userId !== undefined) query = query.where('user_id', '=', userId);
+    if (after !== undefined)
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('stored_at', 'id'), '>', tuple(after.stored_at, after.id)),
+      );
+    return query.orderBy('stored_at').orderBy('id').limit(limit).execute();
+  }
+}
+
+export type OldestCopy = Pick<ArtifactRow, 'id' | 'bytes' | 'stored_at'>;
+
+type LockedRow = Pick<ArtifactRow, 'id' | 'user_id' | 'variant' | 'state' | 'bytes'>;
+
+/** Locked before they are changed, since a copy that is stored meanwhile must be taken off the sums. */
+const lockable = (trx: Trx) =>
+  trx
+    .selectFrom('artifacts')
+    .select(['id', 'user_id', 'variant', 'state', 'bytes'])
+    .where('state', '<>', 'removing')
+    .orderBy('id')
+    .forUpdate();
+
+async function markRemoving(trx: Trx, rows: readonly LockedRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const ids = rows.map(({ id }) => id);
+  await trx.updateTable('artifacts').set({ state: 'removing', next_try_at: null }).where('id', 'in', ids).execute();
+  await countCopies(
+    trx,
+    rows.filter(({ state }) => state === 'stored'),
+    -1,
+  );
+}
+
+/** A stored video whose end is near. */
+export type EndingCopy = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'expires_at'>;
+
+/** SQL that finds stored videos whose owners are to be told of their end. */
+export class ExpiryNoticeStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Stored videos that end within `noticeMs`, or have passed half of their time if they had less than twice as much; not told yet. */
+  listEnding(now: number, noticeMs: number, limit: number): Promise<EndingCopy[]> {
+    return this.#database.kysely
+      .selectFrom('artifacts')
+      .select(['id', 'task_id', 'user_id', 'expires_at'])
+      .where('state', '=', 'stored')
+      .where('variant', '=', 'video')
+      .where('is_announced', '=', 0)
+      .where('expires_at', '<=', now + noticeMs)
+      .where(sql<boolean>`(expires_at - ${now}) * 2 <= expires_at - stored_at`)
+      .orderBy('expires_at')
+      .limit(limit)
+      .execute();
+  }
+
+  /** @returns those of them that nobody was told of */
+  markAnnounced(trx: Trx, ids: readonly string[]): Promise<EndingCopy[]> {
+    return trx
+      .updateTable('artifacts')
+      .set({ is_announced: 1 })
+      .where('id', 'in', [...ids])
+      .where('is_announced', '=', 0)
+      .where('state', '=', 'stored')
+      .returning(['id', 'task_id', 'user_id', 'expires_at'])
+      .execute();
+  }
+}

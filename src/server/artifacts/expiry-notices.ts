@@ -4,7 +4,7 @@ import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
-import type { EndingCopy, ExpiryNoticeStore } from './expiry-notice-store.ts';
+import type { EndingCopy, ExpiryNoticeStore } from './artifact-store.ts';
 
 /** What is told of a video: the subject of its events and their data; undefined: it is gone. */
 export type DescribeVideo = (taskId: string) => Promise<Pick<NewEvent, 'subject' | 'data'> | undefined>;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { FileRangeStream } from './file-range-stream.ts';
+import { FileRangeStream } from './file-storage.ts';
 
 const BYTES = randomBytes(1_500_001);
 

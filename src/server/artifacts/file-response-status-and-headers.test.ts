@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type FileRequest, toFileResponse } from './file-response-status-and-headers.ts';
+import { type FileRequest, toFileResponse } from './artifact-reader.ts';
 
 const FILE = { bytes: 10, mimeType: 'video/mp4', etag: '"abc"', modifiedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 678) };
 const DATE = 'Fri, 02 Jan 2026 03:04:05 GMT';

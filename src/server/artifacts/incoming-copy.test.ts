@@ -12,7 +12,7 @@ import { after, before, describe, it } from 'node:test';
 import { loadMedia } from '../../sandbox/load-and-serve-media-files.ts';
 import { BadVideoError } from '../platform/media.ts';
 import { openOutbound } from '../platform/outbound/client.ts';
-import { IncomingCopy } from './incoming-copy.ts';
+import { IncomingCopy } from './artifact-copier.ts';
 
 const CLIP = loadMedia('wide.mp4').bytes;
 const HALF = CLIP.length >> 1;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
-import type { DiskFileStorage } from './disk-file-storage.ts';
-import type { S3FileStorage } from './s3-file-storage.ts';
+import type { DiskFileStorage } from './file-storage.ts';
+import type { S3FileStorage } from './s3.ts';
 
 export interface MoveReport {
   readonly moved: number;

@@ -1,7 +1,7 @@
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { getStorage } from '../../contract/video-storage-and-posters.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Artifacts } from './make.ts';
+import type { Artifacts } from './module.ts';
 
 /** Stored copies, for the owner of the account. */
 export function addArtifactRoutes(routes: RouteRegistry, artifacts: Artifacts): void {

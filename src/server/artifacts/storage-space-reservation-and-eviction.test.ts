@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
-import { NoSpaceError, type SpaceShortage, StorageSpace } from './storage-space-reservation-and-eviction.ts';
+import { NoSpaceError, type SpaceShortage, StorageSpace } from './storage-space.ts';
 
 const MB = 1024 ** 2;
 const USER = 1;

@@ -5,7 +5,7 @@ import { isTerminal } from '../../contract/task-states.ts';
 import * as endpoints from '../../contract/video.ts';
 import { putPoster } from '../../contract/video-storage-and-posters.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
-import type { Artifacts } from '../artifacts/make.ts';
+import type { Artifacts } from '../artifacts/module.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Caller, RequestContext } from '../platform/http/request-context.ts';

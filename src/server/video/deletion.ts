@@ -1,4 +1,4 @@
-import type { Artifacts } from '../artifacts/make.ts';
+import type { Artifacts } from '../artifacts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

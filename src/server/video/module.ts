@@ -3,7 +3,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { PasswordHasher } from '../accounts/passwords.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
-import type { Artifacts } from '../artifacts/make.ts';
+import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import type { EventWriter } from '../event-log/event-writer.ts';
 import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';

@@ -7,7 +7,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video.ts';
 import { quoteModelVideo } from '../../contract/video-quotes.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
-import type { Artifacts } from '../artifacts/make.ts';
+import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

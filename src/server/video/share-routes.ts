@@ -3,7 +3,7 @@ import { LOCALES } from '../../contract/localized-messages/format-message.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video-shares.ts';
-import type { Artifacts } from '../artifacts/make.ts';
+import type { Artifacts } from '../artifacts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import { PLAYER_PAGE_HEADERS } from '../platform/html.ts';

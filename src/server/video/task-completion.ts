@@ -7,7 +7,7 @@ import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts
 import { isTerminal, OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { FailureCause } from '../../contract/video-failure-causes.ts';
-import type { Artifacts } from '../artifacts/make.ts';
+import type { Artifacts } from '../artifacts/module.ts';
 import type { EventWriter, NewEvent } from '../event-log/event-writer.ts';
 import type { Notifier } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,14 +1,18 @@
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
+import type { AdminNotice, Bilingual } from '../notifications/notifier-types.ts';
 import type { Clock } from '../platform/clock.ts';
 import { KeyedMutex } from '../platform/concurrency.ts';
-import type { ArtifactFileStorage } from './artifact-file-storage-type.ts';
+import type { Config } from '../platform/config.ts';
+import type { Log } from '../platform/log.ts';
+import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { ArtifactRemover } from './artifact-remover.ts';
-import type { OldestCopy, RemovalStore } from './removal-store.ts';
-import type { StorageUsageStore } from './storage-usage-store.ts';
+import type { OldestCopy, RemovalStore, StorageUsageStore } from './artifact-store.ts';
+import type { ArtifactFileStorage } from './file-storage.ts';
 
 /** `evicting`: the oldest copies were removed for a newer one. `blocked`: a copy was not stored, and none was removed for it. */
 export type SpaceShortage = 'evicting' | 'blocked';
 
-export interface StorageSpaceDependencies {
+interface StorageSpaceDependencies {
   readonly usage: StorageUsageStore;
   readonly removals: RemovalStore;
   readonly files: ArtifactFileStorage;
@@ -33,7 +37,7 @@ export class NoSpaceError extends Error {
 }
 
 /** Space held for a copy under way. */
-export interface Reservation {
+interface Reservation {
   /** Holds at least so many bytes. @throws NoSpaceError */
   growTo(bytes: number): Promise<void>;
   release(): void;
@@ -197,3 +201,92 @@ export class StorageSpace {
 }
 
 const sumOf = (copies: readonly OldestCopy[]): number => copies.reduce((sum, { bytes }) => sum + bytes, 0);
+
+const INTERVAL_MS = 6 * HOUR_MS;
+
+/** Compares the sums of stored space with the copies they are of, and keeps the outcome for the metrics. */
+export class StorageUsageSumCheck {
+  readonly #usage: StorageUsageStore;
+  readonly #log: Log;
+  #wrong: number | undefined;
+
+  constructor(usage: StorageUsageStore, log: Log) {
+    this.#usage = usage;
+    this.#log = log;
+  }
+
+  /** Sums that differed when this process last checked; undefined: it has not, another process does. */
+  get wrongSums(): number | undefined {
+    return this.#wrong;
+  }
+
+  get job(): ScheduledJob {
+    return { name: 'artifact sums', intervalMs: INTERVAL_MS, run: () => this.#run() };
+  }
+
+  async #run(): Promise<void> {
+    this.#wrong = await this.#usage.countWrong();
+    if (this.#wrong > 0)
+      this.#log.error({ sums: this.#wrong }, 'sums of stored space differ from the copies; `check` names them');
+  }
+}
+
+const TEXTS: Readonly<Record<SpaceShortage, { readonly title: Bilingual; readonly content: Bilingual }>> = {
+  evicting: {
+    title: { en: 'The space for stored videos is full', 'zh-CN': '视频存储空间已用完' },
+    content: {
+      en: 'The oldest stored videos are removed to make room for new ones. ARTIFACTS_MAX_GB and ARTIFACTS_MIN_FREE_GB limit the space; see docs/artifacts.md.',
+      'zh-CN':
+        '正在删除最早存储的视频，以便为新视频腾出空间。空间由 ARTIFACTS_MAX_GB 和 ARTIFACTS_MIN_FREE_GB 限定；处理方法见 docs/artifacts.md。',
+    },
+  },
+  blocked: {
+    title: { en: 'New videos cannot be stored', 'zh-CN': '新视频无法存储' },
+    content: {
+      en: 'The device of ARTIFACTS_DIR has less free space than ARTIFACTS_MIN_FREE_GB, and removing stored videos would not help: none was removed. New videos are served by their vendors, who delete them after hours or days. Free space on the device; see docs/artifacts.md.',
+      'zh-CN':
+        'ARTIFACTS_DIR 所在磁盘的可用空间低于 ARTIFACTS_MIN_FREE_GB，删除已存储的视频也无济于事，因此未删除任何视频。新视频暂由供应商提供，数小时或数天后会被供应商删除。请清理磁盘空间；处理方法见 docs/artifacts.md。',
+    },
+  },
+};
+
+/**
+ * Once a day while it lasts; a shortage that begins anew is told anew where nothing can be stored.
+ *
+ * @param since when it began, Unix milliseconds
+ * @param now Unix milliseconds
+ */
+export const buildAdminStorageFullNotice = (shortage: SpaceShortage, since: number, now: number): AdminNotice => ({
+  type: 'system',
+  topic: 'storage.full',
+  ...TEXTS[shortage],
+  targetUrl: '',
+  deduplicationKey: `storage.${shortage === 'blocked' ? `blocked:${since}` : 'full'}:${Math.floor(now / DAY_MS)}`,
+});
+
+/** What a plan says of stored copies; null: what the settings say. */
+export interface PlanStorage {
+  readonly days: number | null;
+  readonly gb: number | null;
+}
+
+/** What an account's copies get. */
+export interface StorageLimits {
+  /** 0: for ever. */
+  readonly days: number;
+  readonly bytes: number;
+}
+
+const GB = 1024 ** 3;
+
+/** The limits of an account: its plan's where that has its own, never above the space of all. */
+export function accountStorageLimits(
+  config: Pick<Config, 'artifactsDays' | 'artifactsMaxGb' | 'artifactsAccountGb'>,
+  plan: PlanStorage,
+): StorageLimits {
+  const gb = plan.gb ?? config.artifactsAccountGb;
+  return {
+    days: plan.days ?? config.artifactsDays,
+    bytes: Math.min(gb === 0 ? config.artifactsMaxGb : gb, config.artifactsMaxGb) * GB,
+  };
+}

@@ -8,24 +8,24 @@ import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { accountStorageLimits, type PlanStorage, type StorageLimits } from './account-storage-limits.ts';
-import { ArtifactCopier, type VideoSources } from './artifact-copier.ts';
+import { ArtifactCopier, CopiesUnderWay, type VideoSources } from './artifact-copier.ts';
 import { ArtifactReader } from './artifact-reader.ts';
 import { ArtifactRemover } from './artifact-remover.ts';
-import { ArtifactStore } from './artifact-store.ts';
-import { buildAdminStorageFullNotice } from './build-admin-storage-full-notice.ts';
-import { CopiesUnderWay } from './copies-under-way.ts';
-import { createFileStorage } from './create-file-storage.ts';
-import { ExpiryNoticeStore } from './expiry-notice-store.ts';
+import { ArtifactStore, ExpiryNoticeStore, RemovalStore, StorageUsageStore, type Usage } from './artifact-store.ts';
+import { createFileStorage } from './create-storage.ts';
 import { ExpiryNotices } from './expiry-notices.ts';
-import { IncomingFileDirectory } from './incoming-file-directory.ts';
-import { type PosterOutcome, type PosterOwner, Posters } from './poster-creation-and-upload.ts';
-import { RemovalStore } from './removal-store.ts';
-import { StorageSpace } from './storage-space-reservation-and-eviction.ts';
-import { StorageUsageStore, type Usage } from './storage-usage-store.ts';
-import { StorageUsageSumCheck } from './storage-usage-sum-check.ts';
+import { IncomingFileDirectory } from './file-storage.ts';
+import { type PosterOutcome, type PosterOwner, Posters } from './posters.ts';
+import {
+  accountStorageLimits,
+  buildAdminStorageFullNotice,
+  type PlanStorage,
+  type StorageLimits,
+  StorageSpace,
+  StorageUsageSumCheck,
+} from './storage-space.ts';
 
-export interface ArtifactsDependencies {
+interface ArtifactsDependencies {
   readonly config: Config;
   readonly database: Database<Tables>;
   readonly outbound: OutboundClient;

@@ -1,0 +1,82 @@
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Config } from '../platform/config.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import { type ArtifactFileStorage, DiskFileStorage } from './file-storage.ts';
+import { S3Client, S3FileStorage } from './s3.ts';
+
+interface ConfiguredFileStorage {
+  readonly files: ArtifactFileStorage;
+  readonly disk: DiskFileStorage;
+  /** Undefined unless ARTIFACTS=s3. */
+  readonly s3: S3FileStorage | undefined;
+  /** Of copies on their way. */
+  readonly incomingDirectory: string;
+}
+
+/** The place of copies that the settings name; undefined where copies are switched off. */
+export function createFileStorage(config: Config, outbound: OutboundClient): ConfiguredFileStorage | undefined {
+  const directory = resolveArtifactsDirectory(config);
+  if (directory === undefined) return undefined;
+  const incomingDirectory = join(directory, 'incoming');
+  const disk = new DiskFileStorage(join(directory, 'files'));
+  if (config.artifacts === 'disk') return { files: disk, disk, s3: undefined, incomingDirectory };
+  const { artifactsS3Region: region, artifactsS3Endpoint: endpoint = `https://s3.${region}.amazonaws.com` } = config;
+  const { artifactsS3Bucket: bucket = '', artifactsS3AccessKey: accessKey = '' } = config;
+  const secretKey = config.artifactsS3SecretKey ?? '';
+  const client = new S3Client({ endpoint, region, bucket, accessKey, secretKey }, outbound);
+  const s3 = new S3FileStorage(client, config.artifactsS3Prefix ?? '');
+  return { files: new DiskToS3TransitionFileStorage(disk, s3), disk, s3, incomingDirectory };
+}
+
+/** Copies that are moved from one place to another: new ones are kept at the second, and each is read from where it is. */
+class DiskToS3TransitionFileStorage implements ArtifactFileStorage {
+  readonly #from: ArtifactFileStorage;
+  readonly #to: ArtifactFileStorage;
+  constructor(from: ArtifactFileStorage, to: ArtifactFileStorage) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  put(id: string, path: string, copy: { readonly bytes: number; readonly sha256: string }): Promise<void> {
+    return this.#to.put(id, path, copy);
+  }
+
+  async open(id: string, start: number, end: number): Promise<Readable | undefined> {
+    return (await this.#from.open(id, start, end)) ?? this.#to.open(id, start, end);
+  }
+
+  async size(id: string): Promise<number | undefined> {
+    return (await this.#from.size(id)) ?? this.#to.size(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#from.remove(id);
+    await this.#to.remove(id);
+  }
+
+  async *list(): AsyncGenerator<readonly { readonly id: string; readonly changedAt: number }[]> {
+    yield* this.#from.list();
+    yield* this.#to.list();
+  }
+
+  freeBytes(): Promise<number | undefined> {
+    return this.#to.freeBytes();
+  }
+}
+
+/**
+ * Where copies are kept, or pass through on their way to another store: under ARTIFACTS_DIR, else beside the SQLite database.
+ * @returns undefined where copies are switched off, as they are for a database in memory without a directory
+ */
+export function resolveArtifactsDirectory({
+  artifacts,
+  artifactsDir,
+  databaseUrl,
+}: Pick<Config, 'artifacts' | 'artifactsDir' | 'databaseUrl'>): string | undefined {
+  if (artifacts === 'off') return undefined;
+  if (artifactsDir !== undefined) return resolve(artifactsDir);
+  if (databaseUrl === 'sqlite::memory:') return undefined;
+  const beside = databaseUrl.startsWith('sqlite:') ? dirname(databaseUrl.slice('sqlite:'.length)) : 'data';
+  return resolve(join(beside, 'artifacts'));
+}

@@ -1,0 +1,153 @@
+import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { AwsV4Signer } from 'aws4fetch';
+import type { OutboundClient, OutboundResponse } from '../platform/outbound/outbound.ts';
+import type { ArtifactFileStorage } from './file-storage.ts';
+
+/** Copies as objects of an S3 bucket. */
+export class S3FileStorage implements ArtifactFileStorage {
+  readonly #client: S3Client;
+  readonly #prefix: string;
+
+  /** @param prefix before the ids; may be empty */
+  constructor(client: S3Client, prefix: string) {
+    this.#client = client;
+    this.#prefix = prefix;
+  }
+
+  async put(id: string, path: string, { bytes, sha256 }: { bytes: number; sha256: string }): Promise<void> {
+    // S3 compares what arrives with the hash, and refuses it otherwise.
+    const headers = { 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
+    await this.#run({ method: 'PUT', key: this.#prefix + id, headers, body: createReadStream(path) });
+    await rm(path, { force: true });
+  }
+
+  async open(id: string, start: number, end: number): Promise<Readable | undefined> {
+    const headers = { range: `bytes=${start}-${end}` };
+    const response = await this.#client.send({ method: 'GET', key: this.#prefix + id, headers });
+    return response?.body;
+  }
+
+  async size(id: string): Promise<number | undefined> {
+    const response = await this.#client.send({ method: 'HEAD', key: this.#prefix + id });
+    response?.body.destroy();
+    return response === undefined ? undefined : Number(response.headers['content-length']);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#run({ method: 'DELETE', key: this.#prefix + id });
+  }
+
+  async *list(): AsyncGenerator<{ id: string; changedAt: number }[]> {
+    for (let token: string | undefined = ''; token !== undefined; ) {
+      const query: Record<string, string> = { 'list-type': '2', prefix: this.#prefix };
+      if (token !== '') query['continuation-token'] = token;
+      const page: string = await this.#run({ method: 'GET', key: '', query });
+      yield this.#read(page);
+      token = elementOf(page, 'NextContinuationToken');
+    }
+  }
+
+  /** The provider bounds nothing here. */
+  async freeBytes(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** Ids are letters and digits, so that nothing in the answer is escaped; keys of others are left alone. */
+  #read(page: string): { id: string; changedAt: number }[] {
+    return (page.match(/<Contents>.*?<\/Contents>/gs) ?? []).flatMap((entry) => {
+      const id = (elementOf(entry, 'Key') ?? '').slice(this.#prefix.length);
+      const changedAt = Date.parse(elementOf(entry, 'LastModified') ?? '');
+      return /^[A-Za-z0-9_-]{24}$/.test(id) && !Number.isNaN(changedAt) ? [{ id, changedAt }] : [];
+    });
+  }
+
+  async #run(request: S3Request): Promise<string> {
+    const response = await this.#client.send(request);
+    return response === undefined ? '' : text(response.body);
+  }
+}
+
+const elementOf = (xml: string, name: string): string | undefined =>
+  new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+
+/** A bucket and how to get into it. */
+interface S3Options {
+  /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket follows in the path. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  /** Empty: the bucket itself. */
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readable;
+}
+
+/** S3 did something else than it was asked for. */
+class S3Error extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(`S3 answered ${status}: ${message}`);
+    this.name = 'S3Error';
+    this.status = status;
+  }
+}
+
+/** An upload is answered when its last byte has arrived. */
+const HEADERS_TIMEOUT_MS = 15 * 60_000;
+const MAX_MESSAGE_LENGTH = 200;
+
+/**
+ * Requests to an S3 bucket (API version 2006-03-01), signed with AWS Signature Version 4 and sent by the client that sends
+ * everything else.
+ */
+export class S3Client {
+  readonly #options: S3Options;
+  readonly #outbound: OutboundClient;
+  constructor(options: S3Options, outbound: OutboundClient) {
+    this.#options = options;
+    this.#outbound = outbound;
+  }
+
+  /**
+   * @returns the response with a 2xx status, its body unread; undefined for 404
+   * @throws S3Error, OutboundError
+   */
+  async send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<OutboundResponse | undefined> {
+    const { endpoint, bucket, region, accessKey, secretKey } = this.#options;
+    const path = [bucket, ...(key === '' ? [] : key.split('/'))].map(encodeURIComponent).join('/');
+    const url = new URL(`${endpoint}/${path}`);
+    url.search = new URLSearchParams(query).toString();
+    const signed = await new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', ...headers },
+      accessKeyId: accessKey,
+      secretAccessKey: secretKey,
+      service: 's3',
+      region,
+    }).sign();
+    const response = await this.#outbound.request({
+      method,
+      url: signed.url.href,
+      headers: Object.fromEntries([...signed.headers].filter(([name]) => name !== 'host')),
+      body,
+      headersTimeoutMs: HEADERS_TIMEOUT_MS,
+      // The operator's own setting, often a host of the own network.
+      private: true,
+    });
+    if (response.status >= 200 && response.status < 300) return response;
+    const answer = await text(response.body).catch(() => '');
+    if (response.status === 404 && !answer.includes('NoSuchBucket')) return undefined;
+    throw new S3Error(response.status, answer.replace(/(<[^>]*>|\s)+/g, ' ').slice(0, MAX_MESSAGE_LENGTH));
+  }
+}
