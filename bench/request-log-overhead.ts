@@ -10,8 +10,7 @@ import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { CloseListener } from '../src/server/quota/ledger.ts';
 import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../src/server/quota/ledger-store.ts';
-import { callToRequestRow } from '../src/server/request-log/call-to-request-row.ts';
-import { RequestStore } from '../src/server/request-log/request-store.ts';
+import { callToRequestRow, RequestStore } from '../src/server/request-log/request-store.ts';
 import type { Tables } from '../src/server/tables.ts';
 import { median } from './support/quantile.ts';
 

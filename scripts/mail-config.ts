@@ -8,14 +8,12 @@ import { chownSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
+  grantStatements,
   type MailServerConfigOptions,
   type MailServerDatabase,
   socketPaths,
-} from '../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
-import {
-  grantStatements,
   writeMailServerConfig,
-} from '../src/server/mailbox/backends/write-dovecot-and-postfix-config.ts';
+} from '../src/server/mailbox/backends/server-config.ts';
 import { loadConfig } from '../src/server/platform/config.ts';
 import { ConfigError } from '../src/server/platform/setting-readers.ts';
 

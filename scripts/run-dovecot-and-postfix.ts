@@ -20,13 +20,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeCertificate } from '../src/sandbox/mail/self-signed-certificate.ts';
-import { isDovecotUp } from '../src/server/mailbox/backends/dovecot-auth-client.ts';
+import { isDovecotUp } from '../src/server/mailbox/backends/dovecot.ts';
 import {
   type MailServerConfigOptions,
   type MailServerDatabase,
   socketPaths,
-} from '../src/server/mailbox/backends/dovecot-postfix-options-and-socket-paths.ts';
-import { writeMailServerConfig } from '../src/server/mailbox/backends/write-dovecot-and-postfix-config.ts';
+  writeMailServerConfig,
+} from '../src/server/mailbox/backends/server-config.ts';
 
 export interface RealMailServer {
   readonly ports: { readonly imap: number; readonly pop3: number; readonly smtp: number };

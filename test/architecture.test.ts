@@ -214,7 +214,7 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   },
   'files beside the code are named from two folders below the root': {
     bad: {
-      'src/server/console/build-paths-and-index-html.ts': "join(import.meta.dirname, '../../../dist');",
+      'src/server/console/routes.ts': "join(import.meta.dirname, '../../../dist');",
       'src/sandbox/kling/media.ts': "readFileSync(new URL('./media.mp4', import.meta.url));",
     },
     good: {

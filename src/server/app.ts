@@ -2,16 +2,15 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditStore } from './accounts/audit-log.ts';
-import { addComingPartitionsJob } from './add-coming-partitions-job.ts';
 import { resolveArtifactsDirectory } from './artifacts/create-storage.ts';
 import { ensureSandboxChannels, type SeedModel, seedModels } from './channels/seeds.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
-import type { Events } from './event-log/make.ts';
+import type { Events } from './event-log/module.ts';
 import { type Foundation, type FoundationOverrides, openFoundation } from './foundation.ts';
-import type { Mail } from './mail/make.ts';
-import { makeHttpServer } from './make-http-server-without-routes.ts';
-import { type ModuleOverrides, type Modules, makeModules } from './make-modules.ts';
-import type { Notifications } from './notifications/make.ts';
+import { addComingPartitionsJob, makeRetentionRules } from './jobs.ts';
+import type { Mail } from './mail/module.ts';
+import { type ModuleOverrides, type Modules, makeModules } from './modules.ts';
+import type { Notifications } from './notifications/module.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/migrate.ts';
@@ -21,13 +20,12 @@ import { startMetricsServer } from './platform/http/service-routes.ts';
 import type { Log } from './platform/log.ts';
 import { assertDatabaseFile, assertDirectory, assertProgramIfThere, makeDirectory } from './platform/path-checks.ts';
 import { retentionJob, ScheduledJobs } from './platform/scheduled-jobs.ts';
-import { registerRoutes } from './register-routes.ts';
-import { makeRetentionRules } from './retention-rules.ts';
+import { makeHttpServer, registerRoutes } from './routes.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
-import { makeSite } from './site-settings/make.ts';
+import { makeSite } from './site-settings/module.ts';
 import type { Tables } from './tables.ts';
 import type { FaultPoint } from './video/task-completion.ts';
-import type { Webhooks } from './webhooks/make.ts';
+import type { Webhooks } from './webhooks/module.ts';
 
 /** Replacements for real components; used by tests. */
 export interface AppOverrides extends FoundationOverrides, ModuleOverrides {

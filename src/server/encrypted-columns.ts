@@ -1,6 +1,6 @@
 import { sealedTwoFactorSecrets } from './accounts/two-factor.ts';
 import { sealedConnections, sealedCredentials } from './channels/credentials.ts';
-import { sealedPasswordCells } from './mailbox/reencryption-store.ts';
+import { sealedPasswordCells } from './mailbox/passwords.ts';
 import type { SealedColumn } from './platform/vault.ts';
 import type { Executor } from './tables.ts';
 import { sealedShareTokens } from './video/shares.ts';

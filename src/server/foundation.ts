@@ -1,25 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { DestinationStream } from 'pino';
-import { openServiceDatabase } from './open-service-database.ts';
+import type { NotReadyReason } from '../contract/health-and-status.ts';
+import { migrations } from './migrations.ts';
+import { VERSION } from './package-root.ts';
 import type { Clock } from './platform/clock.ts';
+import { SingleFlight } from './platform/concurrency.ts';
 import type { Config } from './platform/config.ts';
-import { type Database, openDatabaseClock } from './platform/db/database.ts';
+import { type Database, DiskFullError, openDatabaseClock } from './platform/db/database.ts';
+import { metaMigrations, migrate } from './platform/db/migrate.ts';
+import {
+  acquireSingleSandboxLock,
+  assertSchemaFits,
+  lockSqliteFile,
+  openDatabase,
+} from './platform/db/open-database.ts';
 import { openPubSub, type PubSub } from './platform/db/pub-sub.ts';
 import { hasConcurrentWriters } from './platform/db/sql.ts';
 import { CounterSnapshots } from './platform/limits/postgres-counters.ts';
 import { createRateLimits, type RateLimits } from './platform/limits/rate-limits.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import { type Log, openLog } from './platform/log.ts';
+import { assertMasterKey, hasMasterKey, openMasterKeys } from './platform/master-key.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { openOutbound } from './platform/outbound/client.ts';
 import type { OutboundClient } from './platform/outbound/outbound.ts';
+import { naming } from './platform/path-checks.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
 import { createVault, type Vault } from './platform/vault.ts';
-import { Readiness } from './readiness.ts';
 import type { Tables } from './tables.ts';
 import { ERROR_REASONS } from './upstreams/vendor-errors.ts';
-import { VERSION } from './version.ts';
 
 /** The mechanisms every capability depends on. */
 export interface Foundation {
@@ -108,4 +119,109 @@ async function openRateLimits(
   if (hasConcurrentWriters(database.kysely)) return createRateLimits({ valkeyUrl, sharedDatabase: kysely, clock, log });
   const snapshots = valkeyUrl === undefined ? await CounterSnapshots.open(kysely, clock, log) : undefined;
   return createRateLimits({ valkeyUrl, snapshots, clock, log });
+}
+
+interface ServiceDatabase {
+  readonly database: Database<Tables>;
+  readonly masterKey: Buffer;
+  readonly previousKeys: readonly Buffer[];
+  /** Lets another process have what this one had alone; after the database is closed. */
+  release(): Promise<void>;
+}
+
+/**
+ * Opens the database of the service with its schema up to date.
+ *
+ * @throws ConfigError when the database was written with another master key, or its key is missing; nothing is changed then
+ * @throws AlreadyServedError when another process serves this SQLite file
+ * @throws SchemaMismatchError when a newer release has changed the schema in a way this one cannot work with
+ */
+async function openServiceDatabase(
+  config: Config,
+  log: Log,
+  onQuery: (seconds: number) => void,
+): Promise<ServiceDatabase> {
+  const { databaseUrl, databaseDirectUrl, databasePool: poolMax } = config;
+  const isSqlite = databaseUrl.startsWith('sqlite:');
+  const path = databaseUrl.slice('sqlite:'.length);
+  const unlock = isSqlite ? naming('DATABASE_URL', path, () => lockSqliteFile(path)) : () => {};
+  const opened: { close(): Promise<void> }[] = [{ close: async () => unlock() }];
+  try {
+    const isPooled = databaseDirectUrl !== undefined;
+    const database = openDatabase<Tables>(databaseUrl, { log, poolMax, isPooled, onQuery });
+    opened.push(database);
+    const keys = isSqlite
+      ? await prepareSchema(database, config)
+      : await withSchemaDatabase(databaseDirectUrl ?? databaseUrl, (schema) => prepareSchema(schema, config));
+    const claim =
+      config.sandbox && !isSqlite ? await acquireSingleSandboxLock(databaseDirectUrl ?? databaseUrl, log) : undefined;
+    return {
+      database,
+      masterKey: keys.current,
+      previousKeys: keys.previous,
+      release: async () => {
+        await claim?.release();
+        unlock();
+      },
+    };
+  } catch (error) {
+    for (const each of opened.reverse()) await each.close();
+    throw error;
+  }
+}
+
+async function prepareSchema(database: Database<Tables>, config: Config) {
+  await migrate(database, metaMigrations);
+  const keys = openMasterKeys(config, !(await hasMasterKey(database)));
+  await assertMasterKey(database, keys.current, keys.previous);
+  await migrate(database, migrations);
+  await assertSchemaFits(database, migrations);
+  return keys;
+}
+
+/** A connection to the server itself, on which a step of a migration may take its time. */
+async function withSchemaDatabase<R>(url: string, work: (database: Database<Tables>) => Promise<R>): Promise<R> {
+  const database = openDatabase<Tables>(url, { poolMax: 1, statementTimeoutMs: 0 });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** A health check is answered within two seconds, whatever the database does. */
+const DEADLINE_MS = 1_500;
+
+/** Whether this process should be sent requests, for load balancers. */
+class Readiness {
+  readonly #database: Pick<Database<unknown>, 'ping'>;
+  /** Checks that come while one waits share it: they must not pile up in front of a database that is silent. */
+  readonly #pings = new SingleFlight<NotReadyReason | undefined>();
+  #draining = false;
+
+  constructor(database: Pick<Database<unknown>, 'ping'>) {
+    this.#database = database;
+  }
+
+  /** From now on requests should go to other processes. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** Why this process is not ready; undefined when it is. Resolves within two seconds. */
+  async notReadyReason(): Promise<NotReadyReason | undefined> {
+    if (this.#draining) return 'draining';
+    const answered = new AbortController();
+    const late = delay(DEADLINE_MS, 'database' as const, { signal: answered.signal }).catch(() => undefined);
+    const notReadyReason = await Promise.race([this.#pings.run('', () => this.#ping()), late]);
+    answered.abort();
+    return notReadyReason;
+  }
+
+  #ping(): Promise<NotReadyReason | undefined> {
+    return this.#database.ping().then(
+      () => undefined,
+      (error: unknown) => (error instanceof DiskFullError ? 'disk_full' : 'database'),
+    );
+  }
 }

@@ -1,5 +1,4 @@
 import { accountMigrations } from './accounts/tables.ts';
-import { serviceStatusMigrations } from './admin-service-status/tables.ts';
 import { artifactMigrations } from './artifacts/tables.ts';
 import { budgetMigrations } from './budgets/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
@@ -15,6 +14,7 @@ import { rateLimitMigrations } from './platform/limits/tables.ts';
 import { chargeMigrations } from './quota/call-charges.ts';
 import { quotaMigrations } from './quota/tables.ts';
 import { requestMigrations } from './request-log/tables.ts';
+import { serviceStatusMigrations } from './service-status/tables.ts';
 import { siteMigrations } from './site-settings/tables.ts';
 import { supportMigrations } from './support/tables.ts';
 import { videoMigrations } from './video/tables.ts';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -5,3 +6,6 @@ import { join } from 'node:path';
  * bundle (scripts/write-bundle.ts) lies two folders below the root as they do.
  */
 export const PACKAGE_ROOT: string = join(import.meta.dirname, '../..');
+
+/** The version of this package. */
+export const VERSION: string = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;

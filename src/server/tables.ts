@@ -1,6 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTables } from './accounts/tables.ts';
-import type { ServiceStatusTables } from './admin-service-status/tables.ts';
 import type { ArtifactTables } from './artifacts/tables.ts';
 import type { BudgetTables } from './budgets/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
@@ -15,6 +14,7 @@ import type { MetaTables } from './platform/db/migrate.ts';
 import type { RateLimitTables } from './platform/limits/tables.ts';
 import type { QuotaTables } from './quota/tables.ts';
 import type { RequestTables } from './request-log/tables.ts';
+import type { ServiceStatusTables } from './service-status/tables.ts';
 import type { SiteTables } from './site-settings/tables.ts';
 import type { SupportTables } from './support/tables.ts';
 import type { VideoTables } from './video/tables.ts';

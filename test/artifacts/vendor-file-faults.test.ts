@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
 import { clip } from '../../src/sandbox/load-and-serve-media-files.ts';
-import { findBrokenRows } from '../../src/server/find-broken-rows-store.ts';
+import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';

@@ -1,7 +1,7 @@
 import { TokenStore } from '../../src/server/accounts/tokens.ts';
 import type { RevokedAuthorization } from '../../src/server/device-auth/authorization-store.ts';
 import { type DeviceAuth, makeDeviceAccess, makeDeviceAuth } from '../../src/server/device-auth/module.ts';
-import type { Notice } from '../../src/server/notifications/notifier-types.ts';
+import type { Notice } from '../../src/server/notifications/notifier.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';

@@ -2,14 +2,14 @@
 import { flushCompileCache } from 'node:module';
 import { AccountAccess, AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';
-import { makeEvents } from '../../src/server/event-log/make.ts';
+import { makeEvents } from '../../src/server/event-log/module.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import { createRateLimits } from '../../src/server/platform/limits/rate-limits.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
-import { makeWebhooks } from '../../src/server/webhooks/make.ts';
+import { makeWebhooks } from '../../src/server/webhooks/module.ts';
 import { readInstruction } from './read-instruction-line.ts';
 import { reportedEventRowName } from './reported-event-row-names.ts';
 

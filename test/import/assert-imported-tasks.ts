@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findBrokenRows } from '../../src/server/find-broken-rows-store.ts';
+import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { ImportReport } from '../../src/server/importer/build-report.ts';
 import type { Generation } from '../../src/server/importer/source/detect-program.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';

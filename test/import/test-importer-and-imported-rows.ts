@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { buildImporter } from '../../src/server/admin-command-import.ts';
+import { buildImporter } from '../../src/server/commands/import.ts';
 import type { Importer, ImporterDependencies } from '../../src/server/importer/importer.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createVault } from '../../src/server/platform/vault.ts';

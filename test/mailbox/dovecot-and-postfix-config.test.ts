@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type RealMailServer, startRealMail } from '../../scripts/run-dovecot-and-postfix.ts';
-import { authenticateWithDovecot } from '../../src/server/mailbox/backends/dovecot-auth-client.ts';
+import { authenticateWithDovecot } from '../../src/server/mailbox/backends/dovecot.ts';
 import { migrations } from '../../src/server/migrations.ts';
 import { migrate } from '../../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';

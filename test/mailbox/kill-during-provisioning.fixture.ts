@@ -1,6 +1,6 @@
 /** A process that applies for a mailbox or makes an application password and ends itself, kill -9, at a named point. */
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';
-import { makeMailbox } from '../../src/server/mailbox/make.ts';
+import { makeMailbox } from '../../src/server/mailbox/module.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';
 import { systemClock } from '../../src/server/platform/clock.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';

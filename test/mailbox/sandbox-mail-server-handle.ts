@@ -1,5 +1,5 @@
 import { type SandboxMail, startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
-import type { StartSandboxMail } from '../../src/server/mailbox/start-sandbox-mail-server.ts';
+import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail.ts';
 
 /** Starts the sandbox's mail server on free ports and keeps hold of it for the test. */
 export function makeSandboxMailServerHandle(): {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { isConsolePath } from '../../src/server/notifications/is-console-path.ts';
-import { parseCursor } from '../../src/server/notifications/notification-streams.ts';
-import type { Notice } from '../../src/server/notifications/notifier-types.ts';
+import { isConsolePath } from '../../src/server/notifications/announcements.ts';
+import type { Notice } from '../../src/server/notifications/notifier.ts';
+import { parseCursor } from '../../src/server/notifications/streams.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';

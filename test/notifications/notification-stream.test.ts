@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Notice } from '../../src/server/notifications/notifier-types.ts';
+import type { Notice } from '../../src/server/notifications/notifier.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';

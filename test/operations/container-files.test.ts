@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { livez, readyz } from '../../src/contract/health-and-status.ts';
+import { VERSION } from '../../src/server/package-root.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { SETTINGS } from '../../src/server/platform/setting-definitions.ts';
-import { VERSION } from '../../src/server/version.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');
 const read = (name: string) => readFileSync(join(deploy, name), 'utf8');

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Diagnosis } from '../../src/server/admin-command-doctor.ts';
+import type { Diagnosis } from '../../src/server/commands/doctor.ts';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 

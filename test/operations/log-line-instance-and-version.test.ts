@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { it } from 'node:test';
 import { makeApp } from '../../src/server/app.ts';
+import { VERSION } from '../../src/server/package-root.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
-import { VERSION } from '../../src/server/version.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 
 for (const [what, env, instance] of [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { VERSION } from '../../src/server/version.ts';
+import { VERSION } from '../../src/server/package-root.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
 import { addScriptedModels } from '../chat/scripted-chat-fixture.ts';
 import { startScriptedUpstream } from '../chat/scripted-upstream.ts';

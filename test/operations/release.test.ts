@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { addToChangelog, assertNextVersion } from '../../scripts/release/check-version-and-add-to-changelog.ts';
 import { writePackageFolder } from '../../scripts/release/package-folder.ts';
-import { VERSION } from '../../src/server/version.ts';
+import { VERSION } from '../../src/server/package-root.ts';
 
 const root = join(import.meta.dirname, '../..');
 

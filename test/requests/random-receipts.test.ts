@@ -7,9 +7,8 @@ import type { Price } from '../../src/contract/pricing.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
-import { callToRequestRow } from '../../src/server/request-log/call-to-request-row.ts';
-import { ReceiptService } from '../../src/server/request-log/receipt-service.ts';
-import { RequestStore } from '../../src/server/request-log/request-store.ts';
+import { ReceiptService } from '../../src/server/request-log/receipts.ts';
+import { callToRequestRow, RequestStore } from '../../src/server/request-log/request-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 /** A million with RECEIPT_DATABASE_CASES=1000000, which `npm run hammer` can be given; the suite takes some hundreds. */

@@ -7,7 +7,7 @@ import { openLog } from '../../src/server/platform/log.ts';
 import type { CallDetail } from '../../src/server/quota/ledger.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
-import { RequestLog } from '../../src/server/request-log/request-log-writer.ts';
+import { RequestLog } from '../../src/server/request-log/request-log.ts';
 import { RequestStore } from '../../src/server/request-log/request-store.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
-import { isConsolePath } from '../../src/server/notifications/is-console-path.ts';
+import { isConsolePath } from '../../src/server/notifications/announcements.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { NotificationStreamClient } from '../notifications/notification-stream-client.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NewEvent } from '../../src/server/event-log/event-writer.ts';
+import type { NewEvent } from '../../src/server/event-log/event-log.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { startTestService, type TestService } from '../test-service.ts';

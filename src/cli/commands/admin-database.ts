@@ -8,9 +8,9 @@ import { formatTable, styled } from '../render-output-text.ts';
 import type { RunCommand } from '../run-command.ts';
 
 // Loaded by the commands that need them alone: they bring the server with them.
-const importTransfer = () => import('../../server/admin-command-copy-database.ts');
-const importBackup = () => import('../../server/admin-command-backup-and-restore.ts');
-const importCheck = () => import('../../server/admin-command-check-database.ts');
+const importTransfer = () => import('../../server/commands/copy-database.ts');
+const importBackup = () => import('../../server/commands/backup.ts');
+const importCheck = () => import('../../server/commands/check-database.ts');
 
 interface CopyOptions {
   readonly from: string;

@@ -11,7 +11,7 @@ interface ResetOptions {
 }
 
 /** The server's maintenance functions, which work on its database; imported only by the commands that need them. */
-const importServerMaintenance = () => import('../../server/admin-command-reset-password-reseal-and-adopt-mailbox.ts');
+const importServerMaintenance = () => import('../../server/commands/accounts.ts');
 
 /** `reelgate admin …` */
 export function addAdminCommands(program: Command, run: RunCommand): void {
@@ -71,7 +71,7 @@ Examples:
     .description('Move stored videos from ARTIFACTS_DIR to the bucket of ARTIFACTS=s3; may be interrupted and repeated')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output }) => {
-        const { moveArtifactsToS3 } = await import('../../server/admin-command-move-artifacts-to-s3.ts');
+        const { moveArtifactsToS3 } = await import('../../server/commands/move-artifacts.ts');
         const report = await moveArtifactsToS3();
         const { moved, bytes, skipped, bad } = report;
         output.result(report, `${moved} moved (${formatBytes(bytes)}), ${skipped} were there already.`);

@@ -4,7 +4,7 @@ import { joinTexts, type Rendering, type Style, styled } from '../render-output-
 import type { RunCommand } from '../run-command.ts';
 
 /** Loaded when the command runs, as it imports much of the server. */
-const importDoctor = () => import('../../server/admin-command-doctor.ts');
+const importDoctor = () => import('../../server/commands/doctor.ts');
 type Doctor = Awaited<ReturnType<typeof importDoctor>>;
 type Diagnosis = Awaited<ReturnType<Doctor['diagnose']>>[number];
 

@@ -9,7 +9,7 @@ import { formatTable, joinTexts, type Rendering } from '../render-output-text.ts
 import type { RunCommand } from '../run-command.ts';
 
 // Loaded by this command alone: it brings the server with it.
-const importServer = () => import('../../server/admin-command-import.ts');
+const importServer = () => import('../../server/commands/import.ts');
 
 interface ImportOptions {
   readonly from: string;

@@ -1,6 +1,6 @@
 import type { LongPage } from '../../contract/large-list-pagination.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';

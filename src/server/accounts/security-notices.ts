@@ -1,4 +1,4 @@
-import type { Notice, Notifier } from '../notifications/notifier-types.ts';
+import type { Notice, Notifier } from '../notifications/notifier.ts';
 import type { Trx } from '../tables.ts';
 
 /** Changes that an intruder may have made, so the owner is notified. */

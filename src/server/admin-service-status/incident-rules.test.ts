@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Sample } from '../platform/metrics.ts';
-import { findIncidents, type Reading, WATCHED_METRICS, type WatchedMetric } from './incident-rules.ts';
+import { findIncidents, type Reading, WATCHED_METRICS, type WatchedMetric } from '../service-status/incidents.ts';
 
 const call = (outcome: string, value: number, channel = '1'): Sample => ({
   labels: { vendor: 'kling', channel, kind: 'submit', outcome },

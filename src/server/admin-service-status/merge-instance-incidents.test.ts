@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mergeInstanceIncidents } from './merge-instance-incidents.ts';
+import { mergeInstanceIncidents } from '../service-status/incidents.ts';
 
 describe('the incidents of all processes', () => {
   const row = (name: string, seenAt: number, incidents: unknown[] = []) => ({

@@ -1,6 +1,6 @@
 import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
-import type { EventWriter, NewEvent } from '../event-log/event-writer.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';

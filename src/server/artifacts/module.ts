@@ -1,5 +1,5 @@
-import type { EventWriter } from '../event-log/event-writer.ts';
-import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
+import type { EventWriter } from '../event-log/event-log.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';

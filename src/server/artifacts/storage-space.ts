@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
-import type { AdminNotice, Bilingual } from '../notifications/notifier-types.ts';
+import type { AdminNotice, Bilingual } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import { KeyedMutex } from '../platform/concurrency.ts';
 import type { Config } from '../platform/config.ts';

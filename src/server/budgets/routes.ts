@@ -1,7 +1,7 @@
 import { deleteBudget, listBudgets, putBudget } from '../../contract/budgets.ts';
 import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { BudgetService } from './budget-service.ts';
+import type { BudgetService } from './budgets.ts';
 
 /** The budgets of the own account. */
 export function addBudgetRoutes(routes: RouteRegistry, budgets: BudgetService): void {

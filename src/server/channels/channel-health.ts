@@ -1,8 +1,7 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { EventStore } from '../event-log/event-store.ts';
-import type { EventWriter } from '../event-log/event-writer.ts';
-import type { AdminNotifier, Bilingual } from '../notifications/notifier-types.ts';
+import type { EventStore, EventWriter } from '../event-log/event-log.ts';
+import type { AdminNotifier, Bilingual } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';

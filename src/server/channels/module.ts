@@ -1,5 +1,5 @@
-import type { Events } from '../event-log/make.ts';
-import type { AdminNotifier, Notifier } from '../notifications/notifier-types.ts';
+import type { Events } from '../event-log/module.ts';
+import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';

@@ -1,7 +1,7 @@
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
-import type { EventWriter } from '../event-log/event-writer.ts';
-import type { Notice, Notifier } from '../notifications/notifier-types.ts';
+import type { EventWriter } from '../event-log/event-log.ts';
+import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

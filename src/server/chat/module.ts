@@ -10,7 +10,7 @@ import type { Log } from '../platform/log.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { RequestLog } from '../request-log/request-log-writer.ts';
+import type { RequestLog } from '../request-log/request-log.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ChargeBatcher } from './charge-batcher.ts';

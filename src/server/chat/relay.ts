@@ -8,7 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';
 import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/key-limiter.ts';
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
-import type { RequestLog } from '../request-log/request-log-writer.ts';
+import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import { ArrayBackedSet } from './array-backed-set.ts';
 import { CallCharge, type PerImagePrice, perImageQuota, toCallDetail, USUAL_BYTES_PER_TOKEN } from './charge.ts';

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-html-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
+import { PACKAGE_ROOT } from '../package-root.ts';
 import { escapeHtml } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { CONSOLE_FOLDER, NONCE_PLACEHOLDER, NOT_BUILT_PAGE, STATUS_PLACEHOLDER } from './build-paths-and-index-html.ts';
 import { ConsoleAssets } from './console-assets.ts';
 
 /**
@@ -69,3 +70,16 @@ function sendPage(reply: FastifyReply, page: string): FastifyReply {
     )
     .send(page.replaceAll(NONCE_PLACEHOLDER, nonce));
 }
+
+/** Output folder of `npm run build:console`. */
+const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console');
+
+/** Placeholder for the nonce; the build writes it into every script and style element. */
+const NONCE_PLACEHOLDER = '__NONCE__';
+
+/** Placeholder for the public status, inside an attribute. */
+const STATUS_PLACEHOLDER = '__STATUS__';
+
+const NOT_BUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Reelgate</title>
+<h1>Reelgate is running</h1><p>Its console was not built. Run <code>npm run build:console</code> and start the service again.</p>
+<p>The <a href="/docs">API reference</a> works without it.</p></html>`;

@@ -12,7 +12,7 @@ import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { TwoFactorService } from '../accounts/two-factor.ts';
-import type { Notice, Notifier } from '../notifications/notifier-types.ts';
+import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';

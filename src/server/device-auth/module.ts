@@ -3,7 +3,7 @@ import type { LinkedLogins } from '../accounts/login-revocation.ts';
 import type { Accounts } from '../accounts/module.ts';
 import type { DeviceAccessToken, DeviceAccessTokens } from '../accounts/request-authenticator.ts';
 import type { TokenStore } from '../accounts/tokens.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';

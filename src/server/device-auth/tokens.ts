@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../contract/error-codes.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { TokenService } from '../accounts/tokens.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -2,8 +2,8 @@ import { listEvents, toEventPayload } from '../../contract/events.ts';
 import { toLimit } from '../../contract/large-list-pagination.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import { ADMINISTRATORS } from './event-store.ts';
-import type { Events } from './make.ts';
+import { ADMINISTRATORS } from './event-log.ts';
+import type { Events } from './module.ts';
 
 /** The events of the own account. */
 export function addEventRoutes(routes: RouteRegistry, { store }: Pick<Events, 'store'>): void {

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Selectable } from 'kysely';
 import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { afterCommit } from '../platform/db/database.ts';
+import { afterCommit, type Database } from '../platform/db/database.ts';
+import { wasChanged } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import { randomText } from '../platform/tokens.ts';
-import type { Trx } from '../tables.ts';
-import type { MailStore, OutgoingMail } from './outgoing-mail-store.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
 import { type MailSender, SmtpError } from './smtp-sender.ts';
 
 /** An e-mail to be sent. `kind` names the renderer, which gets the rest. */
@@ -45,7 +47,7 @@ export interface Mailer {
   isScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean>;
 }
 
-export interface MailQueueDependencies {
+interface MailQueueDependencies {
   readonly store: MailStore;
   /** Undefined: the service sends no mail. */
   readonly sender: MailSender | undefined;
@@ -197,3 +199,111 @@ const toRequest = ({ kind, recipient, locale, params, expires_at }: OutgoingMail
   params: JSON.parse(params) as Record<string, string>,
   expiresAt: expires_at,
 });
+
+type OutgoingMail = Selectable<Tables['outgoing_mails']>;
+
+/** SQL of `outgoing_mails`. */
+export class MailStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  async insert(trx: Trx, mail: OutgoingMail): Promise<void> {
+    await trx.insertInto('outgoing_mails').values(mail).execute();
+  }
+
+  /** Mails that wait but for their time, counted no further than `most`. */
+  async countDue(now: number, most: number, db: Executor = this.#database.kysely): Promise<number> {
+    const waiting = db
+      .selectFrom('outgoing_mails')
+      .select('id')
+      .where(({ or, eb }) => or([eb('next_try_at', '<=', now), eb('tries', '>', 0)]))
+      .limit(most)
+      .as('waiting');
+    const row = await db
+      .selectFrom(waiting)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    return Number(row.count);
+  }
+
+  /** Locks a mail that is to be sent at `sendAt`. @returns false when it is gone or being sent */
+  async lockScheduled(trx: Trx, id: string, sendAt: number): Promise<boolean> {
+    const result = await trx
+      .updateTable('outgoing_mails')
+      .set({ next_try_at: sendAt })
+      .where('id', '=', id)
+      .where('next_try_at', '=', sendAt)
+      .where('tries', '=', 0)
+      .executeTakeFirst();
+    return wasChanged(result);
+  }
+
+  /** Claims due mails for this process until `now + leaseMs`; each is claimed by one process. */
+  claimDue(now: number, leaseMs: number, limit: number): Promise<OutgoingMail[]> {
+    return this.#database.transaction((trx) =>
+      trx
+        .updateTable('outgoing_mails')
+        .set({ next_try_at: now + leaseMs })
+        .where('id', 'in', (from) =>
+          from
+            .selectFrom('outgoing_mails')
+            .select('id')
+            .where('next_try_at', '<=', now)
+            .orderBy('next_try_at')
+            .limit(limit)
+            .forUpdate()
+            .skipLocked(),
+        )
+        .returningAll()
+        .execute(),
+    );
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#database.kysely.deleteFrom('outgoing_mails').where('id', '=', id).execute();
+  }
+
+  async reschedule(id: string, tries: number, at: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('outgoing_mails')
+      .set({ tries, next_try_at: at })
+      .where('id', '=', id)
+      .execute();
+  }
+}
+
+const KIND = 'test';
+const EXPIRES_MS = HOUR_MS;
+
+const TEXTS: Readonly<Record<Locale, MailText>> = {
+  en: { subject: 'Test mail from Reelgate', text: 'The SMTP settings of your Reelgate work.\n' },
+  'zh-CN': { subject: 'Reelgate 测试邮件', text: '您的 Reelgate 的 SMTP 设置可以正常使用。\n' },
+};
+
+interface TestMailSenderDependencies {
+  readonly database: Database<Tables>;
+  readonly mailer: Mailer;
+  readonly clock: Clock;
+}
+
+/** A mail an administrator sends to see whether the SMTP settings work. */
+export class TestMailSender {
+  readonly #dependencies: TestMailSenderDependencies;
+  constructor(dependencies: TestMailSenderDependencies) {
+    this.#dependencies = dependencies;
+    dependencies.mailer.registerKind(KIND, async ({ locale }) => TEXTS[locale]);
+  }
+
+  /** @throws mail_off, unavailable */
+  async send(recipient: string, locale: Locale): Promise<void> {
+    const { database, mailer, clock } = this.#dependencies;
+    if (!mailer.isEnabled) throw new AppError('mail_off');
+    const expiresAt = clock.now() + EXPIRES_MS;
+    const isQueued = await database.transaction((trx) =>
+      mailer.enqueue(trx, { kind: KIND, recipient, locale, expiresAt }),
+    );
+    if (!isQueued) throw new AppError('unavailable');
+  }
+}

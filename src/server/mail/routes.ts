@@ -1,7 +1,7 @@
 import * as endpoints from '../../contract/admin-mail-state-and-test-mail.ts';
 import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Mail } from './make.ts';
+import type { Mail } from './module.ts';
 
 /** Outgoing mail, for administrators. */
 export function addMailRoutes(routes: RouteRegistry, { queue, testMail, countWaiting }: Mail): void {

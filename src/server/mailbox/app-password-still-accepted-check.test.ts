@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../platform/clock.ts';
-import { AppPasswordStillAcceptedCheck } from './app-password-still-accepted-check.ts';
 import { type CheckResult, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
+import { AppPasswordStillAcceptedCheck } from './mailbox-service.ts';
 
 const password = { ref: 'r1', secret: 's', protocols: MAIL_PROTOCOLS };
 

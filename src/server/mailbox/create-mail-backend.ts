@@ -2,9 +2,8 @@ import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import { ConfigError } from '../platform/setting-readers.ts';
-import { createDovecotBackend } from './backends/dovecot-backend.ts';
-import { MailcowApi } from './backends/mailcow-api.ts';
-import { createMailcowBackend } from './backends/mailcow-backend.ts';
+import { createDovecotBackend } from './backends/dovecot.ts';
+import { createMailcowBackend, MailcowApi } from './backends/mailcow.ts';
 import type { MailBackend } from './mail-backend.ts';
 
 export type MailConfig = Pick<

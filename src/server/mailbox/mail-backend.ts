@@ -1,3 +1,5 @@
+import type { Metrics } from '../platform/metrics.ts';
+
 /** Protocols a credential can be limited to; the words of the contract's `protocols`. */
 export const MAIL_PROTOCOLS = ['imap', 'smtp', 'pop3'] as const;
 export type MailProtocol = (typeof MAIL_PROTOCOLS)[number];
@@ -38,7 +40,7 @@ export interface PresentedPassword {
 }
 
 /** What the reconciler compares with our records. */
-export interface BackendMailbox {
+interface BackendMailbox {
   readonly address: string;
   readonly ref: string;
   readonly active: boolean;
@@ -53,7 +55,7 @@ export interface BackendMailbox {
  * - `taken`: the address belongs to somebody else on that server
  * - `rejected`: the server understood and refuses (policy, quota, unknown domain): the operator has to act
  */
-export type BackendFailure = 'unavailable' | 'uncertain' | 'taken' | 'rejected';
+type BackendFailure = 'unavailable' | 'uncertain' | 'taken' | 'rejected';
 
 /** An operation of a mail server failed. The message is for the log and never contains a secret. */
 export class BackendError extends Error {
@@ -96,4 +98,66 @@ export interface MailBackend {
   removeMailbox(address: string, ref: string): Promise<void>;
   /** Everything on the server with our mark; undefined where our own database is the server's only source. */
   list(): Promise<readonly BackendMailbox[] | undefined>;
+}
+
+/** A mail server whose operations are counted by their outcome: `ok`, or the kind of the failure. */
+export class CountedMailBackend implements MailBackend {
+  readonly id: MailBackend['id'];
+  readonly revokeLagSeconds: number;
+  readonly #backend: MailBackend;
+  readonly #metrics: Pick<Metrics, 'recordMailServerCall'>;
+
+  constructor(backend: MailBackend, metrics: Pick<Metrics, 'recordMailServerCall'>) {
+    this.id = backend.id;
+    this.revokeLagSeconds = backend.revokeLagSeconds;
+    this.#backend = backend;
+    this.#metrics = metrics;
+  }
+
+  ensureMailbox(mailbox: MailboxServerData): Promise<void> {
+    return this.#counted(this.#backend.ensureMailbox(mailbox));
+  }
+
+  setAppPassword(address: string, password: AppPasswordServerData): Promise<void> {
+    return this.#counted(this.#backend.setAppPassword(address, password));
+  }
+
+  removeAppPassword(address: string, ref: string): Promise<void> {
+    return this.#counted(this.#backend.removeAppPassword(address, ref));
+  }
+
+  /** A check never throws; one without any result counts as `unavailable`. */
+  async check(
+    address: string,
+    password: PresentedPassword,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<MailProtocol, CheckResult>> {
+    const results = await this.#backend.check(address, password, signal);
+    const isAnswered = [...results.values()].some((result) => result !== 'unknown');
+    this.#metrics.recordMailServerCall(isAnswered ? 'ok' : 'unavailable');
+    return results;
+  }
+
+  endSessions(address: string): Promise<void> {
+    return this.#counted(this.#backend.endSessions(address));
+  }
+
+  removeMailbox(address: string, ref: string): Promise<void> {
+    return this.#counted(this.#backend.removeMailbox(address, ref));
+  }
+
+  list(): Promise<readonly BackendMailbox[] | undefined> {
+    return this.#counted(this.#backend.list());
+  }
+
+  async #counted<T>(operation: Promise<T>): Promise<T> {
+    try {
+      const result = await operation;
+      this.#metrics.recordMailServerCall('ok');
+      return result;
+    } catch (error) {
+      this.#metrics.recordMailServerCall(error instanceof BackendError ? error.kind : 'error');
+      throw error;
+    }
+  }
 }

@@ -1,18 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
+import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
-import { KeyedMutex } from '../platform/concurrency.ts';
+import { KeyedMutex, SingleFlight } from '../platform/concurrency.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
-import type { AppPasswordStillAcceptedCheck } from './app-password-still-accepted-check.ts';
-import type { DevicesShownPasswordStore } from './devices-shown-password-store.ts';
-import { generatePassword, generateRef, hashGeneratedPassword } from './generate-hash-and-match-passwords.ts';
-import type { MailProtocol } from './mail-backend.ts';
+import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './local-parts.ts';
+import type { CheckResult, MailBackend, MailProtocol, PresentedPassword } from './mail-backend.ts';
 import type { MailboxStore, MailboxWithApp } from './mailbox-store.ts';
-import type { PasswordEncryption } from './password-encryption.ts';
+import { generatePassword, generateRef, hashGeneratedPassword, type PasswordEncryption } from './passwords.ts';
 import { type MailFaultPoint, type Provisioner, protocolsOf } from './provisioner.ts';
-import { isReserved, withoutSeparators } from './reserved-local-parts.ts';
-import { candidateLocalParts, isLocalPart } from './validate-and-suggest-local-parts.ts';
+import type { DevicesShownPasswordStore } from './shown-passwords.ts';
 
 /** What a mailbox needs to know of its account. */
 export interface MailAccounts {
@@ -29,7 +28,7 @@ export interface MailServer {
   readonly appPasswordCheck: AppPasswordStillAcceptedCheck;
 }
 
-export interface MailboxServiceDependencies {
+interface MailboxServiceDependencies {
   readonly store: MailboxStore;
   readonly deviceReads: DevicesShownPasswordStore;
   /** Undefined: mailboxes are switched off. */
@@ -292,5 +291,48 @@ export class MailboxService {
       if (isAppError(error, 'mailbox_unreachable')) await limiter.refund(String(userId));
       throw error;
     }
+  }
+}
+
+/** The longest a caller waits for the mail server. */
+const CHECK_TIMEOUT_MS = 3_000;
+/** A refusal costs the mail server its failure delay, so it is remembered longer than an acceptance. */
+const CACHE_MS: Readonly<Record<Exclude<CheckResult, 'unknown'>, number>> = { accepted: 5_000, refused: 15_000 };
+
+/** Whether the mail server still accepts an application password. */
+export class AppPasswordStillAcceptedCheck {
+  readonly #backend: MailBackend;
+  readonly #clock: Clock;
+  readonly #running = new SingleFlight<CheckResult>();
+  readonly #cache = new LRUCache<string, { readonly result: CheckResult; readonly until: number }>(upToEntries(10_000));
+
+  constructor(backend: MailBackend, clock: Clock) {
+    this.#backend = backend;
+    this.#clock = clock;
+  }
+
+  /**
+   * `accepted` when every protocol accepts the password, `refused` when any refuses it, else `unknown`. Concurrent checks of
+   * one password share one request to the mail server.
+   * @param address e-mail address of the mailbox
+   */
+  async check(address: string, password: PresentedPassword): Promise<CheckResult> {
+    const cached = this.#cache.get(password.ref);
+    if (cached !== undefined && cached.until > this.#clock.now()) return cached.result;
+    return this.#running.run(password.ref, async () => {
+      const result = await this.#checkNow(address, password);
+      if (result !== 'unknown') this.#cache.set(password.ref, { result, until: this.#clock.now() + CACHE_MS[result] });
+      return result;
+    });
+  }
+
+  async #checkNow(address: string, password: PresentedPassword): Promise<CheckResult> {
+    const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    const timeout = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+    // A backend that ignores the signal must not keep the caller waiting either.
+    const byProtocol = await Promise.race([this.#backend.check(address, password, signal), timeout]);
+    const results = password.protocols.map((protocol) => byProtocol?.get(protocol) ?? 'unknown');
+    if (results.includes('refused')) return 'refused';
+    return results.every((result) => result === 'accepted') ? 'accepted' : 'unknown';
   }
 }

@@ -3,9 +3,14 @@ import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
-import { BackendError, MAIL_PROTOCOLS, type MailBackend, type MailProtocol } from './mail-backend.ts';
+import {
+  BackendError,
+  MAIL_PROTOCOLS,
+  type MailBackend,
+  type MailboxServerData,
+  type MailProtocol,
+} from './mail-backend.ts';
 import type { AppPasswordRow, MailboxRow, MailboxStore, MailboxWithApp } from './mailbox-store.ts';
-import { serverDataFingerprint, toMailboxServerData } from './to-mailbox-server-data.ts';
 
 /** Points between two steps where a test kills the process. */
 export type MailFaultPoint =
@@ -17,7 +22,7 @@ export type MailFaultPoint =
   | 'regenerate.complete'
   | 'regenerate.sessions';
 
-export interface ProvisionerDependencies {
+interface ProvisionerDependencies {
   readonly store: MailboxStore;
   readonly backend: MailBackend;
   readonly auditLog: AuditLog;
@@ -145,3 +150,23 @@ export class Provisioner {
     return new AppError(error.kind === 'uncertain' ? 'mailbox_unfinished' : 'mailbox_unreachable', { cause: error });
   }
 }
+
+/** A hash that no password matches, in Dovecot's form. */
+const UNMATCHABLE_HASH = '{CRYPT}!';
+
+/** The present data of a mailbox that the mail server should have. */
+export function toMailboxServerData({ mailbox, enabled, accountHash }: MailboxWithApp): MailboxServerData {
+  const own = mailbox.password_hash ?? UNMATCHABLE_HASH;
+  const legacy = accountHash === null ? UNMATCHABLE_HASH : `{ARGON2ID}${accountHash}`;
+  return {
+    address: mailbox.address,
+    ref: mailbox.ref,
+    passwordHash: mailbox.password_source === 'account' ? legacy : own,
+    active: enabled,
+    isKnownOurs: mailbox.state === 'active',
+  };
+}
+
+/** Changes whenever the mail server has to be updated: after a ban, or a new account password of a legacy mailbox. */
+export const serverDataFingerprint = (access: MailboxServerData): string =>
+  `${access.active ? 1 : 0} ${access.passwordHash}`;

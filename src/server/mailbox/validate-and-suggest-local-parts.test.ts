@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isReserved, withoutSeparators } from './reserved-local-parts.ts';
-import { candidateLocalParts, isLocalPart } from './validate-and-suggest-local-parts.ts';
+import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './local-parts.ts';
 
 /** The rule of the contract, implemented independently for comparison. */
 const CONTRACT = (text: string) =>

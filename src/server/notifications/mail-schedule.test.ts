@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { COLLECT_MS, formatTimeOfDay, mailTime, parseTimeOfDay } from './mail-schedule.ts';
+import { COLLECT_MS, formatTimeOfDay, mailTime, parseTimeOfDay } from './mails.ts';
 
 const at = (text: string): number => Date.parse(text);
 const NIGHT = { digestAt: null, quietFrom: parseTimeOfDay('22:00'), quietTo: parseTimeOfDay('07:30') };

@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Tables, Trx } from '../tables.ts';
 
 export type NotificationRow = Selectable<Tables['notifications']>;
-export type NewNotification = Omit<NotificationRow, 'id' | 'is_read'>;
+type NewNotification = Omit<NotificationRow, 'id' | 'is_read'>;
 
 const insertRow = prepareQuery<Tables, NewNotification>()((db, p) =>
   db
@@ -51,7 +52,7 @@ const selectNewestId = prepareQuery<Tables, { user: number; forAdmin: number }>(
     .where('for_admin', '=', p('forAdmin')),
 );
 
-export interface ListQuery {
+interface ListQuery {
   readonly inbox: Selectable<Tables['inboxes']>;
   /** Unix milliseconds; announcements made before the account existed are not shown to it. */
   readonly accountCreatedAt: number;
@@ -139,3 +140,26 @@ export class NotificationStore {
 
 const notReadIndividually = (user: number) =>
   sql<boolean>`not exists (select 1 from announcement_reads r where r.user_id = ${user} and r.notification_id = notifications.id)`;
+
+const SIGNAL_CHANNEL = 'notifications';
+
+/** Signals to every process which notifications changed: those of one account, or (0) the announcements. */
+export class ChangeSignals {
+  readonly #pubSub: PubSub;
+  constructor(pubSub: PubSub) {
+    this.#pubSub = pubSub;
+  }
+
+  /** Has to be called after the commit: a process that receives the signal reads the database at once. */
+  notifyChanged(userId: number): void {
+    this.#pubSub.publish(SIGNAL_CHANNEL, String(userId));
+  }
+
+  /**
+   * @param onMissedSignals called after a gap in the connection, when any account may have changed
+   * @returns ends the subscription
+   */
+  subscribe(onChange: (userId: number) => void, onMissedSignals: () => void): () => void {
+    return this.#pubSub.subscribe(SIGNAL_CHANNEL, (payload) => onChange(Number(payload)), onMissedSignals);
+  }
+}

@@ -6,11 +6,9 @@ import type { Account } from '../accounts/account-store.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { InboxService } from './inbox-service.ts';
+import { InboxService, PreferenceStore, ReadStateStore } from './inbox.ts';
 import { NotificationStore } from './notification-store.ts';
-import { NotificationStreams, type StreamSink } from './notification-streams.ts';
-import { PreferenceStore } from './preference-store.ts';
-import { ReadStateStore } from './read-state-store.ts';
+import { NotificationStreams, type StreamSink } from './streams.ts';
 
 const until = async (isTrue: () => boolean): Promise<void> => {
   for (let attempt = 0; attempt < 500; attempt += 1) {

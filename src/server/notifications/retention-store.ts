@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { ALL_ACCOUNTS } from './announcement-store.ts';
-import { ReadStateStore } from './read-state-store.ts';
+import { ALL_ACCOUNTS } from './announcements.ts';
+import { ReadStateStore } from './inbox.ts';
 
 type Row = Pick<Selectable<Tables['notifications']>, 'id' | 'user_id' | 'created_at'>;
 

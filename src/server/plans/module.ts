@@ -1,6 +1,6 @@
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';

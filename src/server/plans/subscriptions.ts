@@ -2,7 +2,7 @@ import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { Notice, Notifier } from '../notifications/notifier-types.ts';
+import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,7 +1,7 @@
 import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
 import type { Localized } from '../../contract/localized-messages/format-message.ts';
 import { defined } from '../../contract/omit-undefined.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Notice } from '../notifications/notifier-types.ts';
+import type { Notice } from '../notifications/notifier.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Trx } from '../tables.ts';
 import { notifyLowBalance } from './ledger-service.ts';

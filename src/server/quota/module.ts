@@ -1,6 +1,6 @@
 import type { AmountUnit } from '../../contract/format-amounts.ts';
-import type { EventWriter } from '../event-log/event-writer.ts';
-import type { Notifier } from '../notifications/notifier-types.ts';
+import type { EventWriter } from '../event-log/event-log.ts';
+import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';

@@ -5,9 +5,8 @@ import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.t
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import type { Database } from '../platform/db/database.ts';
 import { openLog } from '../platform/log.ts';
-import { callToRequestRow } from '../request-log/call-to-request-row.ts';
-import { RequestLog } from '../request-log/request-log-writer.ts';
-import { RequestStore } from '../request-log/request-store.ts';
+import { RequestLog } from '../request-log/request-log.ts';
+import { callToRequestRow, RequestStore } from '../request-log/request-store.ts';
 import type { Tables } from '../tables.ts';
 import { CallChargeStore, PostgresCallCharges } from './call-charges.ts';
 import type { CallDetail, CallWork, ClosedCall } from './ledger.ts';

@@ -1,20 +1,39 @@
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
+import type { Static } from 'typebox';
 import { toLimit } from '../../contract/large-list-pagination.ts';
+import { defined } from '../../contract/omit-undefined.ts';
+import { getReceipt, getTokenReceipt, getVideoReceipt } from '../../contract/receipts.ts';
 import * as endpoints from '../../contract/request-log.ts';
+import {
+  type AdminRequestRow,
+  type RequestRow,
+  streamAllRequests,
+  streamRequests,
+} from '../../contract/request-log.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
+import { AppError, notExistError } from '../platform/app-error.ts';
+import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';
+import type { AccountCaller, RequestContext } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { TaskIdLookup } from '../quota/routes.ts';
-import { toCsv } from './csv-export.ts';
-import { addLiveRoutes } from './live-routes.ts';
-import type { Requests } from './make.ts';
-import { ownFilter, toFilter } from './parse-request-filter.ts';
-import { formatCursor, type Present, parseCursor, toAdminRequest, toRequest, toStatistics } from './presenter.ts';
-import type { ListedRequest, RequestFilter } from './request-store.ts';
-import type { StatisticsColumn } from './statistics-store.ts';
+import type { Requests } from './module.ts';
+import type { ReceiptService } from './receipts.ts';
+import type { LiveRequestLogSubscribers } from './request-log.ts';
+import type {
+  GroupFigures,
+  ListedRequest,
+  RequestCursor,
+  RequestFilter,
+  RequestStore,
+  StatisticsColumn,
+} from './request-store.ts';
 
-export interface RequestRouteDependencies {
+interface RequestRouteDependencies {
   readonly requests: Pick<Requests, 'store' | 'statistics' | 'liveViews'>;
   readonly tasks: Pick<TaskIdLookup, 'publicIds'>;
   /** Ends a live view with the credential that opened it. */
@@ -83,3 +102,210 @@ const COLUMNS = {
   channel: 'channel_id',
   user: 'user_id',
 } as const satisfies Readonly<Record<string, StatisticsColumn>>;
+
+interface LiveRouteDependencies {
+  readonly liveViews: LiveRequestLogSubscribers;
+  readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
+  readonly own: Present<object>;
+  readonly all: Present<object>;
+}
+
+interface StreamInput {
+  readonly caller: AccountCaller;
+  readonly request: RequestContext;
+  readonly reply: FastifyReply;
+}
+
+/** A reader that does not read is disconnected, because its events would accumulate in memory. */
+const MAX_UNSENT_BYTES = 1024 * 1024;
+
+/** The live views of the request log. */
+function addLiveRoutes(routes: RouteRegistry, { liveViews, credentialWatch, own, all }: LiveRouteDependencies): void {
+  const stream = async (
+    filter: RequestFilter,
+    { caller, request, reply }: StreamInput,
+    present: Present<object>,
+  ): Promise<FastifyReply> => {
+    if (answerHeadRequest(reply)) return reply;
+    liveViews.assertCapacity(caller.userId);
+    const ended = beginEventStream(reply, {
+      disconnected: request.disconnected,
+      watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),
+    });
+    const { raw } = reply;
+    write(raw, ': open\n\n');
+    // The client reconnects; its status has been sent, so no error can be.
+    const fail = (error: unknown): void => {
+      request.log.warn({ err: error, requestId: request.id }, 'a live view of the request log failed');
+      raw.end();
+    };
+    const listener = {
+      userId: caller.userId,
+      filter,
+      send: (rows: readonly ListedRequest[]) =>
+        void present(rows).then((shown) => write(raw, shown.map(toEvent).join('')), fail),
+      keepAlive: () => write(raw, ': keep-alive\n\n'),
+      end: () => void raw.end(),
+    };
+    const close = await liveViews.open(listener).catch(fail);
+    if (close === undefined) return reply;
+    const end = (): void => {
+      close();
+      raw.end();
+    };
+    if (ended.aborted) end();
+    else ended.addEventListener('abort', end, { once: true });
+    return reply;
+  };
+  routes.add(streamRequests, (input) => stream(ownFilter(input.query, input.caller), input, own));
+  routes.add(streamAllRequests, (input) => stream(toFilter(input.query), input, all));
+}
+
+const toEvent = (row: object): string => `event: request\ndata: ${JSON.stringify(row)}\n\n`;
+
+function write(response: ServerResponse, text: string): void {
+  if (response.writableEnded || response.destroyed) return;
+  if (response.writableLength > MAX_UNSENT_BYTES) response.destroy();
+  else response.write(text);
+}
+
+interface ReceiptRouteDependencies {
+  readonly receipts: ReceiptService;
+  /** Internal id of a video the token submitted. */
+  readonly findVideo: (publicId: string, tokenId: number) => Promise<string | undefined>;
+}
+
+/** Receipts of calls and videos. */
+export function addReceiptRoutes(routes: RouteRegistry, { receipts, findVideo }: ReceiptRouteDependencies): void {
+  routes.add(getReceipt, async ({ params, caller }) => {
+    const receipt = await receipts.find(params.ref, caller.role === 'user' ? caller.userId : undefined);
+    if (receipt === undefined) throw notExistError('receipt');
+    return ok(receipt);
+  });
+
+  routes.add(getTokenReceipt, async ({ params, caller }) => {
+    const receipt = await receipts.find(params.ref, caller.userId, caller.tokenId);
+    if (receipt === undefined) throw notExistError('receipt');
+    return receipt;
+  });
+
+  routes.add(getVideoReceipt, async ({ params, caller }) => {
+    const id = await findVideo(params.task_id, caller.tokenId);
+    const receipt = id === undefined ? undefined : await receipts.find(id, caller.userId);
+    if (receipt === undefined) throw new AppError('task_not_exist');
+    return receipt;
+  });
+}
+
+/** Filters as they arrive. */
+type FilterQuery = Pick<RequestFilter, 'model' | 'status' | 'kind'> & {
+  readonly [Name in 'from' | 'to' | 'token_id' | 'user_id' | 'channel_id']?: string;
+};
+
+const toNumber = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
+const toMs = (seconds: string | undefined): number | undefined =>
+  seconds === undefined ? undefined : Number(seconds) * 1_000;
+
+const toFilter = ({ model, status, kind, ...numbers }: FilterQuery): RequestFilter =>
+  defined({
+    model,
+    status,
+    kind,
+    tokenId: toNumber(numbers.token_id),
+    userId: toNumber(numbers.user_id),
+    channelId: toNumber(numbers.channel_id),
+    from: toMs(numbers.from),
+    to: toMs(numbers.to),
+  });
+
+const ownFilter = (query: FilterQuery, { userId }: AccountCaller): RequestFilter => ({
+  ...toFilter(query),
+  userId,
+});
+
+/** Rows as they are shown. */
+type Present<R> = (rows: readonly ListedRequest[]) => Promise<readonly R[]>;
+
+/** @param ref the name its owner knows: for videos the public id */
+const toRequest = (row: ListedRequest, ref: string): Static<typeof RequestRow> => ({
+  ref,
+  time: toSeconds(row.created_at),
+  kind: row.kind,
+  model: row.model,
+  token_id: row.token_id,
+  token_name: row.token_name ?? '',
+  status: row.status,
+  error_code: row.error_code,
+  input_tokens: row.input_tokens,
+  cached_tokens: row.cached_tokens,
+  output_tokens: row.output_tokens,
+  seconds: row.seconds,
+  quota: row.quota,
+  duration_ms: row.duration_ms,
+  first_token_ms: row.first_token_ms,
+  stream: row.stream === 1,
+  client: row.client,
+});
+
+const toAdminRequest = (row: ListedRequest, ref: string): Static<typeof AdminRequestRow> => ({
+  ...toRequest(row, ref),
+  user_id: row.user_id,
+  channel_id: row.channel_id,
+  served_model: row.served_model,
+});
+
+/** `1732300000000.17`, as `next` carries it back. */
+function parseCursor(text: string | undefined): RequestCursor | undefined {
+  if (text === undefined) return undefined;
+  const [createdAt, seq] = text.split('.');
+  return { createdAt: Number(createdAt), seq: Number(seq) };
+}
+const formatCursor = ({ created_at, seq }: Pick<ListedRequest, 'created_at' | 'seq'>): string => `${created_at}.${seq}`;
+
+function toStatistics(group: GroupFigures) {
+  const { requests, succeeded, cancelled } = group;
+  const decided = requests - cancelled;
+  return {
+    key: String(group.key),
+    name: group.name ?? '',
+    requests,
+    succeeded,
+    success_rate: decided === 0 ? 1 : Math.round((succeeded / decided) * 10_000) / 10_000,
+    p50_ms: group.p50,
+    p95_ms: group.p95,
+    first_token_p50_ms: group.firstP50,
+    first_token_p95_ms: group.firstP95,
+    quota: group.quota,
+  };
+}
+
+const PAGE_SIZE = 500;
+const MAX_ROWS = 50_000;
+
+/**
+ * The rows as CSV, page by page, so that an export of any length holds one page in memory. Cells that a spreadsheet would run as a
+ * formula are escaped: clients name themselves.
+ *
+ * @param present a page as it is shown
+ */
+async function* toCsv<R extends object>(
+  store: Pick<RequestStore, 'list'>,
+  filter: RequestFilter,
+  present: (rows: readonly ListedRequest[]) => Promise<readonly R[]>,
+  columns: readonly (keyof R & string)[],
+): AsyncGenerator<string> {
+  yield stringify([[...columns]], { bom: true, record_delimiter: '\r\n' });
+  let last: ListedRequest | undefined;
+  for (let count = 0; count < MAX_ROWS; count += PAGE_SIZE) {
+    const after = last && { createdAt: last.created_at, seq: last.seq };
+    const rows = await store.list(filter, after, PAGE_SIZE);
+    yield stringify([...(await present(rows))], {
+      columns: [...columns],
+      escape_formulas: true,
+      record_delimiter: '\r\n',
+      cast: { boolean: String },
+    });
+    last = rows.at(-1);
+    if (rows.length < PAGE_SIZE) return;
+  }
+}

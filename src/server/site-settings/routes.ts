@@ -2,7 +2,7 @@ import * as endpoints from '../../contract/site-settings.ts';
 import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
-import type { Site } from './make.ts';
+import type { Site } from './module.ts';
 
 /** The settings of the site, for root. */
 export function addSiteRoutes(routes: RouteRegistry, { settings }: Pick<Site, 'settings'>): void {

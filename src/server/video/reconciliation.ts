@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import { exceedsTolerance } from '../../contract/vendor-billing-reconciliation.ts';
 import type { Channel } from '../channels/directory.ts';
-import type { AdminNotifier } from '../notifications/notifier-types.ts';
+import type { AdminNotifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';

@@ -25,7 +25,7 @@ import type { Tables, Trx } from '../tables.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { UrlCheck } from '../webhooks/url-check.ts';
+import type { UrlCheck } from '../webhooks/endpoints.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { actionOf, type GenerationRequest, toVideoRequest } from './generation-request.ts';
 import {

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { firstKeySince, type KeyBounds, readLargeListPage, type TimedRows } from '../platform/db/sql.ts';
-import type { ReceiptTask } from '../request-log/receipt-service.ts';
+import type { ReceiptTask } from '../request-log/receipts.ts';
 import type { Tables } from '../tables.ts';
 import { parseTerms } from './task-completion.ts';
 import { firstSeqOfImport, hasStatus, type Task } from './task-store.ts';

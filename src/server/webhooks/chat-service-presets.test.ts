@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CHAT_PRESETS, reportsError, toMessage } from './chat-service-presets.ts';
+import { CHAT_PRESETS, reportsError, toMessage } from './sender.ts';
 
 /** What a user wrote into a ticket, to be read by administrators in their chat. */
 const HOSTILE = '<!channel> <at user_id="all">all</at> @everyone *bold* & <https://a.example|here>';

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { EventType } from '../../contract/events.ts';
 import type { DeliveryStatus } from '../../contract/webhooks.ts';
-import type { EventRow } from '../event-log/event-store.ts';
+import type { EventRow } from '../event-log/event-log.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';

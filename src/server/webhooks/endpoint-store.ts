@@ -1,13 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import type { Selectable, Updateable } from 'kysely';
 import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { DAY_MS } from '../../contract/time-units.ts';
+import { formatWebhookSecret } from '../../contract/webhook-signing-and-secrets.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
-import type { SealedColumn } from '../platform/vault.ts';
+import type { Actor } from '../platform/http/request-context.ts';
+import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 
 export type EndpointRow = Selectable<Tables['webhook_endpoints']>;
-export type SecretColumns = Pick<EndpointRow, 'secret' | 'previous_secret' | 'previous_until'>;
+type SecretColumns = Pick<EndpointRow, 'secret' | 'previous_secret' | 'previous_until'>;
 
 export const endpointSecretCell = (ref: string) => ({ table: 'webhook_endpoints', row: ref, column: 'secret' });
 export const callbackSecretCell = (userId: number) => ({
@@ -223,4 +229,78 @@ export function sealedWebhookSecrets(kysely: Executor): readonly SealedColumn[] 
           .execute(),
     },
   ];
+}
+
+const KEY_BYTES = 32;
+/** How long the secret before a rotation signs too. */
+const ROTATION_MS = DAY_MS;
+
+export const newWebhookSecret = (): string => formatWebhookSecret(randomBytes(KEY_BYTES));
+
+/** The secrets that sign now, in clear, the present one first. @throws UnsealError */
+export function openSecrets(vault: Vault, cell: SealContext, columns: SecretColumns, now: number): string[] {
+  const { secret, previous_secret: previous, previous_until: until } = columns;
+  const sealed = previous !== null && until > now ? [secret, previous] : [secret];
+  return sealed.map((each) => vault.open(each, cell));
+}
+
+/** The columns after a rotation. */
+export const rotate = (
+  vault: Vault,
+  cell: SealContext,
+  old: SecretColumns,
+  next: string,
+  now: number,
+): SecretColumns => ({
+  secret: vault.seal(next, cell),
+  previous_secret: old.secret,
+  previous_until: now + ROTATION_MS,
+});
+
+interface CallbackSecretsDependencies {
+  readonly database: Database<Tables>;
+  readonly endpoints: EndpointStore;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+}
+
+/** The secret of an account that signs deliveries to the callback_url of single requests; made when it is first needed. */
+export class AccountCallbackSecrets {
+  readonly #dependencies: CallbackSecretsDependencies;
+  constructor(dependencies: CallbackSecretsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** In clear. */
+  async get(userId: number): Promise<string> {
+    return this.#dependencies.vault.open((await this.ensure(userId)).secret, callbackSecretCell(userId));
+  }
+
+  /** The stored columns; a secret is made where there is none. */
+  async ensure(userId: number): Promise<SecretColumns> {
+    const { endpoints, vault } = this.#dependencies;
+    const known = await endpoints.findCallbackSecret(userId);
+    if (known !== undefined) return known;
+    await endpoints.insertCallbackSecret(userId, vault.seal(newWebhookSecret(), callbackSecretCell(userId)));
+    const made = await endpoints.findCallbackSecret(userId);
+    if (made === undefined) throw new Error('the secret for callbacks was not stored');
+    return made;
+  }
+
+  /** @returns the new one in clear; the old one signs beside it for a day */
+  async rotate(actor: Actor): Promise<string> {
+    const { database, endpoints, vault, clock, auditLog } = this.#dependencies;
+    const { actorId } = actor;
+    await this.ensure(actorId);
+    const secret = newWebhookSecret();
+    await database.transaction(async (trx) => {
+      const old = await endpoints.findCallbackSecret(actorId, trx);
+      if (old === undefined) throw new Error('the secret for callbacks is gone');
+      const columns = rotate(vault, callbackSecretCell(actorId), old, secret, clock.now());
+      await endpoints.replaceCallbackSecret(trx, actorId, columns);
+      await auditLog.record(trx, { ...actor, action: 'webhook.rotate-secret', target: `user:${actorId}` });
+    });
+    return secret;
+  }
 }

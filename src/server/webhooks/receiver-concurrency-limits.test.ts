@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ReceiverConcurrencyLimits } from './receiver-concurrency-limits.ts';
+import { ReceiverConcurrencyLimits } from './dispatcher.ts';
 
 const lanesTo = (host: string | undefined, count: number) =>
   Array.from({ length: count }, (_, index) => ({ lane: `endpoint:${index}`, host }));

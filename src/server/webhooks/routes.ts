@@ -1,11 +1,13 @@
 import { toLimit } from '../../contract/large-list-pagination.ts';
 import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/webhooks.ts';
 import { toActor } from '../platform/http/request-context.ts';
 import type { Input, RouteRegistry } from '../platform/http/route-registry.ts';
 import type { DeliveryRow } from './delivery-store.ts';
-import type { Webhooks } from './make.ts';
-import { toDelivery, toWebhook } from './presenter.ts';
+import type { EndpointRow } from './endpoint-store.ts';
+import { parseTypes } from './endpoints.ts';
+import type { Webhooks } from './module.ts';
 import { CALLBACK } from './tables.ts';
 
 type DeliveryQuery = Input<typeof endpoints.listDeliveries>['query'];
@@ -70,3 +72,40 @@ export function addWebhookRoutes(
     ok({ secret: await callbackSecrets.rotate(toActor(caller, request)) }),
   );
 }
+
+const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
+
+const toWebhook = (row: EndpointRow & { readonly pending: number }) => ({
+  id: row.id,
+  url: row.url,
+  events: parseTypes(row),
+  description: row.description,
+  enabled: row.enabled === 1,
+  preset: row.preset,
+  disabled_reason: row.disabled_reason,
+  failing_since: toSecondsOrNull(row.failing_since),
+  pending: row.pending,
+  created_time: toSeconds(row.created_at),
+});
+
+const toDelivery = (row: DeliveryRow) => ({
+  id: row.id,
+  event_id: row.event_id,
+  event_type: row.event_type,
+  status: row.status,
+  tries: row.tries,
+  next_try_at: toSecondsOrNull(row.next_try_at),
+  created_time: toSeconds(row.created_at),
+  last_try:
+    row.last_try_at === null
+      ? null
+      : {
+          at: toSeconds(row.last_try_at),
+          url: row.last_url,
+          request_body: row.last_request,
+          response_status: row.last_status,
+          response_body: row.last_response,
+          error: row.last_error,
+          duration_ms: row.last_duration_ms,
+        },
+});

@@ -5,7 +5,7 @@ import { type AccountsFixture, startAccounts } from '../../../../test/accounts/a
 import type { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
-import type { Notice } from '../../notifications/notifier-types.ts';
+import type { Notice } from '../../notifications/notifier.ts';
 
 const STEP_MS = 30_000;
 const [ENABLE, DISABLE] = ['/api/user/2fa/enable', '/api/user/2fa/disable'];

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import type { Notice } from '../../notifications/notifier-types.ts';
+import type { Notice } from '../../notifications/notifier.ts';
 
 forEachDatabase((_name, open) => {
   let service: AccountsFixture;

@@ -4,7 +4,7 @@ import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/acco
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
-import type { Notice } from '../../notifications/notifier-types.ts';
+import type { Notice } from '../../notifications/notifier.ts';
 
 type Rows = Record<string, unknown>[];
 

@@ -11,10 +11,13 @@ import { migrations } from '../../migrations.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import { openDatabase } from '../../platform/db/open-database.ts';
 import type { Tables } from '../../tables.ts';
-import { dovecotFiles } from './dovecot-config.ts';
-import type { MailServerConfigOptions } from './dovecot-postfix-options-and-socket-paths.ts';
-import { postfixFiles } from './postfix-config.ts';
-import { grantStatements, writeMailServerConfig } from './write-dovecot-and-postfix-config.ts';
+import {
+  dovecotFiles,
+  grantStatements,
+  type MailServerConfigOptions,
+  postfixFiles,
+  writeMailServerConfig,
+} from './server-config.ts';
 
 const layout: MailServerConfigOptions = {
   root: '/srv/mail',

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { formatMessage } from '../../contract/localized-messages/format-message.ts';
+import { AccountAccess, AccountStore } from '../accounts/account-store.ts';
+import { resetPassword as resetIn } from '../accounts/reset-password.ts';
+import { TokenStore } from '../accounts/tokens.ts';
+import { AuthorizationStore } from '../device-auth/authorization-store.ts';
+import { DeviceCodeStore } from '../device-auth/code-store.ts';
+import { DeviceRevocation } from '../device-auth/revocation.ts';
+import { encryptedColumns } from '../encrypted-columns.ts';
+import { makeEventLog } from '../event-log/module.ts';
+import { adoptLegacyMailbox } from '../mailbox/adopt-mailbox.ts';
+import { makeSignedOutDeviceSawPasswordNotices } from '../mailbox/module.ts';
+import { makeNotifier } from '../notifications/module.ts';
+import { AppError } from '../platform/app-error.ts';
+import { systemClock } from '../platform/clock.ts';
+import { type Config, loadConfig } from '../platform/config.ts';
+import type { Database } from '../platform/db/database.ts';
+import { openDatabase } from '../platform/db/open-database.ts';
+import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/master-key.ts';
+import { createVault, reencryptColumns } from '../platform/vault.ts';
+import type { Tables } from '../tables.ts';
+
+/** Runs work on the database that the environment names; the service may be running or not. For operators with access to that database. */
+async function withDatabase<T>(work: (database: Database<Tables>, config: Config) => Promise<T>): Promise<T> {
+  const { config } = loadConfig();
+  const { databaseUrl } = config;
+  // Opening a missing SQLite file would create an empty database.
+  if (databaseUrl.startsWith('sqlite:') && !existsSync(databaseUrl.slice('sqlite:'.length)))
+    throw new Error(
+      `There is no database at ${databaseUrl}. Run this where the service runs, or name its database with DATABASE_URL.`,
+    );
+  // A command may need what a pooler has no session for.
+  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl);
+  try {
+    return await work(database, config);
+  } catch (error) {
+    // No HTTP layer turns error codes into text here.
+    throw error instanceof AppError ? new Error(formatMessage(error.code, 'en', error.options.params)) : error;
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * Gives an account a new password, a random one unless one is given, and ends all its sessions and device sign-ins.
+ *
+ * @throws when there is no such account, or a password is out of bounds
+ */
+export function resetPassword(
+  name: string,
+  options: { readonly password?: string; readonly withoutTwoFactor: boolean },
+): Promise<{ readonly username: string; readonly password: string }> {
+  return withDatabase((database) => {
+    const access = new AccountAccess(new AccountStore(database));
+    const notices = makeSignedOutDeviceSawPasswordNotices(
+      database,
+      makeNotifier(database, access, systemClock, makeEventLog(database, systemClock)),
+    );
+    const linkedLogins = [
+      new DeviceRevocation({
+        authorizations: new AuthorizationStore(database),
+        codes: new DeviceCodeStore(database),
+        tokens: new TokenStore(database),
+        clock: systemClock,
+        onRevoked: (trx, devices) => notices.notifyEnded(trx, devices),
+      }),
+    ];
+    return resetIn({ database, clock: systemClock, linkedLogins }, name, options);
+  });
+}
+
+/**
+ * Re-encrypts under MASTER_KEY what a key of MASTER_KEY_PREVIOUS encrypted, and records the key as the database's.
+ * Returns the number of re-encrypted values.
+ */
+export const resealSecrets = (): Promise<number> =>
+  withDatabase(async (database, config) => {
+    const { current, previous } = openMasterKeys(config, false);
+    await assertMasterKey(database, current, previous);
+    const { kysely } = database;
+    const columns = encryptedColumns(kysely);
+    const vault = createVault(current, previous);
+    let count = 0;
+    // A value written concurrently is found in the next round.
+    for (let found = -1; found !== 0; count += found) found = await reencryptColumns(vault, columns);
+    await recordMasterKey(database, current);
+    return count;
+  });
+
+/**
+ * Registers a mailbox that an account had before this service; it opens with the account's own password.
+ *
+ * @returns its address
+ * @throws when there is no such account, the local part is not allowed, or the account or the address has a mailbox
+ */
+export const adoptMailbox = (username: string, localPart: string): Promise<string> =>
+  withDatabase(async (database, { mailDomain }) => {
+    const account = await new AccountStore(database).findByLogin(username);
+    if (account === undefined) throw new Error(`There is no account ${username}.`);
+    return adoptLegacyMailbox({ database, clock: systemClock, domain: mailDomain }, account.id, localPart);
+  });

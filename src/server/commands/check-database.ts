@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import { HOUR_MS } from '../../contract/time-units.ts';
+import { USAGE_RULES } from '../artifacts/artifact-store.ts';
+import { encryptedColumns } from '../encrypted-columns.ts';
+import { loadConfig } from '../platform/config.ts';
+import type { Database } from '../platform/db/database.ts';
+import { openDatabase } from '../platform/db/open-database.ts';
+import { findMasterKey } from '../platform/master-key.ts';
+import { findDamage } from '../platform/transfer/sqlite-backup.ts';
+import { sqlitePathOf } from '../platform/transfer/sqlite-source.ts';
+import { createVault, openSealed } from '../platform/vault.ts';
+import { auditLedger } from '../quota/ledger-audit.ts';
+import type { Tables } from '../tables.ts';
+
+/** Something that is wrong with the data. */
+export interface CheckFinding {
+  readonly rule: string;
+  readonly at: string;
+  readonly expected?: number;
+  readonly found?: number;
+}
+
+/** A full audit may take minutes where there are many millions of entries. */
+const STATEMENT_TIMEOUT_MS = HOUR_MS;
+
+/**
+ * Checks the database of DATABASE_URL, whether the service runs or not: the pages of the file (SQLite), the ledger, rows that
+ * must fit together, and that what is encrypted opens with the master key. Empty when everything is in order.
+ */
+export async function checkDatabase(): Promise<CheckFinding[]> {
+  const { config } = loadConfig();
+  const { databaseUrl } = config;
+  const path = databaseUrl.startsWith('sqlite:') ? sqlitePathOf(databaseUrl) : undefined;
+  const damage = path === undefined ? undefined : findDamage(path);
+  if (damage !== undefined) return [{ rule: 'the file is sound', at: damage }];
+  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, {
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+  try {
+    const { key } = findMasterKey(config, path);
+    const vault = createVault(
+      key,
+      config.masterKeyPrevious.map((each) => Buffer.from(each, 'base64')),
+    );
+    return [
+      ...(await auditLedger(database)),
+      ...(await findBrokenRows(database)),
+      ...(await openSealed(vault, encryptedColumns(database.kysely))).map((at) => ({
+        rule: 'an encrypted value opens with the master key',
+        at,
+      })),
+    ];
+  } finally {
+    await database.close();
+  }
+}
+
+/** A row that breaks a rule. */
+interface RowFinding {
+  readonly rule: string;
+  /** The table and the row: `tasks task_…`. */
+  readonly at: string;
+}
+
+const MAX_FINDINGS = 100;
+
+/**
+ * Looks for rows that do not fit together, which no sequence of requests and crashes may leave behind; the ledger has an audit
+ * of its own. Each rule is one statement and so sees one state, while the service may run. At most a hundred findings a rule.
+ */
+export async function findBrokenRows({ kysely }: Database<Tables>): Promise<RowFinding[]> {
+  const found: RowFinding[] = [];
+  for (const { rule, table, query } of ROW_RULES) {
+    const { rows } = await sql<{ at: string | number }>`${query} limit ${sql.lit(MAX_FINDINGS)}`.execute(kysely);
+    found.push(...rows.map(({ at }) => ({ rule, at: `${table} ${at}` })));
+  }
+  return found;
+}
+
+const ENDED = sql`('SUCCESS', 'FAILURE')`;
+
+const ROW_RULES = [
+  {
+    rule: 'an account has a wallet',
+    table: 'accounts',
+    query: sql`select id as at from accounts a where not exists (select 1 from wallets w where w.user_id = a.id)`,
+  },
+  {
+    rule: 'a token belongs to an account',
+    table: 'tokens',
+    query: sql`select id as at from tokens t where not exists (select 1 from accounts a where a.id = t.user_id)`,
+  },
+  {
+    rule: 'a device sign-in has its token',
+    table: 'device_authorizations',
+    query: sql`select id as at from device_authorizations d
+      where not exists (select 1 from tokens t where t.id = d.llm_token_id and t.revoked_at is null)`,
+  },
+  {
+    rule: 'an open task has a reservation, one that has ended has none',
+    table: 'tasks',
+    query: sql`select id as at from tasks t
+      where (status in ${ENDED}) = (exists (select 1 from reservations r where r.ref = t.id))`,
+  },
+  {
+    rule: 'an open task is polled, one that has ended is not',
+    table: 'tasks',
+    query: sql`select id as at from tasks where (status in ${ENDED}) = (next_poll_at is not null)`,
+  },
+  {
+    rule: 'the reservation of a video belongs to a task',
+    table: 'reservations',
+    query: sql`select ref as at from reservations r
+      where ref like 'task\\_%' escape '\\' and not exists (select 1 from tasks t where t.id = r.ref)`,
+  },
+  {
+    rule: 'the channel of a task exists',
+    table: 'tasks',
+    query: sql`select id as at from tasks t
+      where channel_id is not null and not exists (select 1 from channels c where c.id = t.channel_id)`,
+  },
+  {
+    rule: 'a subscription belongs to a plan',
+    table: 'subscriptions',
+    query: sql`select id as at from subscriptions s where not exists (select 1 from plans p where p.id = s.plan_id)`,
+  },
+  {
+    rule: 'an inbox counts its notifications',
+    table: 'inboxes',
+    query: sql`select user_id as at from inboxes i where user_id <> 0 and (
+      total_user <> (select count(*) from notifications n where n.user_id = i.user_id and n.for_admin = 0)
+      or total_admin <> (select count(*) from notifications n where n.user_id = i.user_id and n.for_admin = 1))`,
+  },
+  ...USAGE_RULES,
+] as const;

@@ -1,0 +1,83 @@
+import { DAY_MS, HOUR_MS } from '../contract/time-units.ts';
+import { AuditStore } from './accounts/audit-log.ts';
+import { LoginHistoryStore } from './accounts/login-history.ts';
+import { TokenStore } from './accounts/tokens.ts';
+import type { Foundation } from './foundation.ts';
+import { NotificationMailStore } from './notifications/mails.ts';
+import { NotificationRetentionStore } from './notifications/retention-store.ts';
+import { MonthlyPartitions } from './platform/db/monthly-partitions.ts';
+import { hasConcurrentWriters } from './platform/db/sql.ts';
+import type { RetentionRule, ScheduledJob } from './platform/scheduled-jobs.ts';
+import { RequestStore } from './request-log/request-store.ts';
+import type { Tables } from './tables.ts';
+import { ReconciliationStore } from './video/reconciliation-store.ts';
+import { TaskDetailRemovalStore } from './video/task-reports.ts';
+
+/** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
+const REVOKED_TOKEN_DAYS = 90;
+
+/**
+ * Everything that is removed after a time, a line for each table. What has an end of its own (sessions, codes, refresh tokens,
+ * counters) is removed by its capability, and the ledger is compacted by the job that audits it.
+ */
+export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
+  const [tasks, notifications] = [new TaskDetailRemovalStore(database), new NotificationRetentionStore(database)];
+  const notificationMails = new NotificationMailStore(database);
+  const requests = new RequestStore(database);
+  const reconciliations = new ReconciliationStore(database);
+  const logins = new LoginHistoryStore(database);
+  const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
+  return [
+    { name: 'task detail', days: () => config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
+    { name: 'requests', days: () => config.retentionRequestsDays, remove: (...old) => requests.deleteBefore(...old) },
+    {
+      name: 'reconciliations',
+      days: () => config.retentionRequestsDays,
+      remove: (...old) => reconciliations.deleteBefore(...old),
+    },
+    {
+      name: 'notifications',
+      days: () => config.retentionNotificationsDays,
+      remove: (...old) => notifications.deleteBefore(...old),
+    },
+    {
+      name: 'notification mails',
+      days: () => config.retentionNotificationsDays,
+      remove: (...old) => notificationMails.deleteBefore(...old),
+    },
+    { name: 'audit log', days: () => config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
+    { name: 'login history', days: () => config.retentionLoginsDays, remove: (...old) => logins.deleteBefore(...old) },
+    { name: 'revoked tokens', days: () => REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },
+  ];
+}
+
+const INTERVAL_MS = HOUR_MS;
+/** Months are made this long before they begin, so that a job that fails for weeks is noticed in time. */
+const AHEAD_MS = 60 * DAY_MS;
+
+/** The job that makes the months to come. */
+export function addComingPartitionsJob(foundation: Pick<Foundation, 'database' | 'clock' | 'log'>): ScheduledJob {
+  const { clock, log } = foundation;
+  const tables = partitionsOf(foundation);
+  return {
+    name: 'partitions',
+    intervalMs: INTERVAL_MS,
+    async run(signal) {
+      for (const [table, partitions] of tables) {
+        if (signal.aborted) return;
+        const now = clock.now();
+        const added = await partitions.add(now, now + AHEAD_MS);
+        if (added > 0) log.info({ table, added }, 'made partitions for the months to come');
+      }
+    },
+  };
+}
+
+/** Tables that PostgreSQL keeps by month. The ledger, tasks and events have unique columns, which a part could not keep unique. */
+const TABLES = ['requests'] as const;
+
+/** The partitions of each table by its name; none on SQLite. */
+export const partitionsOf = ({
+  database,
+}: Pick<Foundation, 'database'>): readonly (readonly [string, MonthlyPartitions<Tables>])[] =>
+  hasConcurrentWriters(database.kysely) ? TABLES.map((table) => [table, new MonthlyPartitions(database, table)]) : [];

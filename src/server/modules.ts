@@ -1,0 +1,178 @@
+import { DAY_MS } from '../contract/time-units.ts';
+import { AccountAccess, AccountStore } from './accounts/account-store.ts';
+import { AuditStore } from './accounts/audit-log.ts';
+import { makeAccounts } from './accounts/module.ts';
+import type { PasswordCost } from './accounts/passwords.ts';
+import { TokenStore } from './accounts/tokens.ts';
+import { makeArtifacts } from './artifacts/module.ts';
+import { makeBudgets } from './budgets/module.ts';
+import { makeChannels, makeRetirementNotices } from './channels/module.ts';
+import type { ModelLifecycles } from './channels/retirements.ts';
+import { makeDeviceAccess, makeDeviceAuth } from './device-auth/module.ts';
+import { makeEvents } from './event-log/module.ts';
+import type { Foundation } from './foundation.ts';
+import { makeMail } from './mail/module.ts';
+import type { MailSender } from './mail/smtp-sender.ts';
+import { makeMailbox, makeSignedOutDeviceSawPasswordNotices } from './mailbox/module.ts';
+import { makeNotifications } from './notifications/module.ts';
+import { VERSION } from './package-root.ts';
+import { makePlanAllowances, makePlans } from './plans/module.ts';
+import { makeQuota } from './quota/module.ts';
+import { makeRequests } from './request-log/module.ts';
+import { callToRequestRow } from './request-log/request-store.ts';
+import { importSandbox } from './sandbox-loader.ts';
+import { makeServiceStatus } from './service-status/module.ts';
+import type { Trx } from './tables.ts';
+import { VendorRegistry } from './vendors/registry.ts';
+import { EndpointStore } from './webhooks/endpoint-store.ts';
+import { makeWebhooks } from './webhooks/module.ts';
+
+export type Modules = Awaited<ReturnType<typeof makeModules>>;
+
+/** Replacements for real components; used by tests. */
+export interface ModuleOverrides {
+  /** Cost of new password hashes. */
+  readonly passwordCost?: PasswordCost;
+  /** Replaces the SMTP server. */
+  readonly mailSender?: MailSender;
+  /** Replaces the lifecycles of the vendors' models. */
+  readonly lifecycles?: ModelLifecycles;
+}
+
+/**
+ * Creates every capability that needs no HTTP server, in the order of their dependencies: notifications, the
+ * ledger, device sign-ins and plans before the accounts that use them, everything else after.
+ */
+export async function makeModules(foundation: Foundation, { passwordCost, mailSender, lifecycles }: ModuleOverrides) {
+  const { config, database, clock, log, rateLimits, outbound, metrics } = foundation;
+  const accountStore = new AccountStore(database);
+  const auditLog = new AuditStore(database, clock);
+  const access = new AccountAccess(accountStore);
+  const findTimeZone = (userId: number) => accountStore.findTimeZone(userId);
+  const findTimeZoneIn = (trx: Trx, userId: number) => accountStore.findTimeZone(userId, trx);
+
+  const events = makeEvents({ ...foundation, retentionMs: () => config.retentionEventsDays * DAY_MS });
+  const mail = makeMail({ ...foundation, sender: mailSender });
+  const notifications = makeNotifications({
+    ...foundation,
+    events: events.eventLog,
+    auditLog,
+    access,
+    mailer: mail.queue,
+    findMailRecipient: (userId, db) => accountStore.findMailRecipient(userId, db),
+  });
+  const { notifier } = notifications;
+  const allowances = makePlanAllowances({ database, clock, findTimeZoneIn });
+  const requests = makeRequests(foundation);
+  const amountUnit = () => ({ quotaPerCredit: config.quotaPerUnit, currency: config.currency ?? '' });
+  const quota = makeQuota({
+    database,
+    clock,
+    allowances,
+    notifier,
+    lowQuota: () => config.lowQuota,
+    amountUnit,
+    ledgerRetentionDays: () => config.retentionLedgerDays,
+    events: events.eventLog,
+    log,
+    metrics,
+    onClosed: requests.log.addClosed,
+    toLogRow: callToRequestRow,
+  });
+  const { ledger } = quota;
+  const plans = makePlans({
+    database,
+    clock,
+    allowances,
+    rateLimits,
+    ledger,
+    notifier,
+    auditLog,
+    access,
+    findTimeZoneIn,
+    findTimeZone,
+  });
+  const devicePasswordNotices = makeSignedOutDeviceSawPasswordNotices(database, notifier);
+  const deviceAccess = makeDeviceAccess({
+    database,
+    clock,
+    log,
+    tokens: new TokenStore(database),
+    onRevoked: (trx, devices) => devicePasswordNotices.notifyEnded(trx, devices),
+  });
+  const webhookEndpoints = new EndpointStore(database);
+  const accounts = makeAccounts({
+    ...foundation,
+    limits: rateLimits,
+    ledger,
+    notifier,
+    mailer: mail.queue,
+    passwordCost,
+    findPlan: (userId) => plans.subscriptions.currentPlan(userId),
+    givePlan: (trx, userId, code) => plans.subscriptions.giveByCode(trx, userId, code, 'registration'),
+    deviceTokens: deviceAccess,
+    linkedLogins: [deviceAccess],
+    standingAccess: [{ revokeAll: (trx, userId) => webhookEndpoints.deleteOfUser(trx, userId) }],
+  });
+  const deviceAuth = makeDeviceAuth({ config, database, clock, limits: rateLimits, notifier, deviceAccess, accounts });
+  const vendors = new VendorRegistry();
+  const channels = makeChannels({
+    ...foundation,
+    notifier,
+    events,
+    sandbox: config.sandbox,
+    lifecycles: lifecycles ?? {
+      of: (vendor, model) => vendors.lifecycles(vendor, model),
+      hostOf: (channel) => vendors.hostOf(channel),
+    },
+  });
+  const mailbox = await makeMailbox({
+    ...foundation,
+    accounts: accounts.users,
+    matchesAccountPassword: (password, stored) => accounts.passwords.verify(password, stored),
+    auditLog,
+    rateLimits,
+    outbound,
+    startSandboxMail: config.mailBackend === 'sandbox' ? (await importSandbox()).startSandboxMail : undefined,
+  });
+  const artifacts = makeArtifacts({
+    ...foundation,
+    notifier,
+    events: events.eventLog,
+    findPlanStorage: (userId) => plans.subscriptions.storageOf(userId),
+  });
+  const webhooks = makeWebhooks({ ...foundation, version: VERSION, access, events, notifier, auditLog });
+  return {
+    mail,
+    events,
+    webhooks,
+    artifacts,
+    notifications,
+    allowances,
+    quota,
+    requests,
+    operations: makeServiceStatus({
+      database,
+      metrics,
+      clock,
+      log,
+      instance: { name: config.instanceName, version: VERSION },
+    }),
+    ...makeBudgets({ database, clock, notifier, amountUnit }),
+    plans,
+    deviceAccess,
+    accounts,
+    deviceAuth,
+    ...channels,
+    retirementNotices: makeRetirementNotices({
+      database,
+      clock,
+      notifier,
+      channels: channels.channels,
+      events: events.eventLog,
+      usage: quota.usage,
+    }),
+    mailbox,
+    vendors,
+  };
+}

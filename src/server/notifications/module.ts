@@ -1,0 +1,91 @@
+import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { EventWriter } from '../event-log/event-log.ts';
+import type { Mailer } from '../mail/mail-queue.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { AnnouncementService, AnnouncementStore } from './announcements.ts';
+import { InboxService, PreferenceStore, ReadStateStore } from './inbox.ts';
+import {
+  NotificationMailEnqueuer,
+  type NotificationMailEnqueuerDependencies,
+  NotificationMailSettingsService,
+  NotificationMailStore,
+} from './mails.ts';
+import { ChangeSignals, NotificationStore } from './notification-store.ts';
+import { type AdminNotifier, NotificationWriter, type Notifier } from './notifier.ts';
+import { NotificationStreams } from './streams.ts';
+
+interface NotificationsDependencies {
+  readonly database: Database<Tables>;
+  readonly pubSub: PubSub;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventWriter;
+  readonly auditLog: AuditLog;
+  readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
+  readonly mailer: Mailer;
+  readonly findMailRecipient: NotificationMailEnqueuerDependencies['findRecipient'];
+  readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };
+  /** Milliseconds between two heartbeats of an open stream; tests shorten it. */
+  readonly heartbeatMs?: number | undefined;
+}
+
+/** What notifications offer to their own routes, to other capabilities and to app.ts. */
+export interface Notifications {
+  readonly notifier: Notifier & AdminNotifier;
+  readonly inboxes: InboxService;
+  readonly mailSettings: NotificationMailSettingsService;
+  readonly announcements: AnnouncementService;
+  readonly streams: NotificationStreams;
+  /** Ends the open streams. */
+  close(): void;
+}
+
+/** Notifications alone, without streams: for a command that works on the database beside the service. */
+export function makeNotifier(
+  database: Database<Tables>,
+  access: NotificationsDependencies['access'],
+  clock: Clock,
+  events: EventWriter,
+): Notifier & AdminNotifier {
+  return new NotificationWriter({
+    notifications: new NotificationStore(database),
+    readStates: new ReadStateStore(database),
+    preferences: new PreferenceStore(database),
+    access,
+    // Streams of running processes find it with their next periodic read.
+    changeSignals: { notifyChanged: () => {} },
+    events,
+    clock,
+  });
+}
+
+export function makeNotifications(dependencies: NotificationsDependencies): Notifications {
+  const { database, clock, auditLog, access, log, events, heartbeatMs } = dependencies;
+  const changeSignals = new ChangeSignals(dependencies.pubSub);
+  const stores = {
+    notifications: new NotificationStore(database),
+    readStates: new ReadStateStore(database),
+    preferences: new PreferenceStore(database),
+    announcements: new AnnouncementStore(database),
+  };
+  const mailStore = new NotificationMailStore(database);
+  const { mailer, findMailRecipient: findRecipient, config } = dependencies;
+  const mailing = { mailer, findRecipient, clock, baseUrl: config.baseUrl, defaultLocale: config.defaultLocale };
+  const mails = new NotificationMailEnqueuer({ ...mailing, store: mailStore });
+  const inboxService = new InboxService({ ...stores, database, access, changeSignals });
+  const streams = new NotificationStreams({ ...stores, inboxService, changeSignals, log, heartbeatMs });
+  return {
+    notifier: new NotificationWriter({ ...stores, mails, access, changeSignals, events, clock }),
+    inboxes: inboxService,
+    mailSettings: new NotificationMailSettingsService({ ...mailing, store: mailStore }),
+    announcements: new AnnouncementService({ ...stores, database, clock, auditLog, changeSignals }),
+    streams,
+    close: () => streams.close(),
+  };
+}

@@ -1,0 +1,156 @@
+import {
+  type AdminNotificationType,
+  TOPICS,
+  type Topic,
+  type TopicRule,
+  type UserNotificationType,
+} from '../../contract/notifications-preferences-and-announcements.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import { afterCommit } from '../platform/db/database.ts';
+import { toWellFormedText } from '../platform/text.ts';
+import type { Trx } from '../tables.ts';
+import { isConsolePath } from './announcements.ts';
+import type { PreferenceStore, ReadStateStore } from './inbox.ts';
+import type { NotificationMailEnqueuer } from './mails.ts';
+import type { ChangeSignals, NotificationStore } from './notification-store.ts';
+
+/** A text in both languages; a reader is shown his own. */
+export interface Bilingual {
+  readonly en: string;
+  readonly 'zh-CN': string;
+}
+
+interface NoticeContent {
+  readonly title: Bilingual;
+  readonly content: Bilingual;
+  /** A path of the console such as `/tasks/task_…`; empty: not a link. */
+  readonly targetUrl: string;
+  readonly relatedId?: number;
+  /** An account gets at most one notification with this key, and at most one event. */
+  readonly deduplicationKey?: string;
+  /** The event it reports, for everybody who reads events. It is written whatever the account's preferences are. */
+  readonly event?: Pick<NewEvent, 'type' | 'subject' | 'data'>;
+}
+
+/** A notification to one account. The account can switch off its `topic`; `type` is the contract's field. */
+export interface Notice extends NoticeContent {
+  readonly userId: number;
+  readonly topic: Topic;
+  readonly type: UserNotificationType;
+}
+
+/** A notification to all administrators: a to-do, or (`system`) an event that the service itself detected. */
+export interface AdminNotice extends NoticeContent {
+  readonly type: AdminNotificationType | 'system';
+  readonly topic: 'ticket' | 'beta' | 'channel.resting' | 'billing.difference' | 'storage.full';
+  /** The account that caused the event and needs no notification of it. */
+  readonly exceptUserId?: number;
+}
+
+/** How other capabilities notify an account: inside the transaction of the event, so that both are committed or neither. */
+export interface Notifier {
+  notify(trx: Trx, notice: Notice): Promise<void>;
+}
+
+export interface AdminNotifier {
+  notifyAdministrators(trx: Trx, notice: AdminNotice): Promise<void>;
+}
+
+/** Longest stored texts, in code points. Failure reasons and names come from vendors and callers and can be of any length. */
+const MAX_TITLE_LENGTH = 200;
+const MAX_CONTENT_LENGTH = 2_000;
+
+interface NotificationWriterDependencies {
+  readonly notifications: NotificationStore;
+  readonly readStates: ReadStateStore;
+  readonly preferences: PreferenceStore;
+  /** Undefined: nothing is mailed. */
+  readonly mails?: NotificationMailEnqueuer;
+  readonly access: Pick<AccountAccess, 'listAdministrators'>;
+  readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
+  readonly events: EventWriter;
+  readonly clock: Clock;
+}
+
+/** Writes a notification and its count in the transaction of the event, and signals open streams after the commit. */
+export class NotificationWriter implements Notifier, AdminNotifier {
+  readonly #dependencies: NotificationWriterDependencies;
+  constructor(dependencies: NotificationWriterDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async notify(trx: Trx, notice: Notice): Promise<void> {
+    await this.#writeEvent(trx, notice, notice.userId);
+    await this.#write(trx, notice.userId, 0, notice);
+  }
+
+  async notifyAdministrators(trx: Trx, notice: AdminNotice): Promise<void> {
+    await this.#writeEvent(trx, notice);
+    const forAdmin = notice.type === 'system' ? 0 : 1;
+    for (const id of await this.#dependencies.access.listAdministrators(trx))
+      if (id !== notice.exceptUserId) await this.#write(trx, id, forAdmin, notice);
+  }
+
+  async #write(trx: Trx, userId: number, forAdmin: 0 | 1, notice: Notice | AdminNotice): Promise<void> {
+    const { notifications, readStates, mails, changeSignals, clock } = this.#dependencies;
+    if (!isConsolePath(notice.targetUrl)) throw new TypeError('the target of a notification is not a console path');
+    const wanted = await this.#channelsOf(trx, userId, notice.topic);
+    if (!wanted.inApp && !wanted.mail) return;
+    const texts = {
+      title_en: truncateText(notice.title.en, MAX_TITLE_LENGTH),
+      content_en: truncateText(notice.content.en, MAX_CONTENT_LENGTH),
+      title_zh: truncateText(notice.title['zh-CN'], MAX_TITLE_LENGTH),
+      content_zh: truncateText(notice.content['zh-CN'], MAX_CONTENT_LENGTH),
+      target_url: notice.targetUrl,
+    };
+    const deduplicationKey = notice.deduplicationKey ?? null;
+    // Locks the inbox too, so that the mails of an account are written one after the other.
+    await readStates.adjustCounts(trx, userId, forAdmin, wanted.inApp ? 1 : 0);
+    const id = wanted.inApp
+      ? await notifications.insert(trx, {
+          ...texts,
+          user_id: userId,
+          for_admin: forAdmin,
+          type: notice.type,
+          topic: notice.topic,
+          related_id: notice.relatedId ?? 0,
+          deduplication_key: deduplicationKey,
+          created_at: clock.now(),
+        })
+      : undefined;
+    if (wanted.inApp && id === undefined) {
+      await readStates.adjustCounts(trx, userId, forAdmin, -1);
+      return;
+    }
+    if (id !== undefined) afterCommit(trx, () => changeSignals.notifyChanged(userId));
+    if (wanted.mail)
+      await mails?.add(trx, { userId, topic: notice.topic, texts, notificationId: id, deduplicationKey });
+  }
+
+  async #writeEvent(trx: Trx, { event, deduplicationKey }: Notice | AdminNotice, userId?: number): Promise<void> {
+    if (event !== undefined) await this.#dependencies.events.write(trx, { ...event, userId, deduplicationKey });
+  }
+
+  /** Where the account wants it. Without mail nothing is read for topics that cannot be switched off. */
+  async #channelsOf(trx: Trx, userId: number, topic: Topic): Promise<{ inApp: boolean; mail: boolean }> {
+    const { preferences, mails } = this.#dependencies;
+    const rule: TopicRule = TOPICS[topic];
+    const hasMail = mails?.isEnabled === true;
+    if (rule.locked && (!hasMail || rule.urgent === true)) return { inApp: true, mail: hasMail };
+    const said = await preferences.find(trx, userId, topic);
+    return {
+      inApp: rule.locked || said.in_app !== 0,
+      mail: hasMail && (said.mail === null ? rule.mail : said.mail === 1),
+    };
+  }
+}
+
+/** Makes a text storable (no lone surrogates or NUL) and cuts it between characters. */
+function truncateText(text: string, maxLength: number): string {
+  const clean = toWellFormedText(text);
+  if (clean.length <= maxLength) return clean;
+  const points = [...clean];
+  return points.length <= maxLength ? clean : `${points.slice(0, maxLength - 1).join('')}…`;
+}

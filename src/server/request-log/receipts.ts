@@ -1,0 +1,127 @@
+import type { Static } from 'typebox';
+import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
+import type { CallFacts } from '../../contract/price-calls-and-videos.ts';
+import type { Price } from '../../contract/pricing.ts';
+import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
+import type { RequestKind } from '../../contract/request-kinds-and-statuses.ts';
+import { toSeconds } from '../../contract/time-units.ts';
+import type { LedgerEntry } from '../quota/ledger-reports.ts';
+import type { RequestRow, RequestStore } from './request-store.ts';
+
+/** A video as its receipt needs it, whether or not it has ended. */
+export interface ReceiptTask {
+  readonly id: string;
+  readonly publicId: string;
+  readonly servedModel: string;
+  /** Undefined for tasks from before terms were stored. */
+  readonly terms: { readonly price: Price; readonly facts: CallFacts } | undefined;
+}
+
+export interface ReceiptDependencies {
+  readonly store: Pick<RequestStore, 'findByRef' | 'findByRequestId'>;
+  /** The entries of one task or request, oldest first. */
+  readonly ledger: { entriesOf(ref: string): Promise<LedgerEntry[]> };
+  readonly tasks: { receiptTask(id: string): Promise<ReceiptTask | undefined> };
+}
+
+/** Whose receipts may be read; undefined: all. */
+type ReceiptOwner = number | undefined;
+
+/** Makes receipts from what the request log and the ledger have. Nothing of them is computed by present prices. */
+export class ReceiptService {
+  readonly #dependencies: ReceiptDependencies;
+  constructor(dependencies: ReceiptDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * @param name a task id, a reference of the ledger, or the id of a request
+   * @param tokenId only what this key called
+   * @returns undefined: there is none of this owner
+   */
+  async find(name: string, owner: ReceiptOwner, tokenId?: number): Promise<Static<typeof Receipt> | undefined> {
+    const { store, ledger, tasks } = this.#dependencies;
+    const task = await tasks.receiptTask(name);
+    for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
+      const before = await ledger.entriesOf(ref);
+      const row = await store.findByRef(ref, closingEntry(before)?.created_at);
+      // One transaction writes the row and what closes it; it may have done so between the two reads.
+      const closedMeanwhile = row !== undefined && before.length > 0 && closingEntry(before) === undefined;
+      const entries = closedMeanwhile ? await ledger.entriesOf(ref) : before;
+      if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
+    }
+    // A request id that its caller chose is part of the reference.
+    const row = task === undefined ? await store.findByRequestId(name, owner) : undefined;
+    if (row === undefined || !isOfToken(tokenId, row, [])) return undefined;
+    return toReceipt(row.ref, row, await ledger.entriesOf(row.ref), undefined);
+  }
+}
+
+const closingEntry = (entries: readonly LedgerEntry[]): LedgerEntry | undefined =>
+  entries.find(({ kind }) => kind === 'settle' || kind === 'refund');
+
+const isOf = (owner: ReceiptOwner, row: RequestRow | undefined, entries: readonly LedgerEntry[]): boolean => {
+  const userId = row?.user_id ?? entries[0]?.user_id;
+  return userId !== undefined && (owner === undefined || owner === userId);
+};
+
+/** What is open yet has no row, and the ledger names its token. */
+const isOfToken = (
+  tokenId: number | undefined,
+  row: RequestRow | undefined,
+  entries: readonly LedgerEntry[],
+): boolean => tokenId === undefined || (row?.token_id ?? entries[0]?.token_id) === tokenId;
+
+function toReceipt(
+  ref: string,
+  row: RequestRow | undefined,
+  entries: readonly LedgerEntry[],
+  task: ReceiptTask | undefined,
+): Static<typeof Receipt> {
+  const [first] = entries;
+  const end = closingEntry(entries);
+  const reserve = entries.find(({ kind }) => kind === 'reserve');
+  const isOpen = row === undefined && end === undefined;
+  const reserved = row?.reserved ?? (reserve === undefined ? 0 : -(reserve.amount + reserve.plan_amount));
+  const charged = row?.quota ?? end?.charged ?? 0;
+  const outcome: ReceiptOutcome = isOpen ? 'open' : end?.kind === 'settle' || charged > 0 ? 'charged' : 'refunded';
+  const price = parse<Price>(row?.price) ?? (isOpen ? task?.terms?.price : undefined);
+  const facts = parse<CallFacts>(row?.facts) ?? (isOpen ? task?.terms?.facts : undefined) ?? {};
+  const kind: RequestKind = row?.kind ?? (task === undefined ? 'chat' : 'video');
+  return {
+    object: 'receipt',
+    ref: task?.publicId ?? ref,
+    kind,
+    model: row?.model ?? first?.model ?? '',
+    served_model: row?.served_model ?? task?.servedModel ?? '',
+    created_at: toSeconds(row === undefined ? (first?.created_at ?? 0) : row.created_at - row.duration_ms),
+    ended_at: isOpen ? null : toSeconds(end?.created_at ?? row?.created_at ?? 0),
+    outcome,
+    facts,
+    price: price ?? null,
+    lines: outcome === 'charged' ? toReceiptLines(price, facts, charged) : [],
+    reserved,
+    charged,
+    refunded: isOpen ? 0 : Math.max(0, reserved - charged),
+    sources: sourcesOf(entries),
+    ledger: entries.map((entry) => ({
+      id: entry.id,
+      kind: entry.kind,
+      quota: entry.amount + entry.plan_amount,
+      time: toSeconds(entry.created_at),
+    })),
+  };
+}
+
+const parse = <T>(text: string | undefined): T | undefined => (text ? (JSON.parse(text) as T) : undefined);
+
+/** What was paid from where; while it is open, what is reserved. An allowance that lapsed was not spent on this call. */
+function sourcesOf(entries: readonly LedgerEntry[]): { kind: 'allowance' | 'wallet'; quota: number }[] {
+  const own = entries.filter(({ kind }) => kind !== 'expire');
+  const allowance = -own.reduce((sum, { plan_amount }) => sum + plan_amount, 0);
+  const wallet = -own.reduce((sum, { amount }) => sum + amount, 0);
+  return [
+    { kind: 'allowance' as const, quota: allowance },
+    { kind: 'wallet' as const, quota: wallet },
+  ].filter(({ quota }) => quota !== 0);
+}

@@ -1,0 +1,220 @@
+import { HOUR_MS } from '../contract/time-units.ts';
+import { PENDING_LOGIN_MS } from './accounts/login-service.ts';
+import { addAccountRoutes } from './accounts/routes.ts';
+import { SESSION_MS } from './accounts/sessions.ts';
+import { addReferenceRoutes } from './api-reference/routes.ts';
+import { addArtifactRoutes } from './artifacts/routes.ts';
+import { addBudgetRoutes } from './budgets/routes.ts';
+import { addChannelRoutes } from './channels/routes.ts';
+import { makeChat } from './chat/module.ts';
+import { journalDirectory } from './chat/settlement-journal.ts';
+import { addConsoleRoutes } from './console/routes.ts';
+import { addDeviceAuthRoutes } from './device-auth/routes.ts';
+import { addEventRoutes } from './event-log/routes.ts';
+import type { Foundation } from './foundation.ts';
+import { addMailRoutes } from './mail/routes.ts';
+import { addMailboxRoutes } from './mailbox/routes.ts';
+import { registerOnDemandMetrics } from './metrics.ts';
+import type { Modules } from './modules.ts';
+import { addAnnouncementAdminRoutes, addNotificationRoutes } from './notifications/routes.ts';
+import { VERSION } from './package-root.ts';
+import type { FindPlanTerms } from './plans/catalog.ts';
+import { addPlanAdminRoutes, addPlanRoutes } from './plans/routes.ts';
+import { createClientIpResolver, createIpCheck } from './platform/client-ip.ts';
+import type { PortLifecycle } from './platform/http/lifecycle.ts';
+import { createLoginCookies, type LoginCookies, renewSessionCookies } from './platform/http/login-cookies.ts';
+import type { RouteRegistry } from './platform/http/route-registry.ts';
+import { createHttpServer, type HttpServer } from './platform/http/server.ts';
+import {
+  addHealthStatusAndMetricsRoutes,
+  addStylesheetAndLogoRoutes,
+  readPublicServiceSettings,
+} from './platform/http/service-routes.ts';
+import { ApiKeyLimiter } from './platform/limits/key-limiter.ts';
+import { newTaskId } from './platform/tokens.ts';
+import { addBillingDashboardRoutes, addQuotaRoutes } from './quota/routes.ts';
+import { makeReceipts } from './request-log/module.ts';
+import { addReceiptRoutes, addRequestRoutes } from './request-log/routes.ts';
+import { addServiceStatusRoutes } from './service-status/routes.ts';
+import type { Site } from './site-settings/module.ts';
+import { addSiteRoutes } from './site-settings/routes.ts';
+import { makeSupport } from './support/module.ts';
+import { addSupportAdminRoutes, addSupportRoutes } from './support/routes.ts';
+import { makeVideo, type Video } from './video/module.ts';
+import type { FaultPoint } from './video/task-completion.ts';
+import { addWebhookRoutes } from './webhooks/routes.ts';
+
+/** Registers the endpoints of all modules, and creates those that need the HTTP server directly: video and chat. */
+export async function registerRoutes(
+  http: HttpServer,
+  foundation: Foundation,
+  modules: Modules,
+  site: Site,
+  onFaultPoint: ((point: FaultPoint) => void) | undefined,
+) {
+  const { config, clock, vault, masterKey, rateLimits } = foundation;
+  const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = modules;
+  const { ledger, usage } = modules.quota;
+  const { auditLog, credentialWatch } = accounts;
+  const { routes } = http;
+  const keyLimiter = new ApiKeyLimiter(rateLimits, clock);
+  const findPlanTerms: FindPlanTerms = async (userId) =>
+    (await channels.hasPlanTerms()) ? allowances.currentTerms(userId) : undefined;
+  const shared = { keyLimiter, findPlanTerms };
+  const video = makeVideo(routes, {
+    ...accounts,
+    ...foundation,
+    quota: ledger,
+    allowances,
+    outlook: modules.plans.outlook,
+    channels,
+    vendors: modules.vendors,
+    ledgerHistory: usage,
+    notifier: notifications.notifier,
+    events: modules.events.eventLog,
+    artifacts,
+    checkCallbackUrl: modules.webhooks.checkUrl,
+    ...shared,
+    baseUrl: config.baseUrl,
+    accelProxies: config.artifactsAccelProxies,
+    site: config,
+    newTaskId,
+    syncPeriodMs: config.syncPeriodSeconds * 1000,
+    ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
+    taskTimeoutMs: config.taskTimeoutHours * HOUR_MS,
+    submitVisibilityMs: config.submitVisibilitySeconds * 1000,
+    // Aborted only after the grace period: callers get their responses within it, and a submit cut off earlier would have an unknown outcome.
+    stopping: foundation.forcedStop.signal,
+    faultPoint: onFaultPoint ?? (() => {}),
+  });
+  const chat = makeChat(http, {
+    ...foundation,
+    quota: ledger,
+    channels,
+    vendors: modules.vendors,
+    authenticator: accounts.authenticator,
+    ...shared,
+    adapterContexts: video.upstreamCalls,
+    requestLog: modules.requests.log,
+    stopping: foundation.forcedStop.signal,
+    journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
+    masterKeys: [masterKey, ...foundation.previousMasterKeys],
+  });
+  const support = createSupport(foundation, modules, video);
+  const cookies = createCookies(http, config.baseUrl);
+  addAccountRoutes(routes, { accounts, cookies });
+  addIndependentRoutes(routes, modules);
+  const { baseUrl } = config;
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: config });
+  addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
+  addSupportRoutes(routes, support);
+  addSupportAdminRoutes(routes, support);
+  addMoneyRoutes(routes, foundation, modules, video);
+  addChannelRoutes(routes, {
+    findPlanTerms,
+    channels,
+    store: channelStore,
+    vault,
+    clock,
+    audit: auditLog,
+    vendors: modules.vendors,
+    allowances,
+    video,
+  });
+  await addPages(http, foundation, site);
+  registerOnDemandMetrics(foundation, modules, { video, chat });
+  return { video, chat };
+}
+
+function createSupport({ database, clock, rateLimits }: Foundation, modules: Modules, video: Video) {
+  const { auditLog, access } = modules.accounts;
+  return makeSupport({
+    database,
+    clock,
+    auditLog,
+    access,
+    notifier: modules.notifications.notifier,
+    rateLimits,
+    ownsTask: async (userId, taskId) => (await video.store.findForUser(taskId, userId)) !== undefined,
+  });
+}
+
+/** Health checks, and what people see: the reference, the design of all pages, the settings of the site and the console. */
+async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
+  const { config, metrics, readiness } = foundation;
+  addHealthStatusAndMetricsRoutes(routes, {
+    config,
+    version: VERSION,
+    metrics,
+    notReadyReason: () => readiness.notReadyReason(),
+  });
+  const { baseUrl, apiUserHeader: userHeader } = config;
+  addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
+  addStylesheetAndLogoRoutes(routes, config);
+  addSiteRoutes(routes, site);
+  addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, VERSION));
+}
+
+/** What was used, what it cost and why. */
+function addMoneyRoutes(
+  routes: RouteRegistry,
+  { clock, config }: Foundation,
+  { quota, requests, budgets, operations, accounts }: Modules,
+  video: Video,
+): void {
+  const { audit, ledger, usage } = quota;
+  const { adminStore: tasks, store } = video;
+  addQuotaRoutes(routes, { audit, usage, clock, tasks });
+  addBudgetRoutes(routes, budgets);
+  addServiceStatusRoutes(routes, { operations, clock });
+  addRequestRoutes(routes, { requests, tasks, credentialWatch: accounts.credentialWatch });
+  addReceiptRoutes(routes, {
+    receipts: makeReceipts({ store: requests.store, ledger: usage, tasks }),
+    findVideo: async (publicId, tokenId) => (await store.findForToken(publicId, tokenId))?.id,
+  });
+  const describeToken = (id: number) => accounts.tokens.describe(id);
+  addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit, describeToken });
+}
+
+/** Endpoints of modules that need nothing of the others. */
+function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
+  addMailRoutes(routes, modules.mail);
+  addArtifactRoutes(routes, modules.artifacts);
+  addEventRoutes(routes, modules.events);
+  addWebhookRoutes(routes, modules.webhooks);
+  addMailboxRoutes(routes, modules.mailbox);
+  addAnnouncementAdminRoutes(routes, modules.notifications.announcements);
+  addPlanRoutes(routes, modules.plans);
+  addPlanAdminRoutes(routes, modules.plans);
+}
+
+function createCookies(http: HttpServer, baseUrl: string): LoginCookies {
+  const cookies = createLoginCookies({
+    secure: baseUrl.startsWith('https:'),
+    sessionSeconds: SESSION_MS / 1000,
+    pendingSeconds: PENDING_LOGIN_MS / 1000,
+  });
+  renewSessionCookies(http.fastify, cookies);
+  return cookies;
+}
+
+/** The HTTP server of the service by its settings, without routes. @param port to serve on, which may be open already */
+export function makeHttpServer(
+  { config, log, metrics, tracing }: Foundation,
+  { accounts }: Modules,
+  port: PortLifecycle | undefined,
+): Promise<HttpServer> {
+  return createHttpServer({
+    port,
+    log,
+    authenticator: accounts.authenticator,
+    defaultLocale: config.defaultLocale,
+    baseUrl: config.baseUrl,
+    corsOrigins: config.corsOrigins,
+    maxConnectionsPerIp: config.connectionsPerAddress,
+    clientIpOf: createClientIpResolver(config.trustProxy),
+    isTrustedProxy: createIpCheck(config.trustProxy),
+    tracing,
+    onResponse: metrics.recordRequest,
+  });
+}

@@ -1,0 +1,21 @@
+import type { Database } from '../platform/db/database.ts';
+import type { Tables } from '../tables.ts';
+import { DayFiguresAndBlockedUsersStore } from './day-figures.ts';
+import { InstanceIncidentRecorder, type InstanceIncidentRecorderDependencies, InstanceStore } from './incidents.ts';
+
+interface ServiceStatusDependencies extends Omit<InstanceIncidentRecorderDependencies, 'store'> {
+  readonly database: Database<Tables>;
+}
+
+export interface ServiceStatus {
+  readonly instances: InstanceStore;
+  readonly overview: DayFiguresAndBlockedUsersStore;
+  readonly monitor: InstanceIncidentRecorder;
+}
+
+/** Assembles the watch over incidents and processes. */
+export function makeServiceStatus({ database, ...dependencies }: ServiceStatusDependencies): ServiceStatus {
+  const instances = new InstanceStore(database);
+  const monitor = new InstanceIncidentRecorder({ ...dependencies, store: instances });
+  return { instances, overview: new DayFiguresAndBlockedUsersStore(database), monitor };
+}

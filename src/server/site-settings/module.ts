@@ -1,0 +1,32 @@
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { PubSub } from '../platform/db/pub-sub.ts';
+import type { Log } from '../platform/log.ts';
+import type { Tables } from '../tables.ts';
+import { EffectiveConfig, SettingsService, SettingsStore } from './settings.ts';
+
+interface SiteDependencies {
+  readonly config: Config;
+  readonly database: Database<Tables>;
+  readonly auditLog: AuditLog;
+  readonly pubSub: PubSub;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Site {
+  readonly settings: SettingsService;
+  /** The settings in effect, the stored ones included; the other capabilities get this one. */
+  readonly config: Config;
+}
+
+/** Assembles this capability, with the stored settings read. */
+export async function makeSite(dependencies: SiteDependencies): Promise<Site> {
+  const live = new EffectiveConfig(dependencies.config);
+  const store = new SettingsStore(dependencies.database);
+  const settings = new SettingsService({ ...dependencies, live, store });
+  await settings.start();
+  return { settings, config: live.config };
+}

@@ -1,0 +1,107 @@
+import { DAY_MS } from '../../contract/time-units.ts';
+import type { AccountAccess } from '../accounts/account-store.ts';
+import type { AuditLog } from '../accounts/audit-log.ts';
+import type { EventConsumer } from '../event-log/event-log.ts';
+import type { Events } from '../event-log/module.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Clock } from '../platform/clock.ts';
+import { afterCommit, type Database } from '../platform/db/database.ts';
+import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Log } from '../platform/log.ts';
+import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import type { Vault } from '../platform/vault.ts';
+import type { Tables } from '../tables.ts';
+import { type DeliveryFilter, DeliveryStore } from './delivery-store.ts';
+import { DeliveryDispatcher, FailingEndpointDisabler } from './dispatcher.ts';
+import { AccountCallbackSecrets, EndpointStore } from './endpoint-store.ts';
+import { createUrlCheck, EndpointService, fanOut, listPage, type UrlCheck } from './endpoints.ts';
+import { WebhookSender } from './sender.ts';
+
+interface WebhooksDependencies {
+  readonly config: {
+    readonly allowHttp: boolean;
+    readonly webhookPrivateHosts: readonly string[];
+    readonly retentionEventsDays: number;
+  };
+  readonly version: string;
+  readonly database: Database<Tables>;
+  readonly events: Pick<Events, 'createReader' | 'store'>;
+  readonly notifier: Notifier;
+  readonly access: Pick<AccountAccess, 'lockEnabled'>;
+  readonly auditLog: AuditLog;
+  readonly vault: Vault;
+  readonly rateLimits: RateLimits;
+  readonly outbound: OutboundClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What webhooks offer their own routes, other capabilities and app.ts. */
+export interface Webhooks {
+  readonly endpointService: EndpointService;
+  readonly callbackSecrets: AccountCallbackSecrets;
+  /** Refuses a callback_url that nothing would be delivered to. @throws invalid_request */
+  readonly checkUrl: UrlCheck;
+  /** Deliveries that wait, counted no further than 100 000. */
+  countPending(): Promise<number>;
+  /** Those of them that are overdue: queued more than a minute ago. */
+  countOverdue(): Promise<number>;
+  listCallbacks(filter: DeliveryFilter): ReturnType<typeof listPage>;
+  /** Makes what is due now, without waiting for the next check. */
+  wake(): void;
+  start(): Promise<void>;
+  /** Begins nothing new and waits a few seconds for attempts in progress. */
+  stop(): Promise<void>;
+  /** Deletes ended deliveries that are older than the retention. */
+  removeExpired(): Promise<void>;
+}
+
+const MAX_COUNTED = 100_000;
+/** The second try comes after five seconds: what has not arrived by then waits for its receiver. */
+const OVERDUE_MS = 60_000;
+const DELETE_BATCH = 1_000;
+
+/** Assembles this capability. */
+export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
+  const { config, database, events, clock } = dependencies;
+  const rules = { allowHttp: config.allowHttp, privateHosts: config.webhookPrivateHosts };
+  const stores = { endpoints: new EndpointStore(database), deliveries: new DeliveryStore(database) };
+  const { deliveries } = stores;
+  const shared = { ...dependencies, ...stores, checkUrl: createUrlCheck(rules) };
+  const sender = new WebhookSender({ ...shared, ...rules, userAgent: `reelgate/${dependencies.version}` });
+  const callbackSecrets = new AccountCallbackSecrets(shared);
+  const dispatcher = new DeliveryDispatcher({
+    ...shared,
+    ...rules,
+    callbackSecrets,
+    failures: new FailingEndpointDisabler(shared),
+    sender,
+  });
+  const onDue = (): void => dispatcher.wake();
+  const reader: EventConsumer = events.createReader('webhooks', async (trx, batch) => {
+    await fanOut(shared, trx, batch);
+    afterCommit(trx, onDue);
+  });
+  return {
+    endpointService: new EndpointService({ ...shared, events: events.store, onDue }),
+    callbackSecrets,
+    checkUrl: shared.checkUrl,
+    countPending: () => deliveries.countPending(MAX_COUNTED),
+    countOverdue: () => deliveries.countPending(MAX_COUNTED, { before: clock.now() - OVERDUE_MS }),
+    listCallbacks: (filter) => listPage(deliveries, filter),
+    wake: onDue,
+    async start() {
+      await reader.start();
+      dispatcher.start();
+    },
+    async stop() {
+      await reader.stop();
+      await dispatcher.stop();
+    },
+    async removeExpired() {
+      const { retentionEventsDays: days } = config;
+      if (days === 0) return;
+      while ((await deliveries.deleteBefore(clock.now() - days * DAY_MS, DELETE_BATCH)) === DELETE_BATCH);
+    },
+  };
+}

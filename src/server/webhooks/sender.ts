@@ -1,0 +1,225 @@
+import { toEventPayload } from '../../contract/events.ts';
+import { isObject } from '../../contract/is-object.ts';
+import { signWebhook } from '../../contract/webhook-signing-and-secrets.ts';
+import type { WebhookPreset } from '../../contract/webhooks.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type BufferedResponse, type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import type { DeliveryRow } from './delivery-store.ts';
+import { isListedHost } from './endpoints.ts';
+
+/** Standard Webhooks: 15 to 30 seconds. */
+const TIMEOUT_MS = 15_000;
+const MAX_RESPONSE_BYTES = 16_384;
+const MAX_STORED_RESPONSE = 2_048;
+
+/** Statuses by which a receiver asks for fewer requests. */
+const SLOW_DOWN = new Set([429, 502, 503, 504]);
+const GONE = 410;
+const PAUSE_MS = 5_000;
+
+interface WebhookSenderDependencies {
+  readonly outbound: Pick<OutboundClient, 'postUntrusted'>;
+  readonly clock: Clock;
+  readonly allowHttp: boolean;
+  /** `host:port` pairs of the operator's own network that may receive webhooks. */
+  readonly privateHosts: readonly string[];
+  readonly userAgent: string;
+}
+
+/** Where and how a delivery is sent. */
+export interface Destination {
+  readonly url: string;
+  readonly preset: WebhookPreset;
+  /** The present secret first. */
+  readonly secrets: readonly string[];
+}
+
+/** One attempt: what was sent, what came back. */
+export interface Attempt {
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly url: string;
+  readonly body: string;
+  /** Null: no answer came. */
+  readonly status: number | null;
+  readonly response: string;
+  /** Empty: the receiver accepted the delivery. */
+  readonly error: string;
+  /** The receiver answered 410: it must not be sent anything again. */
+  readonly isGone: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** The receiver wants fewer requests: nothing goes to it for so long. */
+  readonly pauseMs: number;
+}
+
+/** Sends one delivery once. Only 2xx is a success; redirects are not followed. */
+export class WebhookSender {
+  readonly #dependencies: WebhookSenderDependencies;
+  constructor(dependencies: WebhookSenderDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async attempt(
+    { event_id, event_type, event_at, data }: DeliveryRow,
+    { url, preset, secrets }: Destination,
+    signal: AbortSignal,
+  ): Promise<Attempt> {
+    const { outbound, clock, allowHttp, privateHosts, userAgent } = this.#dependencies;
+    const payload = toEventPayload(event_type, event_at, data);
+    const chat = preset === 'standard' ? undefined : CHAT_PRESETS[preset];
+    const body = JSON.stringify(chat === undefined ? payload : chat.body(toMessage(event_type, payload.data)));
+    const startedAt = clock.now();
+    const timestamp = Math.floor(startedAt / 1000);
+    const signature = chat === undefined ? await signWebhook(secrets, { id: event_id, timestamp, body }) : {};
+    const begun = performance.now();
+    // The path and query of a chat service's URL authenticate the sender, and need not be kept with every delivery.
+    const sent = { startedAt, url: chat === undefined ? url : (URL.parse(url)?.origin ?? ''), body };
+    const elapsed = (): number => Math.round(performance.now() - begun);
+    try {
+      const response = await outbound.postUntrusted({
+        url,
+        body,
+        headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...signature },
+        allowHttp,
+        allowedPrivateHosts: privateHosts,
+        totalTimeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_RESPONSE_BYTES,
+        signal,
+      });
+      const isRefused = chat !== undefined && reportsError(chat, response.json);
+      const result = { ...sent, durationMs: elapsed(), ...judge(response, isRefused, clock.now()) };
+      // Any account may name a listed host and a path on it; what the operator's own network answers is not theirs to read.
+      return isListedHost(new URL(url), privateHosts) ? { ...result, response: '' } : result;
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      return {
+        ...sent,
+        durationMs: elapsed(),
+        status: null,
+        response: '',
+        error: `${error.phase}: ${error.message}`,
+        isGone: false,
+        retryAfterMs: undefined,
+        pauseMs: 0,
+      };
+    }
+  }
+}
+
+function judge({ status, headers, text }: BufferedResponse, isRefused: boolean, now: number) {
+  const isSuccess = status >= 200 && status < 300 && !isRefused;
+  const retryAfterMs = isSuccess ? undefined : parseRetryAfter(headers['retry-after'], now);
+  return {
+    status,
+    response: text.replaceAll('\u0000', '').slice(0, MAX_STORED_RESPONSE).toWellFormed(),
+    error: isSuccess ? '' : isRefused ? 'the answer reports an error' : `status ${status}`,
+    isGone: status === GONE,
+    retryAfterMs,
+    pauseMs: SLOW_DOWN.has(status) ? (retryAfterMs ?? PAUSE_MS) : 0,
+  };
+}
+
+interface Message {
+  readonly title: string;
+  readonly text: string;
+}
+
+interface ChatPreset {
+  /** JSON body of the message, by the service's documentation. */
+  readonly body: (message: Message) => object;
+  /** Key of the error code in the answer of a service that answers 200 whatever happened; 0 is a success. */
+  readonly errorKey?: string;
+}
+
+/** Incoming webhooks of chat and push services. Their URLs hold what authenticates the sender, so nothing is signed. */
+export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, ChatPreset>> = {
+  // https://api.slack.com/messaging/webhooks; unescaped, a text such as <!channel> would notify everyone
+  slack: { body: ({ title, text }) => ({ text: escapeSlack(`*${title}*\n${text}`) }) },
+  // https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot
+  lark: {
+    body: ({ title, text }) => ({ msg_type: 'text', content: { text: withoutLarkTags(`${title}\n${text}`) } }),
+    errorKey: 'code',
+  },
+  // https://open.dingtalk.com/document/robots/custom-robot-access
+  dingtalk: {
+    body: ({ title, text }) => ({ msgtype: 'text', text: { content: `${title}\n${text}` } }),
+    errorKey: 'errcode',
+  },
+  // https://discord.com/developers/docs/resources/webhook#execute-webhook
+  discord: { body: ({ title, text }) => ({ content: `**${title}**\n${text}`, allowed_mentions: { parse: [] } }) },
+  // https://core.telegram.org/bots/api#sendmessage, with ?chat_id= in the URL
+  telegram: { body: ({ title, text }) => ({ text: `${title}\n${text}` }) },
+  // https://bark.day.app/#/tutorial
+  bark: { body: ({ title, text }) => ({ title, body: text }) },
+  // https://gotify.net/docs/pushmsg
+  gotify: { body: ({ title, text }) => ({ title, message: text, priority: 5 }) },
+};
+
+/** https://api.slack.com/reference/surfaces/formatting#escaping */
+const escapeSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** A text such as <at user_id="all"> would notify everyone, and Lark has no escape for it. */
+const withoutLarkTags = (text: string): string => text.replaceAll('<', '＜');
+
+const MAX_VALUE_LENGTH = 300;
+/** Discord refuses 2,000 characters, the least of all services. */
+const MAX_TEXT_LENGTH = 1_800;
+
+/** An event as a short text: its type, then one line for each plain value of its data. */
+export function toMessage(type: string, data: Readonly<Record<string, unknown>>): Message {
+  const lines = Object.entries(data).flatMap(([key, value]) => {
+    const shown = isObject(value) && typeof value.message === 'string' ? value.message : value;
+    return typeof shown === 'string' || typeof shown === 'number' || typeof shown === 'boolean'
+      ? [`${key}: ${cut(String(shown), MAX_VALUE_LENGTH)}`]
+      : [];
+  });
+  return { title: `Reelgate: ${type}`, text: cut(lines.join('\n'), MAX_TEXT_LENGTH) };
+}
+
+/** Half of a character that takes two UTF-16 units would be no text that JSON parsers accept. */
+const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();
+
+/** Whether the answer of a service that always answers 200 reports an error. */
+export function reportsError({ errorKey }: ChatPreset, answer: unknown): boolean {
+  return errorKey !== undefined && isObject(answer) && typeof answer[errorKey] === 'number' && answer[errorKey] !== 0;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Waits after the first to the ninth failed try: ten tries over 75 h 35 min (the schedule of Standard Webhooks 1.0.0). */
+const WAITS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+export const MAX_TRIES = WAITS_MS.length + 1;
+/** So that receivers that failed together are not asked together again. */
+const JITTER = 0.1;
+const MAX_RETRY_AFTER_MS = 24 * HOUR;
+
+/**
+ * When a delivery is tried again.
+ *
+ * @param tries so far, the failed one included
+ * @param retryAfterMs what the receiver asked for; a longer wait than planned is granted, up to a day
+ * @param random from 0 to 1
+ * @returns Unix milliseconds; undefined: it was the last try
+ */
+export function nextTryAt(
+  tries: number,
+  now: number,
+  retryAfterMs: number | undefined,
+  random: number,
+): number | undefined {
+  const planned = WAITS_MS[tries - 1];
+  if (planned === undefined) return undefined;
+  const jittered = planned * (1 + JITTER * (2 * random - 1));
+  return now + Math.round(Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)));
+}
+
+/** Reads Retry-After (RFC 9110 section 10.2.3): seconds or a date. @returns milliseconds; undefined where it says nothing */
+function parseRetryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text.trim())) return Number(text) * SECOND;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
