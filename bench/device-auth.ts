@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/device-auth.ts';
 import { newUserCode } from '../src/server/device-auth/codes.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/tokens.ts';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { download } from '../src/cli/download-video.ts';
+import * as accounts from '../src/contract/accounts.ts';
 import * as accountAdmin from '../src/contract/admin-accounts.ts';
 import * as tokens from '../src/contract/api-tokens.ts';
-import { getStatus } from '../src/contract/health-and-status.ts';
-import { listModels } from '../src/contract/model-lists.ts';
-import * as accounts from '../src/contract/registration-login-and-own-account.ts';
+import { listModels } from '../src/contract/models.ts';
+import { getStatus } from '../src/contract/service.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/device-auth.ts';
 import type { Endpoint } from '../src/contract/endpoint.ts';
 import { TestUser } from './accounts/test-user-client.ts';
 import { callModelApi } from './call-model-api.ts';

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { renderDocs } from '../scripts/docs/generated-documents.ts';
 import { unknownThreatNumbers } from '../scripts/docs/render-security-threats.ts';
-import { EN } from '../src/contract/localized-messages/en.ts';
-import { ZH_CN } from '../src/contract/localized-messages/zh-cn.ts';
+import { EN } from '../src/contract/messages/en.ts';
+import { ZH_CN } from '../src/contract/messages/zh-cn.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { SETTINGS } from '../src/server/platform/setting-definitions.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceCall } from '../src/contract/price-calls-and-videos.ts';
-import { UnpricedError } from '../src/contract/pricing.ts';
+import { priceCall, UnpricedError } from '../src/contract/pricing.ts';
 import { parsePrice } from '../src/server/channels/model-admin.ts';
 
 const PRICE = {

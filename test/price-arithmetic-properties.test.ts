@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TOKENS_PER_PRICE } from '../src/contract/price-terms-and-exact-sum.ts';
-import { priceMedia } from '../src/contract/pricing.ts';
-import { priceTokens } from '../src/contract/token-prices-and-cost-calculation.ts';
+import { priceMedia, priceTokens, TOKENS_PER_PRICE } from '../src/contract/pricing.ts';
 
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 const quota = fc.nat({ max: 1_000_000_000_000 });

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { sumOfReceipt, toReceiptLines } from '../src/contract/compute-receipt-lines.ts';
-import { type CallFacts, priceCall, toTokenCallFacts } from '../src/contract/price-calls-and-videos.ts';
-import type { Price } from '../src/contract/pricing.ts';
+import { type CallFacts, type Price, priceCall, toTokenCallFacts } from '../src/contract/pricing.ts';
+import { sumOfReceipt, toReceiptLines } from '../src/contract/receipts.ts';
 import { parsePrice } from '../src/server/channels/model-admin.ts';
 import { parseUsage } from '../src/server/chat/usage.ts';
 

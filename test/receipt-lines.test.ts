@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { sumOfReceipt, toReceiptLines } from '../src/contract/compute-receipt-lines.ts';
-import { priceCall } from '../src/contract/price-calls-and-videos.ts';
+import { priceCall } from '../src/contract/pricing.ts';
+import { sumOfReceipt, toReceiptLines } from '../src/contract/receipts.ts';
 
 /** A million with RECEIPT_CASES=1000000; the suite takes some thousands. */
 const CASES = Number(process.env.RECEIPT_CASES ?? 5_000);

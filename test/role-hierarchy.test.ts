@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { formatMessage } from '../src/contract/localized-messages/format-message.ts';
+import { formatMessage } from '../src/contract/messages/format-message.ts';
 import type { TestUser } from './accounts/test-user-client.ts';
 import { forEachDatabase } from './for-each-database.ts';
 import { startTestService, type TestService } from './test-service.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { CLI_OAUTH_CLIENT } from '../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../src/contract/device-auth.ts';
 import { makeApp } from '../src/server/app.ts';
 import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';

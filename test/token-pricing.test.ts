@@ -8,7 +8,7 @@ import {
   TOKEN_PARTS,
   type TokenPart,
   tokenQuota,
-} from '../src/contract/token-prices-and-cost-calculation.ts';
+} from '../src/contract/pricing.ts';
 
 const PARTS = Object.keys(TOKEN_PARTS) as TokenPart[];
 const rate = fc.option(fc.nat({ max: 50_000_000 }), { nil: undefined });

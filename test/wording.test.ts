@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { EN } from '../src/contract/localized-messages/en.ts';
-import { FAILURES_EN } from '../src/contract/localized-messages/video-failures-en.ts';
-import { FAILURES_ZH_CN } from '../src/contract/localized-messages/video-failures-zh-cn.ts';
-import { NOUNS, ZH_CN } from '../src/contract/localized-messages/zh-cn.ts';
+import { EN } from '../src/contract/messages/en.ts';
+import { FAILURES_EN } from '../src/contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../src/contract/messages/failures-zh-cn.ts';
+import { NOUNS, ZH_CN } from '../src/contract/messages/zh-cn.ts';
 
 /**
  * One term for one concept in everything people read: the console, messages of errors, pages of the server, notices, e-mails

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { asObject } from '../../src/contract/is-object.ts';
+import { asObject } from '../../src/contract/objects.ts';
 import type { Channel, ResolvedModel } from '../../src/server/channels/directory.ts';
 import type { Dialect } from '../../src/server/chat/dialects.ts';
 import { channelsPermittingOptions } from '../../src/server/chat/relay.ts';

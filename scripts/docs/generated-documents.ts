@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
-import { EN } from '../../src/contract/localized-messages/en.ts';
+import { EN } from '../../src/contract/messages/en.ts';
 import { SETTINGS } from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';

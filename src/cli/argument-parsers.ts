@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isObject } from '../contract/is-object.ts';
+import { isObject } from '../contract/objects.ts';
 
 /** Collects the values of an option that may be repeated. */
 export const collectValues = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];

@@ -58,7 +58,7 @@ export class CredentialProvider {
 
   /** @throws ReelgateError `network` or `not_json` */
   async #assertReachable(reelgate: Reelgate): Promise<void> {
-    const { getStatus } = await import('../contract/health-and-status.ts');
+    const { getStatus } = await import('../contract/service.ts');
     await reelgate.transport.call(getStatus, {});
   }
 

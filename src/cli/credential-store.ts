@@ -1,6 +1,6 @@
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import { configFolder } from './config-folder.ts';
 import { KeychainError } from './errors.ts';
 import { type Keychain, openKeychain } from './keychain.ts';

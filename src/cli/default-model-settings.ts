@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject } from '../contract/is-object.ts';
+import { isObject } from '../contract/objects.ts';
 import type { CommandContext } from './command-context.ts';
 import { configFolder } from './config-folder.ts';
 import type { SettingName } from './default-model-setting-names.ts';

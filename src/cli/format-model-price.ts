@@ -1,5 +1,4 @@
-import { minimumVideoPrice } from '../contract/minimum-video-price.ts';
-import { isChatPrice } from '../contract/pricing.ts';
+import { isChatPrice, minimumVideoPrice } from '../contract/pricing.ts';
 import type { UsableModel } from '../sdk/index.ts';
 import type { CreditFormat } from './load-credit-format.ts';
 

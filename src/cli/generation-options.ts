@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { isObject } from '../contract/is-object.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined, isObject } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
 import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';

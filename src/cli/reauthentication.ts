@@ -1,5 +1,5 @@
 import { password as askPassword, text as askText, isCancel } from '@clack/prompts';
-import * as endpoints from '../contract/registration-login-and-own-account.ts';
+import * as endpoints from '../contract/accounts.ts';
 import { Reelgate, ReelgateError } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './errors.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FAILURES_EN } from '../contract/localized-messages/video-failures-en.ts';
+import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { Video } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';

@@ -1,5 +1,5 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError } from './components/page-error.tsx';

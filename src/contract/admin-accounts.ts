@@ -1,9 +1,8 @@
 import Type from 'typebox';
 import { DisplayName, EmailOrNone, Note, Password, Quota, RoleName, Status, Time, Username } from './account-fields.ts';
+import { Session } from './accounts.ts';
 import { endpoint } from './endpoint.ts';
-import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
-import { Session } from './registration-login-and-own-account.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
+import { Done, IdParam, ListOf, LongListOf, LongPageQuery, Ok, PageQuery } from './responses.ts';
 
 const UserRow = Type.Object({
   id: Type.Integer(),

@@ -1,8 +1,7 @@
 import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN, Quota, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { SortBy } from './list-sorting.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
 const TokenName = Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN });
 const PositiveOrNull = (maximum: number, description: string) =>

@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { SortBy } from './list-sorting.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
 /** States of a beta application; the same words in database, API, SDK and console. */
 export const APPLICATION_STATUS = ['pending', 'approved', 'rejected'] as const;

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Done, Ok } from './success-bodies-and-pagination.ts';
+import { Done, Ok } from './responses.ts';
 
 /** Per cent of a budget at which its owner is told, where none are named. */
 export const DEFAULT_THRESHOLDS = [50, 80, 100] as const;

@@ -1,11 +1,9 @@
 import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { SortBy } from './list-sorting.ts';
-import { Kind, ModelId } from './model-kinds-and-id.ts';
+import { Kind, ModelId, VENDORS } from './model-kinds.ts';
 import { Price } from './pricing.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
-import { VENDORS } from './vendor-ids.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
 
 /** Protocols of chat upstreams: OpenAI's, which most others have too, Anthropic's and Google's. */
 export const CHAT_VENDORS = ['openai', 'anthropic', 'gemini'] as const;

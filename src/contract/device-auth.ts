@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Done, IdParam, ListOf, PageQuery } from './success-bodies-and-pagination.ts';
+import { Done, IdParam, ListOf, PageQuery } from './responses.ts';
 
 /** States of a device authorization as verify reports them; `invalid`: there is no such code. */
 export const DEVICE_STATUSES = ['pending', 'approved', 'denied', 'used', 'expired', 'invalid'] as const;
@@ -231,3 +231,13 @@ export const endDevice = endpoint({
   params: IdParam,
   response: Done,
 });
+
+/**
+ * The official client that is our own command line. Every copy ships the same secret, so it proves nothing about who
+ * calls (RFC 8628 section 5.6, RFC 8252 section 8.5): the person's approval does, and administrators can switch the client off.
+ */
+export const CLI_OAUTH_CLIENT = {
+  id: 'reelgate-cli',
+  name: 'Reelgate CLI',
+  secret: 'rgcs_cli_7wQm2ZkXv9TnB4yLr8Hd3PsGc6JfAe5U',
+} as const;

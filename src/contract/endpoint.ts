@@ -37,7 +37,7 @@ export type EnvelopeKind =
   | 'jimeng'
   | 'page';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** One endpoint of the contract: server, SDK, CLI, console and OpenAPI follow from it. */
 export interface Endpoint {

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Limit } from './large-list-pagination.ts';
-import { Ok } from './success-bodies-and-pagination.ts';
+import { Limit, Ok } from './responses.ts';
 
 /** Types of events and who they are for: the account they concern, every administrator, or one endpoint alone. */
 export const EVENT_TYPES = {

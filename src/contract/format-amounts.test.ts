@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type AmountUnit,
-  amountUnitName,
-  formatAmount,
-  formatAmountNumber,
-  formatListPrice,
-} from './format-amounts.ts';
+import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber, formatListPrice } from './amounts.ts';
 
 const CREDITS: AmountUnit = { quotaPerCredit: 500_000, currency: '' };
 const YUAN: AmountUnit = { quotaPerCredit: 500_000, currency: 'CNY' };

@@ -1,14 +1,209 @@
-import Type, { type Static } from 'typebox';
-import {
-  type AppliedMultiplier,
-  isCharged,
-  MAX_QUOTA,
-  type PricedCall,
-  type PriceLine,
-  Quota,
-  sumOfLines,
-} from './price-terms-and-exact-sum.ts';
-import { ChatPrice } from './token-prices-and-cost-calculation.ts';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+
+/** What prices of every kind are made of: terms, their exact sum, and the result. Whole numbers and BigInt, no floating point. */
+
+const Quota = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, description: 'Whole quota.' });
+
+/** One term of a price. All of them together, times the multipliers, are the quota before it is rounded up. */
+export interface PriceLine {
+  /** The key of the price, without `_per_million`; tokens that have no price of their own count as `input` or `output`. */
+  readonly label: string;
+  /** Calls, seconds, tokens, or units of a vendor, which may have six decimals. */
+  readonly quantity: number;
+  /** Whole quota for each `per` of the quantity. */
+  readonly unitQuota: number;
+  /** 1 for calls and seconds, a million for tokens and for rates with decimals. */
+  readonly per: 1 | 1_000_000;
+  /** Multipliers do not apply to it. */
+  readonly isPlain?: boolean;
+}
+
+/** A multiplier that applied, with the factor and value that selected it. */
+interface AppliedMultiplier {
+  readonly factor: string;
+  readonly value: string;
+  readonly by: number;
+}
+
+interface PricedCall {
+  /** Terms that are not zero, in the order they are added. */
+  readonly lines: readonly PriceLine[];
+  readonly multipliers: readonly AppliedMultiplier[];
+  /** Integer quota, rounded up once, so that no use is free. */
+  readonly quota: number;
+}
+
+/** Tokens are priced by the million. */
+export const TOKENS_PER_PRICE = 1_000_000;
+
+/** Multipliers are read as decimals of at most this many places; a price with more is refused when it is saved. */
+export const MAX_MULTIPLIER_DECIMALS = 9;
+
+/** Amounts that may have decimals, such as units of a vendor, are exact to a millionth. */
+const MILLION = 1_000_000n;
+
+/** A quantity in millionths, exact for whole numbers. */
+export const toMillionths = (quantity: number): bigint =>
+  Number.isInteger(quantity) ? BigInt(quantity) * MILLION : BigInt(Math.round(quantity * 1_000_000));
+
+const MAX_QUOTA = BigInt(Number.MAX_SAFE_INTEGER);
+
+const isCharged = ({ quantity, unitQuota }: PriceLine): boolean => quantity > 0 && unitQuota > 0;
+
+/**
+ * The sum of the terms times the multipliers, rounded up once. Multipliers are taken as the decimals they are written as:
+ * 1.1 is eleven tenths.
+ *
+ * @throws RangeError where a multiplier is negative or not finite
+ */
+function sumOfLines(lines: readonly PriceLine[], multipliers: readonly AppliedMultiplier[]): bigint {
+  let numerator = 0n;
+  for (const { quantity, unitQuota, per } of lines)
+    numerator += toMillionths(quantity) * BigInt(unitQuota) * BigInt(TOKENS_PER_PRICE / per);
+  let denominator = MILLION * BigInt(TOKENS_PER_PRICE);
+  for (const { by } of multipliers) {
+    const [top, bottom] = toFraction(by);
+    numerator *= top;
+    denominator *= bottom;
+  }
+  return (numerator + denominator - 1n) / denominator;
+}
+
+function toFraction(value: number): [numerator: bigint, denominator: bigint] {
+  if (!Number.isFinite(value) || value < 0) throw new RangeError('a multiplier is a number, not negative');
+  const [whole = '0', decimals = ''] = value.toFixed(MAX_MULTIPLIER_DECIMALS).split('.');
+  return [BigInt(whole + decimals), 10n ** BigInt(decimals.length)];
+}
+
+/** Kinds of tokens that may have a price of their own, and what they cost without one. */
+export const TOKEN_PARTS = {
+  cached_input: 'input',
+  cache_write: 'input',
+  cache_write_1h: 'input',
+  audio_input: 'input',
+  image_input: 'input',
+  audio_output: 'output',
+} as const;
+export type TokenPart = keyof typeof TOKEN_PARTS;
+/** Each part with the whole it belongs to and the name of its rate, made once as every call needs it. */
+const PARTS = Object.entries(TOKEN_PARTS).map(
+  ([part, whole]) => [part as TokenPart, whole, `${part as TokenPart}_per_million`] as const,
+);
+
+const RATES = {
+  input_per_million: Type.Optional(Quota),
+  output_per_million: Type.Optional(Quota),
+  cached_input_per_million: Type.Optional(Quota),
+  cache_write_per_million: Type.Optional(Quota),
+  cache_write_1h_per_million: Type.Optional(Quota),
+  audio_input_per_million: Type.Optional(Quota),
+  image_input_per_million: Type.Optional(Quota),
+  audio_output_per_million: Type.Optional(Quota),
+};
+
+/**
+ * Price of a chat model, quota per million tokens and per call. A part without a price of its own costs what input or output
+ * costs. The tier with the highest bound that the input exceeds replaces the rates it names, for the whole call.
+ */
+export const ChatPrice = Type.Object(
+  {
+    ...RATES,
+    per_call: Type.Optional(Quota),
+    tiers: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            above_input_tokens: Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'All input tokens.' }),
+            ...RATES,
+          },
+          { additionalProperties: false, minProperties: 2 },
+        ),
+        { maxItems: 10 },
+      ),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type ChatPrice = Static<typeof ChatPrice>;
+
+/** Billable usage of a model call. Whole tokens. */
+export interface TokenFacts {
+  /** All input tokens, cached ones included. */
+  readonly promptTokens: number;
+  /** All output tokens, reasoning included. */
+  readonly completionTokens: number;
+  /** Tokens of these that may cost apart. No token is in two parts, so they never exceed the totals. */
+  readonly parts?: Readonly<Partial<Record<TokenPart, number>>> | undefined;
+}
+
+/** What a model call costs by its tokens. At most the largest safe integer. */
+export function priceTokens(price: ChatPrice, facts: TokenFacts): PricedCall {
+  const rates = ratesFor(price, facts.promptTokens);
+  const left = { input: facts.promptTokens, output: facts.completionTokens };
+  const apart: PriceLine[] = [];
+  for (const [part, whole, rate] of PARTS) {
+    const unitQuota = rates[rate];
+    if (unitQuota === undefined) continue;
+    const quantity = Math.min(facts.parts?.[part] ?? 0, left[whole]);
+    left[whole] -= quantity;
+    apart.push({ label: part, quantity, unitQuota, per: TOKENS_PER_PRICE });
+  }
+  const lines: PriceLine[] = [
+    { label: 'per_call', quantity: 1, unitQuota: price.per_call ?? 0, per: 1 },
+    { label: 'input', quantity: left.input, unitQuota: rates.input_per_million ?? 0, per: TOKENS_PER_PRICE },
+    { label: 'output', quantity: left.output, unitQuota: rates.output_per_million ?? 0, per: TOKENS_PER_PRICE },
+    ...apart,
+  ];
+  const charged = lines.filter(isCharged);
+  const quota = sumOfLines(charged, []);
+  return { lines: charged, multipliers: [], quota: quota > MAX_QUOTA ? Number.MAX_SAFE_INTEGER : Number(quota) };
+}
+
+/** The quota of `priceTokens` without the terms, for speed: this runs twice for every model call. */
+export function tokenQuota(price: ChatPrice, facts: TokenFacts): number {
+  if (price.tiers !== undefined || facts.parts !== undefined) return priceTokens(price, facts).quota;
+  const { input_per_million: input = 0, output_per_million: output = 0, per_call: perCall = 0 } = price;
+  const millionths = facts.promptTokens * input + facts.completionTokens * output + perCall * TOKENS_PER_PRICE;
+  return Number.isSafeInteger(millionths) ? Math.ceil(millionths / TOKENS_PER_PRICE) : priceTokens(price, facts).quota;
+}
+
+/**
+ * The most that so many tokens can cost, whatever parts they turn out to be and although fewer than `promptTokens` may be
+ * read: what is reserved for a call.
+ *
+ * @param mayUseAudio whether any of them can be audio, which costs many times as much as text
+ */
+export function maxTokenQuota(price: ChatPrice, facts: TokenFacts, mayUseAudio: boolean): number {
+  const most = { input: 0, output: 0 };
+  const reachable = (price.tiers ?? []).filter((tier) => tier.above_input_tokens < facts.promptTokens);
+  for (const rates of [price, ...reachable]) {
+    most.input = Math.max(most.input, rates.input_per_million ?? 0);
+    most.output = Math.max(most.output, rates.output_per_million ?? 0);
+    for (const [part, whole, rate] of PARTS)
+      if (mayUseAudio || !AUDIO.has(part)) most[whole] = Math.max(most[whole], rates[rate] ?? 0);
+  }
+  return tokenQuota(
+    { input_per_million: most.input, output_per_million: most.output, per_call: price.per_call ?? 0 },
+    { promptTokens: facts.promptTokens, completionTokens: facts.completionTokens },
+  );
+}
+
+const AUDIO: ReadonlySet<TokenPart> = new Set(['audio_input', 'audio_output']);
+
+/** Whether audio has a price of its own in any tier. */
+export const hasAudioRate = (price: ChatPrice): boolean =>
+  [price, ...(price.tiers ?? [])].some(
+    (rates) => rates.audio_input_per_million !== undefined || rates.audio_output_per_million !== undefined,
+  );
+
+function ratesFor(price: ChatPrice, promptTokens: number): Omit<ChatPrice, 'tiers'> {
+  let reached: NonNullable<ChatPrice['tiers']>[number] | undefined;
+  for (const tier of price.tiers ?? [])
+    if (promptTokens > tier.above_input_tokens && tier.above_input_tokens > (reached?.above_input_tokens ?? 0))
+      reached = tier;
+  return reached === undefined ? price : { ...price, ...reached };
+}
 
 /**
  * The only price calculation: the usage of a call and the price of its model give price terms, and these the quota. Pure and exact (whole
@@ -95,7 +290,7 @@ export const Price = Type.Union([VideoPrice, ChatPrice]);
 export type Price = Static<typeof Price>;
 
 /** Billable usage of a video or an image, as the vendor's adapter read it from the request. */
-export interface MediaFacts {
+interface MediaFacts {
   /** Whole seconds; 0 for pictures. */
   readonly seconds: number;
   /** How many pictures were made; default 1. */
@@ -187,4 +382,111 @@ export function findPricedSize({ multipliers }: VideoPrice, size: unknown): stri
   if (typeof size !== 'string') return undefined;
   const normalized = normalizeSize(size);
   return Object.keys(multipliers?.size ?? {}).find((named) => normalizeSize(named) === normalized) ?? size;
+}
+
+/**
+ * What a price is applied to, by name, as it is stored and shown in receipts. Of model calls: `input_tokens`, `output_tokens`,
+ * the parts of `TOKEN_PARTS`, `images`, `surcharge` (quota). Of both: `plan_factor`. Of videos: `seconds` and the factors of their prices.
+ */
+export type CallFacts = Readonly<Record<string, string | number>>;
+
+/** Amounts; multipliers are for the facts that name a choice. */
+const COUNTS: ReadonlySet<string> = new Set(['seconds', 'images', 'surcharge', 'input_images', 'units', 'plan_factor']);
+
+const PART_FACTS = Object.keys(TOKEN_PARTS) as TokenPart[];
+
+/**
+ * @param surcharge quota that is added to the price
+ * @param planFactor what the plan of the account multiplies prices by
+ */
+export function toTokenCallFacts(
+  { promptTokens, completionTokens, parts }: TokenFacts,
+  surcharge: number,
+  planFactor = 1,
+): CallFacts {
+  const facts: Record<string, number> = { input_tokens: promptTokens, output_tokens: completionTokens };
+  if (parts !== undefined) for (const part of PART_FACTS) if ((parts[part] ?? 0) > 0) facts[part] = parts[part] ?? 0;
+  if (surcharge > 0) facts.surcharge = surcharge;
+  if (planFactor !== 1) facts.plan_factor = planFactor;
+  return facts;
+}
+
+/** What the plan of the account multiplied the price by, as the call was charged. */
+export const planFactorOf = (facts: CallFacts): number => {
+  const factor = Object.hasOwn(facts, 'plan_factor') ? facts.plan_factor : undefined;
+  return typeof factor === 'number' ? factor : 1;
+};
+
+/** The same call on a plan that multiplies prices: exact, and rounded up once. @throws RangeError as `priceMedia` does */
+export function withPlanFactor(priced: PricedCall, factor: number): PricedCall {
+  if (factor === 1) return priced;
+  const multipliers = [...priced.multipliers, { factor: 'plan_factor', value: '', by: factor }];
+  const quota = sumOfLines(priced.lines, multipliers);
+  return { ...priced, multipliers, quota: quota > MAX_QUOTA ? Number.MAX_SAFE_INTEGER : Number(quota) };
+}
+
+/** Whole quota times a factor, rounded up; at most the largest safe integer. */
+export function scaleQuota(quota: number, factor: number): number {
+  if (factor === 1) return quota;
+  const line: PriceLine = { label: '', quantity: 1, unitQuota: quota, per: 1 };
+  return withPlanFactor({ lines: [line], multipliers: [], quota }, factor).quota;
+}
+
+const numberOf = (facts: CallFacts, name: string): number => {
+  const value = Object.hasOwn(facts, name) ? facts[name] : undefined;
+  return typeof value === 'number' ? value : 0;
+};
+
+/**
+ * What a call costs: every charge and every receipt is this function of a price and of facts that are stored with the call.
+ *
+ * @throws RangeError as `priceMedia` does
+ */
+export function priceCall(price: Price, facts: CallFacts): PricedCall {
+  const listed = isChatPrice(price) ? priceTokens(price, toTokenFacts(facts)) : priceMedia(price, toMediaFacts(facts));
+  const priced = withPlanFactor(listed, planFactorOf(facts));
+  const surcharge = numberOf(facts, 'surcharge');
+  if (surcharge === 0) return priced;
+  // On top of what multipliers apply to, and never multiplied itself.
+  const line: PriceLine = { label: 'surcharge', quantity: 1, unitQuota: surcharge, per: 1, isPlain: true };
+  return {
+    ...priced,
+    lines: [...priced.lines, line],
+    quota: Math.min(priced.quota + surcharge, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function toTokenFacts(facts: CallFacts): TokenFacts {
+  const parts = Object.fromEntries(PART_FACTS.map((part) => [part, numberOf(facts, part)]));
+  return { promptTokens: numberOf(facts, 'input_tokens'), completionTokens: numberOf(facts, 'output_tokens'), parts };
+}
+
+function toMediaFacts(facts: CallFacts) {
+  const named = Object.entries(facts).filter(([name]) => !COUNTS.has(name));
+  const factors = Object.fromEntries(named.map(([name, value]) => [name, String(value)]));
+  return {
+    units: Object.hasOwn(facts, 'units') ? numberOf(facts, 'units') : undefined,
+    inputImages: numberOf(facts, 'input_images'),
+    seconds: numberOf(facts, 'seconds'),
+    images: Object.hasOwn(facts, 'images') ? numberOf(facts, 'images') : 1,
+    factors,
+  };
+}
+
+/** Whether a line may apply to a video of so many seconds. */
+const isForSeconds = ({ when }: MediaLine, seconds: number): boolean =>
+  when?.seconds === undefined || when.seconds.some((each) => String(each) === String(seconds));
+
+/**
+ * The least a video of so many seconds costs before its other facts are known: by the cheapest of the lines that may apply, without
+ * multipliers. Quota.
+ */
+export function minimumVideoPrice(price: VideoPrice, seconds: number): number {
+  const { lines, multipliers: _, ...rates } = price;
+  if (lines === undefined) return priceMedia(rates, { seconds, factors: {} }).quota;
+  const fitting = lines.filter((line) => isForSeconds(line, seconds));
+  const quotas = (fitting.length > 0 ? fitting : lines).map(
+    ({ when: __, ...line }) => priceMedia({ lines: [line] }, { seconds, factors: {} }).quota,
+  );
+  return Math.min(...quotas);
 }

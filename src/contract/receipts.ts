@@ -1,10 +1,19 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { REQUEST_KINDS } from './request-kinds-and-statuses.ts';
-import { Ok } from './success-bodies-and-pagination.ts';
+import {
+  type CallFacts,
+  MAX_MULTIPLIER_DECIMALS,
+  type Price,
+  type PriceLine,
+  planFactorOf,
+  priceCall,
+  toMillionths,
+} from './pricing.ts';
+import { REQUEST_KINDS } from './request-log.ts';
+import { Ok } from './responses.ts';
 import { readDefaults, TaskParam } from './video.ts';
 
-export const RECEIPT_OUTCOMES = ['open', 'charged', 'refunded'] as const;
+const RECEIPT_OUTCOMES = ['open', 'charged', 'refunded'] as const;
 export type ReceiptOutcome = (typeof RECEIPT_OUTCOMES)[number];
 
 /** What a call or video cost and why. It stays the same whatever prices become. */
@@ -79,3 +88,114 @@ export const getVideoReceipt = endpoint({
   params: TaskParam,
   response: Receipt,
 });
+
+/** One line of a receipt: `quantity × unit_quota × multiplier` is `quota`, to a millionth. */
+interface ReceiptLine {
+  /** The key of the price; `plan_factor`: what the plan of the account changes; `not_charged`: what balance or reservation did not cover. */
+  readonly label: string;
+  /** Calls, seconds, pictures or tokens. */
+  readonly quantity: number;
+  /** Quota for one of the quantity. */
+  readonly unit_quota: number;
+  /** All multipliers together. */
+  readonly multiplier: number;
+  readonly quota: number;
+}
+
+const PLAN_FACTOR = 'plan_factor';
+const MICRO = 1_000_000;
+/** From here on a double has too few digits for millionths, and lines are whole quota. */
+const MAX_MICRO_QUOTA = 2 ** 30;
+const MAX_NUDGES = 100;
+/** What multipliers are read to; see `price-terms-and-exact-sum.ts`. */
+const MULTIPLIER_UNIT = 1_000_000_000;
+
+/**
+ * The lines of what was charged, by the same function that charged it. Their sum, rounded up, is `charged`, also where a program adds
+ * the numbers as floating point in their order.
+ *
+ * @param price undefined: it is not known any more, and the charge is one line
+ */
+export function toReceiptLines(price: Price | undefined, facts: CallFacts, charged: number): ReceiptLine[] {
+  if (price === undefined) return charged === 0 ? [] : [wholeLine('total', charged)];
+  const { lines, multipliers: all, quota } = priceCall(price, facts);
+  // The factor of the plan is a line of its own, so that the others show the price of the model.
+  const multipliers = all.filter(({ factor }) => factor !== PLAN_FACTOR);
+  const factor = multipliers.reduce((product, { by }) => product * by, 1);
+  const exact: ExactLine[] = lines.map((line) => {
+    const applied = line.isPlain === true ? [] : multipliers;
+    // In millionths, rounded down: what is missing is less than a millionth a line.
+    let top = toMillionths(line.quantity) * BigInt(line.unitQuota);
+    for (const { by } of applied) top *= BigInt(Math.round(by * MULTIPLIER_UNIT));
+    return {
+      label: line.label,
+      quantity: line.quantity,
+      unit_quota: line.unitQuota / line.per,
+      multiplier: line.isPlain === true ? 1 : factor,
+      micro: top / (BigInt(line.per) * BigInt(MULTIPLIER_UNIT) ** BigInt(applied.length)),
+    };
+  });
+  const planFactor = planFactorOf(facts);
+  if (planFactor !== 1) exact.push(toPlanLine(exact, lines, planFactor));
+  const rest = charged === quota ? [] : [wholeLine('not_charged', charged - quota)];
+  const amounts = fitToWhole(
+    exact.map(({ micro }) => micro),
+    quota,
+  );
+  return [...exact.map(({ micro: _, ...line }, index) => ({ ...line, quota: amounts[index] ?? 0 })), ...rest];
+}
+
+interface ExactLine extends Omit<ReceiptLine, 'quota'> {
+  /** Its quota in millionths. */
+  readonly micro: bigint;
+}
+
+/** What the plan of the account adds to all that it multiplies, or takes off. */
+function toPlanLine(exact: readonly ExactLine[], lines: readonly PriceLine[], planFactor: number): ExactLine {
+  const base = exact.reduce((sum, { micro }, index) => (lines[index]?.isPlain === true ? sum : sum + micro), 0n);
+  const scaled = (base * BigInt(Math.round(planFactor * MULTIPLIER_UNIT))) / BigInt(MULTIPLIER_UNIT);
+  const multiplier = Number((planFactor - 1).toFixed(MAX_MULTIPLIER_DECIMALS));
+  return { label: PLAN_FACTOR, quantity: Number(base) / MICRO, unit_quota: 1, multiplier, micro: scaled - base };
+}
+
+const wholeLine = (label: string, quota: number): ReceiptLine => ({
+  label,
+  quantity: 1,
+  unit_quota: quota,
+  multiplier: 1,
+  quota,
+});
+
+/** The sum of the lines as a program adds them, rounded up. */
+export function sumOfReceipt(lines: readonly Pick<ReceiptLine, 'quota'>[]): number {
+  const sum = Math.ceil(lines.reduce((total, { quota }) => total + quota, 0));
+  // What is between -1 and 0 is rounded up to -0.
+  return sum === 0 ? 0 : sum;
+}
+
+/** Amounts in millionths as numbers whose floating-point sum rounds up to `total`; in whole quota where millionths do not fit. */
+function fitToWhole(amounts: readonly bigint[], total: number): number[] {
+  const largest = BigInt(MAX_MICRO_QUOTA) * BigInt(MICRO);
+  if (total < MAX_MICRO_QUOTA && amounts.every((amount) => amount < largest)) {
+    const micro = amounts.map(Number);
+    for (let nudges = 0; nudges < MAX_NUDGES; nudges++) {
+      const values = micro.map((each) => each / MICRO);
+      const off = total - sumOfReceipt(values.map((quota) => ({ quota })));
+      if (off === 0) return values;
+      // A millionth more where rounding down lost it, all of it if the call cost less than a millionth, or less where the sum of
+      // floating point has gained it.
+      const found = micro.findIndex((each) => each > 0);
+      const at = found === -1 && off > 0 && micro.length > 0 ? 0 : found;
+      if (at === -1) break;
+      micro[at] = (micro[at] ?? 0) + Math.sign(off);
+    }
+  }
+  let [sum, taken] = [0n, 0n];
+  return amounts.map((amount, index) => {
+    sum += amount;
+    const whole = index === amounts.length - 1 ? BigInt(total) : (sum + BigInt(MICRO) - 1n) / BigInt(MICRO);
+    const own = whole - taken;
+    taken = whole;
+    return Number(own);
+  });
+}

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { Ok } from './success-bodies-and-pagination.ts';
+import { Ok } from './responses.ts';
 
 const root = { tag: 'admin', policy: 'root', envelope: 'api' } as const;
 

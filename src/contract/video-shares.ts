@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { PLAIN_TEXT_PATTERN, Time, TimeOrNull } from './account-fields.ts';
 import { endpoint } from './endpoint.ts';
-import { Done, IdParam, ListOf, Ok, PageQuery } from './success-bodies-and-pagination.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
 import { FILE_RESPONSE, TaskParam } from './video.ts';
 
 /** Links of one video, and of all videos of an account. */

@@ -1,9 +1,74 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { LongListOf, LongPageQuery } from './large-list-pagination.ts';
-import { DocumentedSubmit, DocumentedVideo } from './openapi-video-schema.ts';
-import { VideoDetail, VideoRow } from './own-video-row-and-detail.ts';
-import { Ok } from './success-bodies-and-pagination.ts';
+import { LongListOf, LongPageQuery, Ok } from './responses.ts';
+import { FAILURE_CAUSES, TASK_STATUS } from './task-states.ts';
+
+const UnixSeconds = Type.Union([Type.Number(), Type.Null()], { description: 'Unix seconds' });
+/** Schema of a video object for the OpenAPI document only; responses are sent unchanged, because Sora's own object is passed through. */
+const DocumentedVideo = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('video'),
+    model: Type.Optional(Type.String({ description: 'empty for Kling' })),
+    status: Type.Optional(Type.Enum(['unknown', 'queued', 'in_progress', 'completed', 'failed'])),
+    progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'percent' })),
+    created_at: Type.Optional(UnixSeconds),
+    completed_at: Type.Optional(UnixSeconds),
+    expires_at: Type.Optional(UnixSeconds),
+    task_id: Type.Optional(Type.String()),
+    prompt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    seconds: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    size: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    remixed_from_video_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    metadata: Type.Optional(Type.Object({ url: Type.String({ description: 'empty before completion' }) })),
+    error: Type.Optional(
+      Type.Union([
+        Type.Object({ message: Type.Optional(Type.String()), code: Type.Optional(Type.String()) }),
+        Type.Null(),
+      ]),
+    ),
+  },
+  {
+    description:
+      "An OpenAI video object; which keys exist varies by vendor. OpenAI's own clients (X-Stainless-Lang) get OpenAI's complete object: all keys but task_id and metadata, null where unknown, completed_at null until the end, and 404 for a missing video.",
+  },
+);
+/** For some jobs the response contains only the task id. */
+export const DocumentedSubmit = Type.Union([DocumentedVideo, Type.Object({ task_id: Type.String() })]);
+
+/** A row of the owner's own view; never contains upstream credentials, channels or data of other accounts. */
+export const VideoRow = Type.Object({
+  task_id: Type.String(),
+  model: Type.String(),
+  prompt: Type.String(),
+  status: Type.Enum(TASK_STATUS),
+  progress: Type.String(),
+  fail_cause: Type.Enum(['', ...FAILURE_CAUSES], {
+    description: 'Why it failed, in terms common to all vendors; empty unless it failed.',
+  }),
+  fail_reason: Type.String({ description: "The vendor's own message." }),
+  error_code: Type.String({ description: "The vendor's own code, where it has one." }),
+  quota: Type.Integer(),
+  imported: Type.Boolean({
+    description:
+      'It ended in the program this account was imported from: `quota` was charged there and is in no ledger here.',
+  }),
+  poster_url: Type.String({ description: 'A short-lived URL of its poster; empty where it has none yet.' }),
+  submit_time: Type.Integer(),
+  finish_time: Type.Integer(),
+});
+const VideoDetail = Type.Object({
+  ...VideoRow.properties,
+  start_time: Type.Integer(),
+  /** Whether the quota was refunded. */
+  refunded: Type.Boolean(),
+  /** A short-lived URL for playing in a browser; empty before completion. */
+  play_url: Type.String(),
+  stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
+  stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
+  /** The request parameters, for submitting them again. */
+  request: Type.Unknown(),
+});
 
 const MB = 1024 * 1024;
 /** JSON bodies carry pictures as Base64; multipart ones carry files. */
@@ -270,3 +335,20 @@ export const playVideo = endpoint({
     variant: Type.Optional(Type.Enum(['thumbnail'])),
   }),
 });
+
+/**
+ * Fields of a generation that every adapter reads by its own rules and every form shows. A media schema may constrain them
+ * without sending them a second time, and they are not passed through as native fields.
+ */
+export const STANDARD_FIELDS: ReadonlySet<string> = new Set([
+  'model',
+  'prompt',
+  'image',
+  'images',
+  'duration',
+  'seconds',
+  'size',
+  'mode',
+  'input_reference',
+  'metadata',
+]);

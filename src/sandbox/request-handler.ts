@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asObject } from '../contract/is-object.ts';
+import { asObject } from '../contract/objects.ts';
 import {
   PROBLEM_KINDS,
   type ProblemKind,

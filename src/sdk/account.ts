@@ -1,16 +1,15 @@
-import { listUsableModels } from '../contract/admin-models-and-usable-models.ts';
+import * as emailEndpoints from '../contract/accounts.ts';
+import * as endpoints from '../contract/accounts.ts';
+import { requestPasswordReset } from '../contract/accounts.ts';
 import * as tokenEndpoints from '../contract/api-tokens.ts';
 import { endDevice, listDevices, renameDevice } from '../contract/device-auth.ts';
-import * as emailEndpoints from '../contract/email-confirmation.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { listLogins } from '../contract/login-history-and-session-end-reason.ts';
-import type { ModelKind } from '../contract/model-kinds-and-id.ts';
-import { defined } from '../contract/omit-undefined.ts';
-import { listGenerationTimes } from '../contract/own-video-submit-quote-and-delete.ts';
-import { requestPasswordReset } from '../contract/password-reset.ts';
-import * as endpoints from '../contract/registration-login-and-own-account.ts';
+import { listLogins } from '../contract/logins.ts';
+import type { ModelKind } from '../contract/model-kinds.ts';
+import { listUsableModels } from '../contract/models.ts';
+import { defined } from '../contract/objects.ts';
+import { getStorage, listGenerationTimes } from '../contract/own-videos.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
-import { getStorage } from '../contract/video-storage-and-posters.ts';
 import { fetchAllPages } from './fetch-all-pages.ts';
 import type { CallOptions, Transport } from './transport.ts';
 

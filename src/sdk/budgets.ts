@@ -1,6 +1,6 @@
 import { deleteBudget, listBudgets, putBudget } from '../contract/budgets.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import type { Transport } from './transport.ts';
 
 export type BudgetInfo = EndpointPart<typeof listBudgets, 'response'>['data'][number];

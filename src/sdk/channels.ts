@@ -1,6 +1,6 @@
 import * as endpoints from '../contract/channels.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import type { Transport } from './transport.ts';
 
 export type ChannelPresetInfo = EndpointPart<typeof endpoints.listChannelPresets, 'response'>['data'][number];

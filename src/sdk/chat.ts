@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { chatCompletions, countMessageTokens } from '../contract/openai-anthropic-and-gemini-model-calls.ts';
+import { chatCompletions, countMessageTokens } from '../contract/model-calls.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';
 

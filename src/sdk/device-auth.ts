@@ -1,7 +1,7 @@
-import { CLI_OAUTH_CLIENT } from '../contract/cli-oauth-client.ts';
 import * as endpoints from '../contract/device-auth.ts';
+import { CLI_OAUTH_CLIENT } from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import { ReelgateError } from './errors.ts';
 import { sleep, type Transport } from './transport.ts';
 

@@ -16,7 +16,7 @@ import { Shares } from './video-shares.ts';
 import { Videos } from './videos.ts';
 import { Webhooks } from './webhook-endpoints-and-events.ts';
 
-export { formatWebhookSecret, signWebhook } from '../contract/webhook-signing-and-secrets.ts';
+export { formatWebhookSecret, signWebhook } from '../contract/webhooks.ts';
 export type {
   AccountInfo,
   ApiToken,

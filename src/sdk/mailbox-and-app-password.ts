@@ -6,7 +6,7 @@ import {
   getMailbox,
   type Mailbox as MailboxSchema,
   regenerateAppPassword,
-} from '../contract/mailbox-and-app-password.ts';
+} from '../contract/mailbox.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type MailboxInfo = Static<typeof MailboxSchema>;

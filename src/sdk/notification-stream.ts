@@ -1,5 +1,5 @@
-import { streamNotifications } from '../contract/notifications-preferences-and-announcements.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { streamNotifications } from '../contract/notifications.ts';
+import { defined } from '../contract/objects.ts';
 import { followStream, type ServerEvent } from './follow-server-sent-events.ts';
 import type { Transport } from './transport.ts';
 

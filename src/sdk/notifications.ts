@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import * as endpoints from '../contract/notifications-preferences-and-announcements.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import * as endpoints from '../contract/notifications.ts';
+import { defined } from '../contract/objects.ts';
 import { type FollowOptions, followNotifications } from './notification-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 

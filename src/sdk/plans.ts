@@ -1,11 +1,6 @@
 import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import {
-  getOwnPackage,
-  listPackageCards,
-  type PackageCard,
-  redeemCode,
-} from '../contract/plans-and-redemption-codes.ts';
+import { getOwnPackage, listPackageCards, type PackageCard, redeemCode } from '../contract/plans.ts';
 import type { Transport } from './transport.ts';
 
 export type PlanInfo = Static<typeof PackageCard>;

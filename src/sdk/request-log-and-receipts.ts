@@ -1,7 +1,7 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
-import type { RequestKind, RequestStatus } from '../contract/request-kinds-and-statuses.ts';
+import type { RequestKind, RequestStatus } from '../contract/request-log.ts';
 import * as endpoints from '../contract/request-log.ts';
 import { followRequests } from './request-log-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';

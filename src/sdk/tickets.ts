@@ -1,5 +1,5 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/tickets.ts';
 import { fetchAllPages } from './fetch-all-pages.ts';
 import type { Transport } from './transport.ts';

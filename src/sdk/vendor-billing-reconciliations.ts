@@ -1,6 +1,6 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/omit-undefined.ts';
-import * as endpoints from '../contract/vendor-billing-reconciliation.ts';
+import { defined } from '../contract/objects.ts';
+import * as endpoints from '../contract/reconciliation.ts';
 import type { Transport } from './transport.ts';
 
 type Listed = EndpointPart<typeof endpoints.listReconciliations, 'response'>;

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import * as service from '../contract/health-and-status.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
+import { quoteModelVideo } from '../contract/own-videos.ts';
 import { getVideoReceipt } from '../contract/receipts.ts';
+import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
-import { quoteModelVideo } from '../contract/video-quotes.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './request-log-and-receipts.ts';
 import { sleep, type Transport } from './transport.ts';

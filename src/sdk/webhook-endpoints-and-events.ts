@@ -1,6 +1,6 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { listEvents } from '../contract/events.ts';
-import { defined } from '../contract/omit-undefined.ts';
+import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/webhooks.ts';
 import { fetchAllPages } from './fetch-all-pages.ts';
 import type { CallOptions, Transport } from './transport.ts';

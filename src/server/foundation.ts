@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { DestinationStream } from 'pino';
-import type { NotReadyReason } from '../contract/health-and-status.ts';
+import type { NotReadyReason } from '../contract/service.ts';
 import { migrations } from './migrations.ts';
 import { VERSION } from './package-root.ts';
 import type { Clock } from './platform/clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../src/contract/messages/format-message.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type AccountsFixture, ROOT, startAccounts } from './accounts-fixture.ts';
 import { PASSWORD, type TestUser } from './test-user-client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../src/contract/messages/format-message.ts';
 import type { AccountsDependencies } from '../../src/server/accounts/module.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startAccounts } from './accounts-fixture.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { formatMessage } from '../../src/contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../src/contract/messages/format-message.ts';
 import { EmailTokenStore } from '../../src/server/accounts/email.ts';
 import type { MailRenderer, MailRequest } from '../../src/server/mail/mail-queue.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import type { getStorage } from '../../src/contract/video-storage-and-posters.ts';
+import type { getStorage } from '../../src/contract/own-videos.ts';
 import { idOf, startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { bytesBelow, CLIP } from './artifact-fixture.ts';

@@ -54,7 +54,7 @@ import zhSignIn from '../../src/console/strings/zh-cn/sign-in.ts';
 import zhStudio from '../../src/console/strings/zh-cn/studio.ts';
 import zhSupport from '../../src/console/strings/zh-cn/support.ts';
 import zhFailures from '../../src/console/strings/zh-cn/video-failures.ts';
-import { amountUnitName } from '../../src/contract/format-amounts.ts';
+import { amountUnitName } from '../../src/contract/amounts.ts';
 
 /** An amount as a site without a currency writes it: `4.00 credits`. */
 export const inCredits = (amount: string, language: 'en' | 'zh-cn'): string =>

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import type { BrowserFixture } from './browser-fixture.ts';
 

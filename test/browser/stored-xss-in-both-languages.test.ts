@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { type BrowserFixture, navigateWithin, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { CONSOLE_PATHS } from './console-paths.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { type App, makeApp } from '../../src/server/app.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { CliMachine, type ProcessResult, parseJsonOutput } from '../cli-process-harness.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { VENDORS } from '../../src/contract/vendor-ids.ts';
+import { VENDORS } from '../../src/contract/model-kinds.ts';
 import { type Fields, idOf, startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 
 /** The calls of docs/models/*.md, run by curl as they are documented: a reader who copies one gets a video. */

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceCall, toTokenCallFacts } from '../../src/contract/price-calls-and-videos.ts';
-import { isChatPrice, type Price, priceMedia } from '../../src/contract/pricing.ts';
-import { priceTokens } from '../../src/contract/token-prices-and-cost-calculation.ts';
+import {
+  isChatPrice,
+  type Price,
+  priceCall,
+  priceMedia,
+  priceTokens,
+  toTokenCallFacts,
+} from '../../src/contract/pricing.ts';
 import { mapGroupsToPlans } from '../../src/server/importer/mapping/groups-to-plans.ts';
 import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
 import { resolveModelMappingChains } from '../../src/server/importer/mapping/resolve-model-mapping-chains.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Static } from 'typebox';
-import type { getServiceStatus } from '../../src/contract/admin-service-status.ts';
+import type { getServiceStatus } from '../../src/contract/service.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';

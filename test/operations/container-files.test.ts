@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
-import { livez, readyz } from '../../src/contract/health-and-status.ts';
+import { livez, readyz } from '../../src/contract/service.ts';
 import { VERSION } from '../../src/server/package-root.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { SETTINGS } from '../../src/server/platform/setting-definitions.ts';

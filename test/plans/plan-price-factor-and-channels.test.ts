@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { asObject } from '../../src/contract/is-object.ts';
+import { asObject } from '../../src/contract/objects.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, PRICE, startChat } from '../chat/chat-fixture.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';

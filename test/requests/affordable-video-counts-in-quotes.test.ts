@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { Static } from 'typebox';
-import type { Quote } from '../../src/contract/video-quotes.ts';
+import type { Quote } from '../../src/contract/own-videos.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';

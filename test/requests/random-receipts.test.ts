@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { sumOfReceipt } from '../../src/contract/compute-receipt-lines.ts';
-import { type CallFacts, priceCall } from '../../src/contract/price-calls-and-videos.ts';
-import type { Price } from '../../src/contract/pricing.ts';
+import { type CallFacts, type Price, priceCall } from '../../src/contract/pricing.ts';
+import { sumOfReceipt } from '../../src/contract/receipts.ts';
 import { LedgerReportStore } from '../../src/server/quota/ledger-reports.ts';
 import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';

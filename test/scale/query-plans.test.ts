@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { seedAtScale } from '../../bench/support/seed-at-scale.ts';
-import type { LongPage } from '../../src/contract/large-list-pagination.ts';
+import type { LongPage } from '../../src/contract/responses.ts';
 import { DAY_MS } from '../../src/contract/time-units.ts';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';

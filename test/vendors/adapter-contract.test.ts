@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
-import { VENDORS } from '../../src/contract/vendor-ids.ts';
+import { VENDORS } from '../../src/contract/model-kinds.ts';
 import { manualClock } from '../../src/sandbox/clock.ts';
 import type { ProblemKind } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { VENDORS } from '../../src/contract/vendor-ids.ts';
+import { VENDORS } from '../../src/contract/model-kinds.ts';
 import type { ContractCase } from './adapter-contract-case-types.ts';
 
 const folder = new URL('adapter-contract-cases/', import.meta.url);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLI_OAUTH_CLIENT } from '../../src/contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
 import { DAY_MS, HOUR_MS } from '../../src/contract/time-units.ts';
-import { signWebhook } from '../../src/contract/webhook-signing-and-secrets.ts';
+import { signWebhook } from '../../src/contract/webhooks.ts';
 import { TestUser } from '../accounts/test-user-client.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
 import { HOUR_MS } from '../../src/contract/time-units.ts';
-import { signWebhook } from '../../src/contract/webhook-signing-and-secrets.ts';
+import { signWebhook } from '../../src/contract/webhooks.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import type { ReceivedWebhook } from './receiver.ts';

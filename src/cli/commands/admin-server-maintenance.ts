@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { UsageError } from '../errors.ts';
 import { formatBytes } from '../format-times-and-sizes.ts';
 import type { RunCommand } from '../run-command.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Command } from 'commander';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger } from '../argument-parsers.ts';

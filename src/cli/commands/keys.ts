@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { ApiToken } from '../../sdk/account.ts';
 import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';

@@ -11,7 +11,7 @@ interface ListenOptions {
 }
 
 /** Loaded when the command runs: printing help does not need it. */
-const importSignature = () => import('../../contract/webhook-signing-and-secrets.ts');
+const importSignature = () => import('../../contract/webhooks.ts');
 
 const POLL_MS = 2_000;
 /** Events are read with an overlap: of two that were written at once the earlier may appear later. */

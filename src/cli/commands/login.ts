@@ -60,7 +60,7 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
 
 async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
   const { reelgate, credentialStore, output, baseUrl, interruptSignal: signal } = context;
-  const { getStatus } = await import('../../contract/health-and-status.ts');
+  const { getStatus } = await import('../../contract/service.ts');
   const { data: status } = await reelgate.transport.call(getStatus, {}, { signal });
   const id = await credentialStore.runExclusive(() => credentialStore.deviceId());
   for (;;) {

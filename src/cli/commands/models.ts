@@ -36,7 +36,7 @@ export function addModelsCommand(program: Command, run: RunCommand): void {
 /** A key knows the names of its models alone. */
 async function listOfKey({ reelgate, output }: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
   if (kind !== undefined) throw new UsageError('--kind needs a sign-in: "reelgate login".');
-  const { listModels } = await import('../../contract/model-lists.ts');
+  const { listModels } = await import('../../contract/models.ts');
   const { data } = await reelgate.transport.call(listModels, { query: {} });
   const found = data.filter(({ id, owned_by }) => hasWords(`${id} ${owned_by}`, search));
   const table = formatTable(

@@ -33,7 +33,7 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
         const [credits, unit, { formatListPrice }] = await Promise.all([
           loadCreditFormat(reelgate),
           loadAmountUnit(reelgate),
-          import('../../contract/format-amounts.ts'),
+          import('../../contract/amounts.ts'),
         ]);
         const table = formatTable(
           ['CODE', 'NAME', 'LEVEL', 'PRICE', 'DAYS', 'ALLOWANCE', 'ABOUT'],

@@ -1,10 +1,5 @@
 import { type Command, Option } from 'commander';
-import {
-  REQUEST_KINDS,
-  REQUEST_STATUSES,
-  type RequestKind,
-  type RequestStatus,
-} from '../../contract/request-kinds-and-statuses.ts';
+import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-log.ts';
 import type { RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { type CreditFormat, loadCreditFormat } from '../load-credit-format.ts';

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { FAILURES_EN } from '../../contract/localized-messages/video-failures-en.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import { OPENAI_STATUS } from '../../contract/task-states.ts';
-import type { FailureCause } from '../../contract/video-failure-causes.ts';
+import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
+import { defined } from '../../contract/objects.ts';
+import { type FailureCause, OPENAI_STATUS } from '../../contract/task-states.ts';
 import type { OwnVideo, OwnVideoDetail, Video } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';

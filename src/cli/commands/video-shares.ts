@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import type { ShareInfo } from '../../sdk/index.ts';
 import { parseRowId } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { EventType } from '../../contract/events.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';

@@ -49,7 +49,7 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
 
 /** A key does not reveal its owner, but can be tried. */
 async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promise<void> {
-  const { listModels } = await import('../../contract/model-lists.ts');
+  const { listModels } = await import('../../contract/models.ts');
   const { data } = await reelgate.transport.call(listModels, { query: {} });
   output.result(
     { url: baseUrl, signed_in_by: 'REELGATE_API_KEY', models: data.length },

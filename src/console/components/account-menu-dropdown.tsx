@@ -3,7 +3,7 @@ import { IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
-import { logout } from '../../contract/registration-login-and-own-account.ts';
+import { logout } from '../../contract/accounts.ts';
 import { callApi } from '../data/api-client.ts';
 import { clearStoredDrafts } from '../data/clear-stored-drafts.ts';
 import { queryClient } from '../data/query-client.ts';

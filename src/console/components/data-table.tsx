@@ -2,7 +2,7 @@ import { Box, Group, Paper, Skeleton, Stack, Table, Text, UnstyledButton, Visual
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import type { Sort } from '../../contract/list-sorting.ts';
+import type { Sort } from '../../contract/responses.ts';
 import { nextSort, sortRows } from './list/next-sort-and-sort-rows.ts';
 import { SelectAll, SelectRow } from './list/selection-checkboxes.tsx';
 import { SortSelect } from './list/sort-select.tsx';

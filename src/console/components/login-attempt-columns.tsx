@@ -1,6 +1,6 @@
 import { Badge, Group, Text } from '@mantine/core';
 import type { TFunction } from 'i18next';
-import type { LoginAttempt } from '../../contract/login-history-and-session-end-reason.ts';
+import type { LoginAttempt } from '../../contract/logins.ts';
 import { formatDateTime } from '../data/format-times-and-durations.ts';
 import type { Column } from './data-table.tsx';
 import { describeBrowser } from './describe-browser.ts';

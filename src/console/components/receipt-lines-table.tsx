@@ -1,6 +1,6 @@
 import { Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { TOKEN_PARTS } from '../../contract/token-prices-and-cost-calculation.ts';
+import { TOKEN_PARTS } from '../../contract/pricing.ts';
 import type { Receipt } from '../data/request-log-queries.ts';
 import type requestStrings from '../strings/en/requests.ts';
 import { currentLanguage } from '../strings/init-and-change-language.ts';

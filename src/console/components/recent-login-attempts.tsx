@@ -1,8 +1,8 @@
 import { Button, Switch, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListLogins, listLogins } from '../../contract/login-history-and-session-end-reason.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { adminListLogins, listLogins } from '../../contract/logins.ts';
+import { defined } from '../../contract/objects.ts';
 import { callApi } from '../data/api-client.ts';
 import { DataTable } from './data-table.tsx';
 import { ErrorAlert } from './error-alert.tsx';

@@ -2,7 +2,7 @@ import { Badge, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Static } from 'typebox';
-import type { Session } from '../../contract/registration-login-and-own-account.ts';
+import type { Session } from '../../contract/accounts.ts';
 import { describeBrowser } from './describe-browser.ts';
 import { RelativeTime } from './relative-time.tsx';
 

@@ -1,4 +1,4 @@
-import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/format-amounts.ts';
+import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/amounts.ts';
 import { useStatus } from '../data/signed-in-user-and-site-queries.ts';
 import { currentLanguage } from '../strings/init-and-change-language.ts';
 

@@ -1,10 +1,10 @@
 import type { adminGetUser, adminListAudit } from '../../contract/admin-accounts.ts';
-import type { adminListDeviceClients } from '../../contract/admin-device-clients.ts';
-import type { getModelRow } from '../../contract/admin-models-and-usable-models.ts';
-import type { getTask } from '../../contract/admin-video-tasks.ts';
+import type { getTask } from '../../contract/admin-videos.ts';
 import type { getChannel } from '../../contract/channels.ts';
-import type { adminListAnnouncements } from '../../contract/notifications-preferences-and-announcements.ts';
-import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans-and-redemption-codes.ts';
+import type { adminListDeviceClients } from '../../contract/device-clients.ts';
+import type { getModelRow } from '../../contract/models.ts';
+import type { adminListAnnouncements } from '../../contract/notifications.ts';
+import type { adminGetPackageCard, adminListRedemptionCodes } from '../../contract/plans.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
 import type { ListItem, ResponseData } from './query-any-admin-endpoint.ts';
 

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
-import { getStatus } from '../../contract/health-and-status.ts';
+import { getStatus } from '../../contract/service.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
 import { currentLanguage } from '../strings/init-and-change-language.ts';
 import { LOCALES } from '../strings/preferred-language.ts';

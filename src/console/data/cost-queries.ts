@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
-import { getAllUsage, getUsage } from '../../contract/ledger-and-usage.ts';
+import { getAllUsage, getUsage } from '../../contract/ledger.ts';
 import { getAllRequestStatistics, getRequestStatistics } from '../../contract/request-log.ts';
 import { DAY_SECONDS } from '../../contract/time-units.ts';
 import { callAnyApi } from './api-client.ts';

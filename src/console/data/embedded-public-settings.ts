@@ -1,5 +1,5 @@
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import type { getStatus } from '../../contract/health-and-status.ts';
+import type { getStatus } from '../../contract/service.ts';
 
 /** The server's public settings, without what changes from moment to moment. */
 export type PublicStatus = Omit<EndpointPart<typeof getStatus, 'response'>['data'], 'ready'>;

@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { addFavourite, listFavourites, removeFavourite } from '../../contract/favourite-videos.ts';
+import { addFavourite, listFavourites, removeFavourite } from '../../contract/own-videos.ts';
 import { callApi } from './api-client.ts';
 import type { VideoFilter } from './video-queries.ts';
 

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import * as notificationEndpoints from '../../contract/notifications-preferences-and-announcements.ts';
+import * as notificationEndpoints from '../../contract/notifications.ts';
 import { callApi } from './api-client.ts';
 
 export type NotificationItemData = EndpointPart<

@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { getOwnPackage, listPackageCards } from '../../contract/plans-and-redemption-codes.ts';
+import { getOwnPackage, listPackageCards } from '../../contract/plans.ts';
 import { callApi } from './api-client.ts';
 import { selfQuery } from './signed-in-user-and-site-queries.ts';
 import { usableModelsQuery } from './usable-models-query.ts';

@@ -1,8 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
+import { getEmail, listSessions } from '../../contract/accounts.ts';
 import { listDevices } from '../../contract/device-auth.ts';
-import { getEmail } from '../../contract/email-confirmation.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import { listSessions } from '../../contract/registration-login-and-own-account.ts';
 import { callApi } from './api-client.ts';
 
 export const PAGE_SIZE = 20;

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { getSelf } from '../../contract/registration-login-and-own-account.ts';
+import { getSelf } from '../../contract/accounts.ts';
 import { callApi, fetchStatus } from './api-client.ts';
 import { embeddedStatus } from './embedded-public-settings.ts';
 

@@ -1,4 +1,4 @@
-import { putPoster } from '../../contract/video-storage-and-posters.ts';
+import { putPoster } from '../../contract/own-videos.ts';
 import { callApi } from './api-client.ts';
 
 const WIDTH = 640;

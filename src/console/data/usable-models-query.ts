@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
-import { listUsableModels } from '../../contract/admin-models-and-usable-models.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
+import { listUsableModels } from '../../contract/models.ts';
 import { callApi } from './api-client.ts';
 
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];

@@ -1,4 +1,4 @@
-import { canManage, type Role } from '../../contract/roles.ts';
+import { canManage, type Role } from '../../contract/account-fields.ts';
 import { useSelf } from './signed-in-user-and-site-queries.ts';
 import { useUsersById } from './user-and-channel-names.ts';
 

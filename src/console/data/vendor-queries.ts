@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { listVendors } from '../../contract/admin-vendors.ts';
 import { listChannelPresets } from '../../contract/channels.ts';
+import { listVendors } from '../../contract/models.ts';
 import { dataQuery, type ResponseData } from './query-any-admin-endpoint.ts';
 
 export type Vendor = ResponseData<typeof listVendors>[number];

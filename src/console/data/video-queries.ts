@@ -1,11 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import {
-  deleteOwnVideo,
-  listGenerationTimes,
-  quoteVideo,
-  submitOwnVideo,
-} from '../../contract/own-video-submit-quote-and-delete.ts';
+import { deleteOwnVideo, listGenerationTimes, quoteVideo, submitOwnVideo } from '../../contract/own-videos.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
 import { callApi } from './api-client.ts';

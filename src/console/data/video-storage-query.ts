@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { getStorage } from '../../contract/video-storage-and-posters.ts';
+import { getStorage } from '../../contract/own-videos.ts';
 import { callApi } from './api-client.ts';
 
 /** Space of the stored copies of the own videos. */

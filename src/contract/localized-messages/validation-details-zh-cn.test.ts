@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { translateDetail } from './validation-details-zh-cn.ts';
-import { NOUNS } from './zh-cn.ts';
+import { translateDetail } from '../messages/details-zh-cn.ts';
+import { NOUNS } from '../messages/zh-cn.ts';
 
 const SERVER = join(import.meta.dirname, '../../server');
 const sources = globSync('**/*.ts', { cwd: SERVER })

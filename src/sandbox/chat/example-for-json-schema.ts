@@ -1,4 +1,4 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 import {
   type ProblemKind,
   type Route,

@@ -1,4 +1,4 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 
 /** The error Interactions returns for an invalid new interaction of an Omni model; undefined when it is valid. */
 

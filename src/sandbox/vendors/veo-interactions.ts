@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 import {
   defineSimulator,
   type Job,

@@ -1,4 +1,4 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 
 /** The error both of Google's Veo APIs return for an invalid submit, INVALID_ARGUMENT; undefined when it is valid. */
 

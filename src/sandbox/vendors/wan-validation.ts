@@ -1,4 +1,4 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 
 /** What each series of models makes; the vendor detects most mistakes only when it works on the task. */
 interface Model {

@@ -1,6 +1,5 @@
-import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
-import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import { canManage, type Role } from '../../contract/roles.ts';
+import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-fields.ts';
+import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';

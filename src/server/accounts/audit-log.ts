@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { LongPage } from '../../contract/large-list-pagination.ts';
+import type { LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows, readLargeListPage } from '../platform/db/sql.ts';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { isObject } from '../../contract/is-object.ts';
+import { isObject } from '../../contract/objects.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

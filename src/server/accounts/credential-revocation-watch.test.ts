@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { Role } from '../../contract/roles.ts';
+import type { Role } from '../../contract/account-fields.ts';
 import { manualClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/request-context.ts';

@@ -1,5 +1,4 @@
-import { ENABLED } from '../../contract/account-fields.ts';
-import type { Role } from '../../contract/roles.ts';
+import { ENABLED, type Role } from '../../contract/account-fields.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { AccountCaller, Caller } from '../platform/http/request-context.ts';

@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely';
-import { ENABLED } from '../../contract/account-fields.ts';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import { canManage } from '../../contract/roles.ts';
+import { canManage, ENABLED } from '../../contract/account-fields.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText, RenderedMail } from '../mail/mail-queue.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';

@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import type { LoginOutcomeName } from '../../contract/login-history-and-session-end-reason.ts';
-import { canManage, ROLES, type Role } from '../../contract/roles.ts';
+import { canManage, ROLES, type Role } from '../../contract/account-fields.ts';
+import type { LoginOutcomeName } from '../../contract/logins.ts';
+import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,4 +1,4 @@
-import type { SessionEndReason } from '../../contract/login-history-and-session-end-reason.ts';
+import type { SessionEndReason } from '../../contract/logins.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../../contract/roles.ts';
+import type { Role } from '../../contract/account-fields.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

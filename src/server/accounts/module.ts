@@ -1,4 +1,4 @@
-import type { LongPage } from '../../contract/large-list-pagination.ts';
+import type { LongPage } from '../../contract/responses.ts';
 import type { Mailer } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { Session } from '../../contract/registration-login-and-own-account.ts';
+import type { Session } from '../../contract/accounts.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountCaller } from '../platform/http/request-context.ts';
 import type { Account } from './account-store.ts';

@@ -1,6 +1,6 @@
-import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import type { Role } from '../../contract/roles.ts';
+import type { Role } from '../../contract/account-fields.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
+import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ENABLED } from '../../contract/account-fields.ts';
-import { outranks } from '../../contract/roles.ts';
+import { ENABLED, outranks } from '../../contract/account-fields.ts';
 import { AppError } from '../platform/app-error.ts';
 import { createIpCheck } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';

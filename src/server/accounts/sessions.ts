@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { SessionEndReason } from '../../contract/login-history-and-session-end-reason.ts';
-import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Role } from '../../contract/account-fields.ts';
+import type { SessionEndReason } from '../../contract/logins.ts';
+import type { Page } from '../../contract/responses.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

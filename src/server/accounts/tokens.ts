@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { TOKEN_SORTS } from '../../contract/api-tokens.ts';
-import type { Sort } from '../../contract/list-sorting.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { defined } from '../../contract/objects.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import { toIpRange } from '../platform/client-ip.ts';

@@ -1,8 +1,7 @@
-import { DISABLED, ENABLED } from '../../contract/account-fields.ts';
-import type { SessionEndReason } from '../../contract/login-history-and-session-end-reason.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import { canManage, type Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { canManage, DISABLED, ENABLED, type Role } from '../../contract/account-fields.ts';
+import type { SessionEndReason } from '../../contract/logins.ts';
+import { defined } from '../../contract/objects.ts';
+import type { Page } from '../../contract/responses.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

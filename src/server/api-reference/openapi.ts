@@ -8,7 +8,7 @@ import {
   type Policy,
 } from '../../contract/endpoint.ts';
 import { ERRORS } from '../../contract/error-codes.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 
 type Json = { [key: string]: unknown };
 

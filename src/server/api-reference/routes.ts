@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
-import * as apiReferenceEndpoints from '../../contract/openapi-file-and-reference-pages.ts';
+import * as apiReferenceEndpoints from '../../contract/pages.ts';
 import { html, type Markup, STANDALONE_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toOpenApi } from './openapi.ts';

@@ -1,5 +1,5 @@
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
-import { getStorage } from '../../contract/video-storage-and-posters.ts';
+import { getStorage } from '../../contract/own-videos.ts';
+import { ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Artifacts } from './module.ts';
 

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { Static } from 'typebox';
+import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
 import { type Budget, DEFAULT_THRESHOLDS } from '../../contract/budgets.ts';
-import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
-import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
+import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { notExistError } from '../platform/app-error.ts';

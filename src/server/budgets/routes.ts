@@ -1,5 +1,5 @@
 import { deleteBudget, listBudgets, putBudget } from '../../contract/budgets.ts';
-import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
+import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { BudgetService } from './budgets.ts';
 

@@ -1,6 +1,6 @@
 import { type Insertable, type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import type { TSchema } from 'typebox';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';

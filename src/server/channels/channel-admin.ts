@@ -1,9 +1,8 @@
 import type { Static } from 'typebox';
+import type { Role } from '../../contract/account-fields.ts';
 import type { CHANNEL_SORTS, changeChannel, makeChannel } from '../../contract/channels.ts';
-import { type Sort, sortRowsBy } from '../../contract/list-sorting.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { defined } from '../../contract/objects.ts';
+import { type Page, type Sort, sortRowsBy } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import type { ChatVendor } from '../../contract/channels.ts';
-import type { Localized } from '../../contract/localized-messages/format-message.ts';
+import type { Localized } from '../../contract/messages/format-message.ts';
 import { endpointUrl, openaiUrl } from '../upstreams/upstream.ts';
 
 /** A known provider: what an administrator enters for a channel to it. */

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { changeChannel } from '../../contract/channels.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { type SealedColumn, UnsealError, type Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
-import type { OnRetirement } from '../../contract/admin-models-and-usable-models.ts';
 import type { ChatVendor } from '../../contract/channels.ts';
-import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import type { ModelKind, VendorId } from '../../contract/model-kinds.ts';
+import type { OnRetirement } from '../../contract/models.ts';
 import type { Price } from '../../contract/pricing.ts';
-import type { VendorId } from '../../contract/vendor-ids.ts';
 import { AccountMap, accountKey, type ChannelAccount } from '../upstreams/upstream.ts';
 import type { ErrorReason } from '../upstreams/vendor-errors.ts';
 

@@ -1,11 +1,9 @@
 import type { Static } from 'typebox';
-import type { Capability } from '../../contract/admin-models-and-usable-models.ts';
-import * as modelEndpoints from '../../contract/admin-models-and-usable-models.ts';
-import * as adminModelsAndUsableModelsEndpoints from '../../contract/admin-models-and-usable-models.ts';
-import { listVendors, type VendorRow } from '../../contract/admin-vendors.ts';
 import * as endpoints from '../../contract/channels.ts';
-import { parseSort } from '../../contract/list-sorting.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import * as modelEndpoints from '../../contract/models.ts';
+import * as adminModelsAndUsableModelsEndpoints from '../../contract/models.ts';
+import { type Capability, listVendors, type VendorRow } from '../../contract/models.ts';
+import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';

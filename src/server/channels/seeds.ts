@@ -1,4 +1,4 @@
-import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Vault } from '../platform/vault.ts';

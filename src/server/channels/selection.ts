@@ -1,5 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { FreshReadSingleFlight, SingleFlight } from '../platform/concurrency.ts';

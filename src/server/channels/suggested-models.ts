@@ -1,5 +1,5 @@
 import { CHAT_VENDORS } from '../../contract/channels.ts';
-import { MODEL_ID_PATTERN, type ModelKind } from '../../contract/model-kinds-and-id.ts';
+import { MODEL_ID_PATTERN, type ModelKind } from '../../contract/model-kinds.ts';
 import type { Price } from '../../contract/pricing.ts';
 import type { ModelRow } from './catalog.ts';
 import type { ChannelVendor } from './directory.ts';

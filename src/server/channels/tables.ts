@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
-import type { OnRetirement } from '../../contract/admin-models-and-usable-models.ts';
-import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
+import type { OnRetirement } from '../../contract/models.ts';
 import { type Migration, required } from '../platform/db/migrate.ts';
 import type { ChannelVendor } from './directory.ts';
 

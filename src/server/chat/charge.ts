@@ -1,21 +1,20 @@
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import {
   type CallFacts,
-  priceCall,
-  scaleQuota,
-  toTokenCallFacts,
-  withPlanFactor,
-} from '../../contract/price-calls-and-videos.ts';
-import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import type { RequestKind, RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import {
   type ChatPrice,
   hasAudioRate,
   maxTokenQuota,
+  type Price,
+  priceCall,
   priceTokens,
+  scaleQuota,
   type TokenFacts,
   tokenQuota,
-} from '../../contract/token-prices-and-cost-calculation.ts';
+  toTokenCallFacts,
+  type VideoPrice,
+  withPlanFactor,
+} from '../../contract/pricing.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-log.ts';
 import type { ResolvedModel } from '../channels/directory.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { ChatVendor } from '../../contract/channels.ts';
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
+import * as chatEndpoints from '../../contract/model-calls.ts';
+import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { parseUsage } from './usage.ts';
 

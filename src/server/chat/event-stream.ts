@@ -1,5 +1,5 @@
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
+import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { type Dialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
 import { type ChatRequest, removeProperty } from './request.ts';
 import {

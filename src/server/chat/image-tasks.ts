@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { asObject, defined } from '../../contract/objects.ts';
 import type { CallOutcome, Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

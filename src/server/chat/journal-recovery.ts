@@ -1,8 +1,8 @@
 import { createDecipheriv } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { asObject } from '../../contract/is-object.ts';
-import { toTokenCallFacts } from '../../contract/price-calls-and-videos.ts';
+import { asObject } from '../../contract/objects.ts';
+import { toTokenCallFacts } from '../../contract/pricing.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';

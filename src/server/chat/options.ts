@@ -1,5 +1,4 @@
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { asObject, defined, type UntrustedObject } from '../../contract/objects.ts';
 import type { Channel } from '../channels/directory.ts';
 import { type AppError, invalidRequest } from '../platform/app-error.ts';
 import { assertPublicUrl } from '../platform/outbound/guard.ts';

@@ -1,6 +1,5 @@
-import { defined } from '../../contract/omit-undefined.ts';
-import { findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
-import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
+import { defined } from '../../contract/objects.ts';
+import { type ChatPrice, findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { Channel, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
 import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';

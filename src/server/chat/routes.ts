@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Endpoint } from '../../contract/endpoint.ts';
-import * as chatEndpoints from '../../contract/openai-anthropic-and-gemini-model-calls.ts';
+import * as chatEndpoints from '../../contract/model-calls.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { type JsonBody, RequestWithCollectedBody } from '../platform/http/body.ts';
 import type { AccountCaller, Authenticator, ModelCaller, RequestContext } from '../platform/http/request-context.ts';

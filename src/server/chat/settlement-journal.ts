@@ -3,7 +3,7 @@ import { closeSync, fdatasync, futimesSync, mkdirSync, openSync, unlinkSync, wri
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
+import type { ChatPrice } from '../../contract/pricing.ts';
 import type { Log } from '../platform/log.ts';
 import type { CallDetail, Settlement } from '../quota/ledger.ts';
 

@@ -1,4 +1,4 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/request-context.ts';

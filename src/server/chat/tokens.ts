@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { UntrustedObject } from '../../contract/is-object.ts';
+import type { UntrustedObject } from '../../contract/objects.ts';
 
 /** Every message of a conversation has a frame of a few tokens. */
 export const TOKENS_PER_MESSAGE = 8;

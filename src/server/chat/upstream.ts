@@ -1,6 +1,5 @@
 import type { ChatVendor } from '../../contract/channels.ts';
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { asObject, defined, type UntrustedObject } from '../../contract/objects.ts';
 import type { CallOutcome, Channel, ResolvedModel } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';

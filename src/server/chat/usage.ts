@@ -1,5 +1,5 @@
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
-import type { TokenFacts, TokenPart } from '../../contract/token-prices-and-cost-calculation.ts';
+import { asObject, type UntrustedObject } from '../../contract/objects.ts';
+import type { TokenFacts, TokenPart } from '../../contract/pricing.ts';
 import { tryParse } from './sse.ts';
 
 /** What a call used, in tokens. */

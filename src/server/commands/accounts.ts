@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { formatMessage } from '../../contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
 import { AccountAccess, AccountStore } from '../accounts/account-store.ts';
 import { resetPassword as resetIn } from '../accounts/reset-password.ts';
 import { TokenStore } from '../accounts/tokens.ts';

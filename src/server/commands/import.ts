@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { CHANNEL_VENDORS } from '../../contract/channels.ts';
-import { formatMessage } from '../../contract/localized-messages/format-message.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
+import { VENDORS, type VendorId } from '../../contract/model-kinds.ts';
+import { defined } from '../../contract/objects.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
-import { VENDORS, type VendorId } from '../../contract/vendor-ids.ts';
 import { twoFactorSecretCell } from '../accounts/two-factor.ts';
 import { parseBaseUrl } from '../channels/base-url.ts';
 import { ChannelAndModelStore } from '../channels/catalog.ts';

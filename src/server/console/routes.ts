@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { CONSOLE_SECTIONS, consolePage } from '../../contract/console-paths-and-html-endpoint.ts';
 import { envelopeOfPath } from '../../contract/endpoint.ts';
+import { CONSOLE_SECTIONS, consolePage } from '../../contract/pages.ts';
 import { PACKAGE_ROOT } from '../package-root.ts';
 import { escapeHtml } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page } from '../../contract/responses.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';

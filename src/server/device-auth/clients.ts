@@ -1,7 +1,6 @@
-import type { CLIENT_SORTS } from '../../contract/admin-device-clients.ts';
-import type { Sort } from '../../contract/list-sorting.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { CLIENT_SORTS } from '../../contract/device-clients.ts';
+import { defined } from '../../contract/objects.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import type { AuditEntry, AuditLog } from '../accounts/audit-log.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

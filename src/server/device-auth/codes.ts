@@ -6,7 +6,7 @@ import {
   REFRESH_TOKEN_SECONDS,
   USER_CODE_ALPHABET,
 } from '../../contract/device-auth.ts';
-import { authorizePage } from '../../contract/device-authorization-page-endpoints.ts';
+import { authorizePage } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';

@@ -1,5 +1,5 @@
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';

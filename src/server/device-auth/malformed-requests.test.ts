@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { DEVICE_GRANT } from '../../contract/oauth-device-grant.ts';
+import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
 /** Values of other types where a string is required, and invalid strings. */
 const JUNK: readonly unknown[] = [

@@ -1,5 +1,5 @@
-import { LOCALES } from '../../contract/localized-messages/format-message.ts';
-import * as endpoints from '../../contract/oauth-device-grant.ts';
+import { LOCALES } from '../../contract/messages/format-message.ts';
+import * as endpoints from '../../contract/oauth.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { type RequestContext, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

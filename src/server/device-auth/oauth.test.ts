@@ -8,7 +8,7 @@ import {
   freePort,
   startDeviceService,
 } from '../../../test/device-auth/device-auth-fixture.ts';
-import { DEVICE_GRANT } from '../../contract/oauth-device-grant.ts';
+import { DEVICE_GRANT } from '../../contract/oauth.ts';
 
 /** Form posts to the OAuth endpoints, with the status and the headers of the response. */
 async function post(service: DeviceAuthFixture, path: string, form: Record<string, string> | string, headers = {}) {

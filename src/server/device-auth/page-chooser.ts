@@ -1,5 +1,5 @@
 import type { DeviceStatus } from '../../contract/device-auth.ts';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
 import type { Account, AccountAccess } from '../accounts/account-store.ts';
 import type { SessionService } from '../accounts/sessions.ts';
 import { AppError } from '../platform/app-error.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import * as endpoints from '../../contract/device-authorization-page-endpoints.ts';
+import * as endpoints from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
-import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
+import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LinkedLogins } from '../accounts/login-revocation.ts';
 import type { TokenStore } from '../accounts/tokens.ts';

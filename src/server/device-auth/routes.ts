@@ -1,9 +1,8 @@
-import * as adminDeviceClientsEndpoints from '../../contract/admin-device-clients.ts';
 import * as endpoints from '../../contract/device-auth.ts';
-import { parseSort } from '../../contract/list-sorting.ts';
-import { formatMessage } from '../../contract/localized-messages/format-message.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import * as adminDeviceClientsEndpoints from '../../contract/device-clients.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
+import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { PASSWORD } from '../../../test/accounts/test-user-client.ts';
 import { CLI, freePort, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
-import { DEVICE_GRANT } from '../../contract/oauth-device-grant.ts';
+import { DEVICE_GRANT } from '../../contract/oauth.ts';
 import { openLog } from '../platform/log.ts';
 
 describe('what others may learn of a sign-in', () => {

@@ -8,7 +8,7 @@ import {
   type Tokens,
 } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { formatMessage } from '../../contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 
 forEachDatabase((_dialect, _open, freshUrl) => {

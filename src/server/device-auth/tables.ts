@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import { CLI_OAUTH_CLIENT } from '../../contract/cli-oauth-client.ts';
+import { CLI_OAUTH_CLIENT } from '../../contract/device-auth.ts';
 import { type Migration, type MigrationTransaction, required, type UntypedTables } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 import { hashToken } from '../platform/tokens.ts';

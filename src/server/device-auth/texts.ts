@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
 
 const EN = {
   title: 'Device sign-in',

@@ -1,6 +1,6 @@
 import { NAME_LENGTH_MAX } from '../../contract/device-auth.ts';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { TEXTS, type Texts } from './texts.ts';
 

@@ -1,6 +1,5 @@
 import { listEvents, toEventPayload } from '../../contract/events.ts';
-import { toLimit } from '../../contract/large-list-pagination.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { ok, toLimit } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { ADMINISTRATORS } from './event-log.ts';
 import type { Events } from './module.ts';

@@ -1,4 +1,4 @@
-import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
+import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger.ts';
 import type { Executor, Trx } from '../tables.ts';
 import type { NamedUser } from './assign-account-names.ts';
 import { ImportRecordStore } from './import-record-store.ts';

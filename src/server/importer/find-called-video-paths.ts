@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/is-object.ts';
+import { isObject } from '../../contract/objects.ts';
 import type { ImportSummary } from './import-summary.ts';
 import { objectOf } from './mapping/column-values.ts';
 import { describeNewApiPathSupport } from './mapping/describe-new-api-path-support.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../../contract/roles.ts';
+import type { Role } from '../../contract/account-fields.ts';
 import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
 import type { MappedRow } from './import-visitor-types.ts';
 import { toPlainText } from './mapping/column-values.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
+import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';

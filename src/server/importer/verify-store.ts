@@ -1,4 +1,4 @@
-import type { Role } from '../../contract/roles.ts';
+import type { Role } from '../../contract/account-fields.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
+import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

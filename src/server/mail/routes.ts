@@ -1,5 +1,5 @@
-import * as endpoints from '../../contract/admin-mail-state-and-test-mail.ts';
-import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
+import * as endpoints from '../../contract/mailbox.ts';
+import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Mail } from './module.ts';
 

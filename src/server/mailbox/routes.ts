@@ -1,7 +1,7 @@
-import { isObject } from '../../contract/is-object.ts';
-import { formatMessage, type MessageKey } from '../../contract/localized-messages/format-message.ts';
-import * as endpoints from '../../contract/mailbox-and-app-password.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import * as endpoints from '../../contract/mailbox.ts';
+import { formatMessage, type MessageKey } from '../../contract/messages/format-message.ts';
+import { isObject } from '../../contract/objects.ts';
+import { ok } from '../../contract/responses.ts';
 import { type AccountCaller, type RequestContext, toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { AppPassword, MailboxRequest, MailboxService, OwnMailbox } from './mailbox-service.ts';

@@ -1,4 +1,4 @@
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,15 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Static } from 'typebox';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import {
-  type Notification,
-  TOPICS,
-  type TopicRule,
-} from '../../contract/notifications-preferences-and-announcements.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Role } from '../../contract/account-fields.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
+import { type Notification, TOPICS, type TopicRule } from '../../contract/notifications.ts';
+import { defined } from '../../contract/objects.ts';
+import type { Page } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';

@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
-import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications-preferences-and-announcements.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
+import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications.ts';
+import { defined } from '../../contract/objects.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';

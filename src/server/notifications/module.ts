@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { EventWriter } from '../event-log/event-log.ts';

@@ -4,7 +4,7 @@ import {
   type Topic,
   type TopicRule,
   type UserNotificationType,
-} from '../../contract/notifications-preferences-and-announcements.ts';
+} from '../../contract/notifications.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
 import type { Clock } from '../platform/clock.ts';

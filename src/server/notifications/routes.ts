@@ -1,6 +1,5 @@
-import { parseSort } from '../../contract/list-sorting.ts';
-import * as endpoints from '../../contract/notifications-preferences-and-announcements.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import * as endpoints from '../../contract/notifications.ts';
+import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import { answerHeadRequest, beginEventStream } from '../platform/http/event-stream.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
 import { AppError } from '../platform/app-error.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
 import type { Log } from '../platform/log.ts';

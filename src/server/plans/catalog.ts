@@ -1,13 +1,12 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Static } from 'typebox';
-import type { Sort } from '../../contract/list-sorting.ts';
 import {
   type adminCreatePackageCard,
   type adminUpdatePackageCard,
   NO_PACKAGE,
   type PLAN_SORTS,
-} from '../../contract/plans-and-redemption-codes.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+} from '../../contract/plans.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, modelNotAllowedError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

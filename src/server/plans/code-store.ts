@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import type { Sort } from '../../contract/list-sorting.ts';
-import type { CODE_SORTS, CodeStatus } from '../../contract/plans-and-redemption-codes.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { CODE_SORTS, CodeStatus } from '../../contract/plans.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import type { Database } from '../platform/db/database.ts';
 import { nullsLast, wasChanged } from '../platform/db/sql.ts';
 import { randomText } from '../platform/tokens.ts';

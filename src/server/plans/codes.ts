@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
-import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { NO_PACKAGE } from '../../contract/plans.ts';
+import type { Page } from '../../contract/responses.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans-and-redemption-codes.ts';
+import type { CodeStatus, getOwnPackage, PackageCard } from '../../contract/plans.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { usagePace, type WindowUsage } from './allowances.ts';
 import { allowedModels, type PlanRow } from './catalog.ts';

@@ -1,6 +1,5 @@
-import { parseSort } from '../../contract/list-sorting.ts';
-import * as endpoints from '../../contract/plans-and-redemption-codes.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import * as endpoints from '../../contract/plans.ts';
+import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { CodeFilter } from './code-store.ts';

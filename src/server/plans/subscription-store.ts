@@ -1,5 +1,5 @@
 import { type Insertable, sql } from 'kysely';
-import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';

@@ -1,4 +1,4 @@
-import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';

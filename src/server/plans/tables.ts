@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
 export interface PlanTables {

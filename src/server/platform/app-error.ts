@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '../../contract/error-codes.ts';
-import type { Localized, MessageKey, MessageParams } from '../../contract/localized-messages/format-message.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import type { Localized, MessageKey, MessageParams } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
 
 /** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
 export interface AppErrorOptions {

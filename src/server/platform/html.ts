@@ -1,4 +1,4 @@
-import { LOCALES, type Locale } from '../../contract/localized-messages/format-message.ts';
+import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 
 /** Markup that is safe to send: made by `html`, or from a text of our own. */
 export class Markup {

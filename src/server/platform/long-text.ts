@@ -1,4 +1,4 @@
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { containersOf } from './json.ts';
 
 /** Texts of this length, pictures in Base64 as a rule, are not made as a whole where that can be avoided. */

@@ -1,4 +1,4 @@
-import { LOCALES } from '../../contract/localized-messages/format-message.ts';
+import { LOCALES } from '../../contract/messages/format-message.ts';
 import { ACCENT_NAMES } from '../../design/accent-colors.ts';
 import { createClientIpResolver, createIpCheck } from './client-ip.ts';
 import { parsePostgresUrl } from './db/postgres.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { NO_PACKAGE } from '../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../contract/plans.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Migration } from '../platform/db/migrate.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger-and-usage.ts';
+import { IMPORTED_USAGE_TOKEN } from '../../contract/ledger.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
 import type { Clock } from '../platform/clock.ts';

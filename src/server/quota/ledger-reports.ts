@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
+import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import type { Database } from '../platform/db/database.ts';
 import { hasConcurrentWriters, readLargeListPage } from '../platform/db/sql.ts';
 import type { Executor, Tables } from '../tables.ts';

@@ -1,6 +1,6 @@
-import { type AmountUnit, formatAmount } from '../../contract/format-amounts.ts';
-import type { Localized } from '../../contract/localized-messages/format-message.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { type AmountUnit, formatAmount } from '../../contract/amounts.ts';
+import type { Localized } from '../../contract/messages/format-message.ts';
+import { defined } from '../../contract/objects.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

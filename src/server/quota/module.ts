@@ -1,4 +1,4 @@
-import type { AmountUnit } from '../../contract/format-amounts.ts';
+import type { AmountUnit } from '../../contract/amounts.ts';
 import type { EventWriter } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';

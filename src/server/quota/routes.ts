@@ -1,9 +1,8 @@
 import type { Static } from 'typebox';
-import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
-import * as ledgerEndpoints from '../../contract/ledger-and-usage.ts';
-import * as endpoints from '../../contract/ledger-and-usage.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import * as ledgerEndpoints from '../../contract/ledger.ts';
+import * as endpoints from '../../contract/ledger.ts';
+import { defined } from '../../contract/objects.ts';
+import { longList, ok, toLongPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

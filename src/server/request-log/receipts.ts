@@ -1,9 +1,7 @@
 import type { Static } from 'typebox';
-import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
-import type { CallFacts } from '../../contract/price-calls-and-videos.ts';
-import type { Price } from '../../contract/pricing.ts';
-import type { Receipt, ReceiptOutcome } from '../../contract/receipts.ts';
-import type { RequestKind } from '../../contract/request-kinds-and-statuses.ts';
+import type { CallFacts, Price } from '../../contract/pricing.ts';
+import { type Receipt, type ReceiptOutcome, toReceiptLines } from '../../contract/receipts.ts';
+import type { RequestKind } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { LedgerEntry } from '../quota/ledger-reports.ts';
 import type { RequestRow, RequestStore } from './request-store.ts';

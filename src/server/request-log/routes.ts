@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
-import { toLimit } from '../../contract/large-list-pagination.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { getReceipt, getTokenReceipt, getVideoReceipt } from '../../contract/receipts.ts';
 import * as endpoints from '../../contract/request-log.ts';
 import {
@@ -13,7 +12,7 @@ import {
   streamAllRequests,
   streamRequests,
 } from '../../contract/request-log.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { ok, toLimit } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { INCIDENTS, type IncidentId } from '../../contract/admin-service-status.ts';
+import { INCIDENTS, type IncidentId } from '../../contract/service.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

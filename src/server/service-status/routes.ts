@@ -1,5 +1,5 @@
-import { getServiceStatus } from '../../contract/admin-service-status.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
+import { ok } from '../../contract/responses.ts';
+import { getServiceStatus } from '../../contract/service.ts';
 import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

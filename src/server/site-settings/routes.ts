@@ -1,5 +1,5 @@
+import { ok } from '../../contract/responses.ts';
 import * as endpoints from '../../contract/site-settings.ts';
-import { ok } from '../../contract/success-bodies-and-pagination.ts';
 import { toActor } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Site } from './module.ts';

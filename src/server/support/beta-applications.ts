@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { APPLICATION_SORTS, ApplicationStatus } from '../../contract/beta-applications.ts';
-import type { Sort } from '../../contract/list-sorting.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { AdminNotice, AdminNotifier, Notice, Notifier } from '../notifications/notifier.ts';

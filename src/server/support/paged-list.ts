@@ -1,6 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { Sort } from '../../contract/list-sorting.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import type { Executor, Tables } from '../tables.ts';
 
 /** Matches beyond this are neither counted nor listed, so that no page scans all rows; a narrower filter finds them. */

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import * as betaEndpoints from '../../contract/beta-applications.ts';
-import { parseSort } from '../../contract/list-sorting.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import type { TicketWaitingFor } from '../../contract/tickets.ts';
 import * as ticketEndpoints from '../../contract/tickets.ts';
 import { toSeconds } from '../../contract/time-units.ts';

@@ -1,6 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { Sort } from '../../contract/list-sorting.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page, Sort } from '../../contract/responses.ts';
 import { MAX_REPLIES, type TICKET_SORTS, type TicketStatus } from '../../contract/tickets.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';

@@ -1,6 +1,5 @@
 import type { ChatVendor } from '../../contract/channels.ts';
-import { isObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined, isObject } from '../../contract/objects.ts';
 import { getOrMakeEntry, memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { detectMediaType } from '../platform/media.ts';

@@ -1,4 +1,4 @@
-import type { FailureCause } from '../../contract/video-failure-causes.ts';
+import type { FailureCause } from '../../contract/task-states.ts';
 
 /**
  * The closed set of reasons an upstream's error is put into:

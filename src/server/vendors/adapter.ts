@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
+import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { LongText, TextInBytes } from '../platform/long-text.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 import {
   type AdapterContext,
   azureDeployment,

@@ -1,7 +1,6 @@
-import { asObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { asObject, defined } from '../../contract/objects.ts';
+import type { FailureCause } from '../../contract/task-states.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
-import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import { type BufferedResponse, OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome } from './adapter.ts';

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { asObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import { asObject, defined } from '../../contract/objects.ts';
 import { isBase64, LONG_TEXT_LENGTH, LongText, TextInString } from '../platform/long-text.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';

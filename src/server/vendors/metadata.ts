@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
 import { asText } from './untrusted-json.ts';
 

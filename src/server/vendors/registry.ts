@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { VendorId } from '../../contract/vendor-ids.ts';
+import type { VendorId } from '../../contract/model-kinds.ts';
 import type { ModelCapability, ModelLifecycle, VendorAdapter, VendorProfile } from './adapter.ts';
 import { anthropic, gemini, openai } from './chat-vendors.ts';
 import { type CredentialField, listCredentialForms } from './credential-forms.ts';

@@ -1,4 +1,4 @@
-import { asObject, type UntrustedObject } from '../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import {
   type ErrorClass,

@@ -1,6 +1,5 @@
-import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
-import type { Price } from '../../contract/pricing.ts';
-import type { ChatPrice } from '../../contract/token-prices-and-cost-calculation.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
+import type { ChatPrice, Price } from '../../contract/pricing.ts';
 import { usd } from './currency.ts';
 
 /** Models in the lists of chat upstreams that chat, embeddings and images do not run. */

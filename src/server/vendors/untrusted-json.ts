@@ -1,4 +1,4 @@
-import { asObject } from '../../contract/is-object.ts';
+import { asObject } from '../../contract/objects.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import type { Json } from './adapter.ts';
 

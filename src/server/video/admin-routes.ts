@@ -1,9 +1,8 @@
 import type { Static } from 'typebox';
-import * as endpoints from '../../contract/admin-video-tasks.ts';
-import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
-import { list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import * as endpoints from '../../contract/admin-videos.ts';
+import * as vendorBillingReconciliationEndpoints from '../../contract/reconciliation.ts';
+import { list, longList, ok, toLongPage, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import * as vendorBillingReconciliationEndpoints from '../../contract/vendor-billing-reconciliation.ts';
 import type { Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import { TASK_STATUS } from '../../contract/task-states.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { done } from '../../contract/success-bodies-and-pagination.ts';
+import { putPoster } from '../../contract/own-videos.ts';
+import { done } from '../../contract/responses.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import * as endpoints from '../../contract/video.ts';
-import { putPoster } from '../../contract/video-storage-and-posters.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';

@@ -1,4 +1,4 @@
-import { MAX_FAVOURITES } from '../../contract/favourite-videos.ts';
+import { MAX_FAVOURITES } from '../../contract/own-videos.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';

@@ -1,8 +1,6 @@
 import type { Static } from 'typebox';
-import { isObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import type { VideoRow } from '../../contract/own-video-row-and-detail.ts';
-import type { CallFacts } from '../../contract/price-calls-and-videos.ts';
+import { defined, isObject } from '../../contract/objects.ts';
+import type { CallFacts } from '../../contract/pricing.ts';
 import {
   isTerminal,
   OPENAI_STATUS,
@@ -11,7 +9,7 @@ import {
   type TaskStatus,
 } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { UnifiedTask } from '../../contract/video.ts';
+import type { UnifiedTask, VideoRow } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { isBase64, type KeptLongTexts, NO_LONG_TEXTS, withLongTexts } from '../platform/long-text.ts';
 import { assertNoPrivateUrls, assertPublicUrl } from '../platform/outbound/guard.ts';

@@ -1,9 +1,7 @@
 import type { Static } from 'typebox';
-import { isObject } from '../../contract/is-object.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import { STANDARD_FIELDS } from '../../contract/standard-generation-field-names.ts';
-import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { GenerationBody } from '../../contract/video.ts';
+import type { VendorId } from '../../contract/model-kinds.ts';
+import { defined, isObject } from '../../contract/objects.ts';
+import { type GenerationBody, STANDARD_FIELDS } from '../../contract/video.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import { JsonRejectedError } from '../platform/json.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { ModelKind } from '../../contract/model-kinds-and-id.ts';
-import * as endpoints from '../../contract/model-lists.ts';
-import { defined } from '../../contract/omit-undefined.ts';
+import type { ModelKind } from '../../contract/model-kinds.ts';
+import * as endpoints from '../../contract/models.ts';
+import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { ChannelDirectory, Retirement } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isObject } from '../../contract/is-object.ts';
+import { isObject } from '../../contract/objects.ts';
 import { isTerminal } from '../../contract/task-states.ts';
 import type { CallOutcome, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { exceedsTolerance } from '../../contract/reconciliation.ts';
 import { DAY_MS, HOUR_MS, toSeconds } from '../../contract/time-units.ts';
-import { exceedsTolerance } from '../../contract/vendor-billing-reconciliation.ts';
 import type { Channel } from '../channels/directory.ts';
 import type { AdminNotifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';

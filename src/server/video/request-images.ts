@@ -1,6 +1,5 @@
-import { isObject } from '../../contract/is-object.ts';
-import { STANDARD_FIELDS } from '../../contract/standard-generation-field-names.ts';
-import { VIDEO_JSON_LIMIT } from '../../contract/video.ts';
+import { isObject } from '../../contract/objects.ts';
+import { STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import { isBase64, isSameText, type KeptLongTexts, type TextInBytes } from '../platform/long-text.ts';

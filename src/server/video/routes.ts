@@ -1,11 +1,10 @@
-import * as favouriteVideosEndpoints from '../../contract/favourite-videos.ts';
-import { longList, toLongPage } from '../../contract/large-list-pagination.ts';
-import * as ownVideoSubmitQuoteAndDeleteEndpoints from '../../contract/own-video-submit-quote-and-delete.ts';
-import { done, ok } from '../../contract/success-bodies-and-pagination.ts';
+import * as favouriteVideosEndpoints from '../../contract/own-videos.ts';
+import * as ownVideoSubmitQuoteAndDeleteEndpoints from '../../contract/own-videos.ts';
+import { quoteModelVideo } from '../../contract/own-videos.ts';
+import { done, longList, ok, toLongPage } from '../../contract/responses.ts';
 import { TASK_STATUS, type TaskStatus } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video.ts';
-import { quoteModelVideo } from '../../contract/video-quotes.ts';
 import type { CredentialRevocationWatch } from '../accounts/credential-watch.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';

@@ -1,4 +1,4 @@
-import type { Locale } from '../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../contract/messages/format-message.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 
 /** What every page of a link is rendered with. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { LOCALES } from '../../contract/localized-messages/format-message.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { LOCALES } from '../../contract/messages/format-message.ts';
+import { done, list, ok, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/video-shares.ts';
 import type { Artifacts } from '../artifacts/module.ts';

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { ENABLED } from '../../contract/account-fields.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page } from '../../contract/responses.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../contract/video-shares.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';

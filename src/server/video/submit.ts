@@ -1,12 +1,17 @@
 import type { Static, TSchema } from 'typebox';
-import { toReceiptLines } from '../../contract/compute-receipt-lines.ts';
-import { asObject, isObject } from '../../contract/is-object.ts';
-import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
-import { isChatPrice, type Price, UnpricedError, type VideoPrice } from '../../contract/pricing.ts';
-import { STANDARD_FIELDS } from '../../contract/standard-generation-field-names.ts';
+import { asObject, isObject } from '../../contract/objects.ts';
+import type { Quote } from '../../contract/own-videos.ts';
+import {
+  type CallFacts,
+  isChatPrice,
+  type Price,
+  priceCall,
+  UnpricedError,
+  type VideoPrice,
+} from '../../contract/pricing.ts';
+import { toReceiptLines } from '../../contract/receipts.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import { PICTURE_FIELDS } from '../../contract/video.ts';
-import type { Quote } from '../../contract/video-quotes.ts';
+import { PICTURE_FIELDS, STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';

@@ -1,7 +1,6 @@
 import { type Generated, sql } from 'kysely';
-import type { TaskStatus } from '../../contract/task-states.ts';
-import type { VendorId } from '../../contract/vendor-ids.ts';
-import type { FailureCause } from '../../contract/video-failure-causes.ts';
+import type { VendorId } from '../../contract/model-kinds.ts';
+import type { FailureCause, TaskStatus } from '../../contract/task-states.ts';
 import { type Migration, type MigrationTransaction, required } from '../platform/db/migrate.ts';
 import type { Dialect } from '../platform/db/sql.ts';
 

@@ -1,12 +1,10 @@
-import { isObject } from '../../contract/is-object.ts';
-import { FAILURES_EN } from '../../contract/localized-messages/video-failures-en.ts';
-import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures-zh-cn.ts';
-import { type CallFacts, priceCall } from '../../contract/price-calls-and-videos.ts';
-import { isChatPrice, type Price, UnpricedError } from '../../contract/pricing.ts';
-import type { RequestStatus } from '../../contract/request-kinds-and-statuses.ts';
-import { isTerminal, OPENAI_STATUS } from '../../contract/task-states.ts';
+import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
+import { isObject } from '../../contract/objects.ts';
+import { type CallFacts, isChatPrice, type Price, priceCall, UnpricedError } from '../../contract/pricing.ts';
+import type { RequestStatus } from '../../contract/request-log.ts';
+import { type FailureCause, isTerminal, OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
-import type { FailureCause } from '../../contract/video-failure-causes.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';

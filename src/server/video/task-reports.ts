@@ -1,8 +1,8 @@
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
-import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
+import type { VendorId } from '../../contract/model-kinds.ts';
+import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { VendorId } from '../../contract/vendor-ids.ts';
 import type { Clock } from '../platform/clock.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,8 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { LongListPage, LongPage } from '../../contract/large-list-pagination.ts';
-import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
-import { VENDORS, type VendorId } from '../../contract/vendor-ids.ts';
-import type { FailureCause } from '../../contract/video-failure-causes.ts';
+import { VENDORS, type VendorId } from '../../contract/model-kinds.ts';
+import type { LongListPage, LongPage } from '../../contract/responses.ts';
+import { COARSE_PROGRESS, type FailureCause, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
 import type { Channel } from '../channels/directory.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareInsert, prepareQuery } from '../platform/db/prepared-query.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAILURES_EN } from '../../contract/localized-messages/video-failures-en.ts';
-import { FAILURES_ZH_CN } from '../../contract/localized-messages/video-failures-zh-cn.ts';
-import { FAILURE_CAUSES } from '../../contract/video-failure-causes.ts';
+import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
+import { FAILURE_CAUSES } from '../../contract/task-states.ts';
 import { ERROR_REASONS } from '../upstreams/vendor-errors.ts';
 import { ERROR_CLASSES as HAILUO } from '../vendors/hailuo/adapter.ts';
 import { ERROR_CLASSES as JIMENG } from '../vendors/jimeng/adapter.ts';

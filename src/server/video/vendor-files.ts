@@ -2,7 +2,7 @@ import { type Duplex, pipeline, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { defined } from '../../contract/omit-undefined.ts';
+import { defined } from '../../contract/objects.ts';
 import type { VideoSources } from '../artifacts/artifact-copier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';

@@ -1,4 +1,4 @@
-import * as endpoints from '../../contract/vendor-native-endpoints.ts';
+import * as endpoints from '../../contract/video-formats.ts';
 import type { ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { toJimengBody } from '../platform/http/error-responses.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Selectable, Updateable } from 'kysely';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import type { Page } from '../../contract/responses.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { formatWebhookSecret } from '../../contract/webhook-signing-and-secrets.ts';
+import { formatWebhookSecret } from '../../contract/webhooks.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';

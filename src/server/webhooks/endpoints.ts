@@ -1,7 +1,7 @@
+import type { Role } from '../../contract/account-fields.ts';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../contract/events.ts';
-import { defined } from '../../contract/omit-undefined.ts';
-import type { Role } from '../../contract/roles.ts';
-import type { Page } from '../../contract/success-bodies-and-pagination.ts';
+import { defined } from '../../contract/objects.ts';
+import type { Page } from '../../contract/responses.ts';
 import { MAX_ENDPOINTS, type WebhookPreset } from '../../contract/webhooks.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';

@@ -1,5 +1,4 @@
-import { toLimit } from '../../contract/large-list-pagination.ts';
-import { done, list, ok, toPage } from '../../contract/success-bodies-and-pagination.ts';
+import { done, list, ok, toLimit, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import * as endpoints from '../../contract/webhooks.ts';
 import { toActor } from '../platform/http/request-context.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatSort, parseSort } from '../../../contract/list-sorting.ts';
+import { formatSort, parseSort } from '../../../contract/responses.ts';
 import { nextSort, sortRows } from './next-sort-and-sort-rows.ts';
 
 const columns = [

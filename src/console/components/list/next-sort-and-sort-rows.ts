@@ -1,4 +1,4 @@
-import { type Sort, sortRowsBy } from '../../../contract/list-sorting.ts';
+import { type Sort, sortRowsBy } from '../../../contract/responses.ts';
 
 interface SortableColumn<Row> {
   readonly sortKey?: string;

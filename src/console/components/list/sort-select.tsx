@@ -1,6 +1,6 @@
 import { NativeSelect } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { formatSort, parseSort, type Sort } from '../../../contract/list-sorting.ts';
+import { formatSort, parseSort, type Sort } from '../../../contract/responses.ts';
 
 interface SortSelectProps {
   readonly columns: readonly { readonly label: string; readonly sortKey?: string }[];

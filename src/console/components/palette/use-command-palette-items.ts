@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/admin-accounts.ts';
-import { listTasks } from '../../../contract/admin-video-tasks.ts';
+import { listTasks } from '../../../contract/admin-videos.ts';
 import { listChannels } from '../../../contract/channels.ts';
 import { apiKeysQuery } from '../../data/api-key-queries.ts';
 import { listQuery } from '../../data/query-any-admin-endpoint.ts';

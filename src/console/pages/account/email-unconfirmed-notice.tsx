@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { resendConfirmation } from '../../../contract/email-confirmation.ts';
+import { resendConfirmation } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { emailQuery } from '../../data/session-email-and-device-queries.ts';

@@ -1,7 +1,7 @@
 import { Alert, Button, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { createManagementToken } from '../../../contract/registration-login-and-own-account.ts';
+import { createManagementToken } from '../../../contract/accounts.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyField } from '../../components/copy-button-and-field.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';

@@ -2,7 +2,7 @@ import { Button, Group, PasswordInput, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { putSelf } from '../../../contract/registration-login-and-own-account.ts';
+import { putSelf } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';

@@ -2,7 +2,7 @@ import { Badge, Button, Group, PasswordInput, Skeleton, Stack, Text, TextInput }
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { putSelf } from '../../../contract/registration-login-and-own-account.ts';
+import { putSelf } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';

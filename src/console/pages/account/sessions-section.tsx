@@ -2,7 +2,7 @@ import { Button, Stack } from '@mantine/core';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { endSession } from '../../../contract/registration-login-and-own-account.ts';
+import { endSession } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { SessionRow } from '../../components/session-row.tsx';

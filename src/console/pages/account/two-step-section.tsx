@@ -2,11 +2,7 @@ import { Alert, Badge, Button, Code, Group, SimpleGrid, Stack, Text, TextInput }
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import {
-  disableTwoFactor,
-  enableTwoFactor,
-  setUpTwoFactor,
-} from '../../../contract/registration-login-and-own-account.ts';
+import { disableTwoFactor, enableTwoFactor, setUpTwoFactor } from '../../../contract/accounts.ts';
 import { CopyField, CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { QrCode } from '../../components/qr-code.tsx';

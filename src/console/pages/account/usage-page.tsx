@@ -1,7 +1,7 @@
 import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { NO_PACKAGE } from '../../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../../contract/plans.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';

@@ -2,7 +2,7 @@ import { Alert, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text, Title }
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { EndpointPart } from '../../../contract/endpoint.ts';
-import { getAppPassword, regenerateAppPassword } from '../../../contract/mailbox-and-app-password.ts';
+import { getAppPassword, regenerateAppPassword } from '../../../contract/mailbox.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';

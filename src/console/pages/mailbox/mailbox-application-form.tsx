@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { applyForMailbox } from '../../../contract/mailbox-and-app-password.ts';
+import { applyForMailbox } from '../../../contract/mailbox.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';

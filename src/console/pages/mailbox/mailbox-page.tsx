@@ -1,7 +1,7 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { getMailbox } from '../../../contract/mailbox-and-app-password.ts';
+import { getMailbox } from '../../../contract/mailbox.ts';
 import { CopyField } from '../../components/copy-button-and-field.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';

@@ -1,8 +1,8 @@
 import { Group, Select, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { LOCALES, type Locale } from '../../../contract/localized-messages/locales.ts';
-import { putMailSettings } from '../../../contract/notifications-preferences-and-announcements.ts';
+import { LOCALES, type Locale } from '../../../contract/messages/locales.ts';
+import { putMailSettings } from '../../../contract/notifications.ts';
 import { SaveForm } from '../../components/save-form.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useToasts } from '../../components/toasts.tsx';

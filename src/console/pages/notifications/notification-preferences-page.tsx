@@ -3,7 +3,7 @@ import { IconLock } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { putPreferences, type Topic } from '../../../contract/notifications-preferences-and-announcements.ts';
+import { putPreferences, type Topic } from '../../../contract/notifications.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';

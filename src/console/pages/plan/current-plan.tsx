@@ -1,6 +1,6 @@
 import { Badge, Group, List, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { NO_PACKAGE } from '../../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../../contract/plans.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';

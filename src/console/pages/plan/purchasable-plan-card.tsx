@@ -1,6 +1,6 @@
 import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { formatListPrice } from '../../../contract/format-amounts.ts';
+import { formatListPrice } from '../../../contract/amounts.ts';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/use-format-credits.ts';
 import type { CurrentPlan, PurchasablePlan } from '../../data/plan-queries.ts';

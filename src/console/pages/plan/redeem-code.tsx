@@ -5,7 +5,7 @@ import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { EndpointPart } from '../../../contract/endpoint.ts';
-import { redeemCode } from '../../../contract/plans-and-redemption-codes.ts';
+import { redeemCode } from '../../../contract/plans.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { SettingsSection } from '../../components/settings-section.tsx';
 import { useFormatCredits } from '../../components/use-format-credits.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
 import type { ChatEvent } from '../../../sdk/chat.ts';
 import type { ToolCall, Turn } from './stored-conversations.ts';
 

@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
 import type { ChatMessage, ChatRequest } from '../../../sdk/chat.ts';
 import { readNumberInput } from '../../components/read-number-input.ts';
 import type { ChatSettings, Turn } from './stored-conversations.ts';

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ownChatCompletions } from '../../../contract/openai-anthropic-and-gemini-model-calls.ts';
+import { ownChatCompletions } from '../../../contract/model-calls.ts';
 import { Chat, type ChatRequest } from '../../../sdk/chat.ts';
 import { parseErrorResponse } from '../../../sdk/errors.ts';
 import { toErrorMessage } from '../../components/error-alert.tsx';

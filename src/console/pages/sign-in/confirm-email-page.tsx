@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { confirmEmail } from '../../../contract/email-confirmation.ts';
+import { confirmEmail } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { readLinkToken } from './read-link-token.ts';

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { requestPasswordReset } from '../../../contract/password-reset.ts';
+import { requestPasswordReset } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { SignInFrame } from './sign-in-frame.tsx';

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { login, register } from '../../../contract/registration-login-and-own-account.ts';
+import { login, register } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { callApi } from '../../data/api-client.ts';

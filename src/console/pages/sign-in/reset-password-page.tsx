@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { resetPassword } from '../../../contract/password-reset.ts';
+import { resetPassword } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { clearUserId } from '../../data/stored-user-id.ts';

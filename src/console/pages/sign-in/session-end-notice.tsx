@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import { IconInfoCircle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { getSessionEnd } from '../../../contract/login-history-and-session-end-reason.ts';
+import { getSessionEnd } from '../../../contract/logins.ts';
 import { callApi } from '../../data/api-client.ts';
 
 const sessionEndQuery = {

@@ -1,4 +1,4 @@
-import { isObject } from '../../../contract/is-object.ts';
+import { isObject } from '../../../contract/objects.ts';
 import type { Draft } from './draft-type-and-fit-to-model.ts';
 import type { FormField, RequestPaths } from './form-field-request-paths.ts';
 

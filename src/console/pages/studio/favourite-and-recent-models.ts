@@ -1,4 +1,4 @@
-import { isObject } from '../../../contract/is-object.ts';
+import { isObject } from '../../../contract/objects.ts';
 import { readUserId } from '../../data/stored-user-id.ts';
 
 /** Models a user marked or used last, kept in this browser for each account. */

@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { STANDARD_FIELDS } from '../../../contract/standard-generation-field-names.ts';
+import { STANDARD_FIELDS } from '../../../contract/video.ts';
 import type { Property } from './json-schema-property-input.tsx';
 
 const JsonSchemaPropertyInput = lazy(() => import('./json-schema-property-input.tsx'));

@@ -4,8 +4,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { minimumVideoPrice } from '../../../contract/minimum-video-price.ts';
-import { isChatPrice } from '../../../contract/pricing.ts';
+import { isChatPrice, minimumVideoPrice } from '../../../contract/pricing.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';

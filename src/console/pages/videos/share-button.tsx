@@ -3,7 +3,7 @@ import { IconShare } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { SHARE_PASSWORD_MAX } from '../../../contract/video-shares.ts';
 import { CopyField } from '../../components/copy-button-and-field.tsx';

@@ -1,1 +1,1 @@
-export { FAILURES_EN as default } from '../../../contract/localized-messages/video-failures-en.ts';
+export { FAILURES_EN as default } from '../../../contract/messages/failures-en.ts';

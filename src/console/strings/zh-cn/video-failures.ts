@@ -1,1 +1,1 @@
-export { FAILURES_ZH_CN as default } from '../../../contract/localized-messages/video-failures-zh-cn.ts';
+export { FAILURES_ZH_CN as default } from '../../../contract/messages/failures-zh-cn.ts';

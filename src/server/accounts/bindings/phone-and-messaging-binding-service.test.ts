@@ -6,7 +6,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../../contract/messages/format-message.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 
 /** Simulates the SMS sender and the messaging app's verifier of an operator. */

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { type AccountsFixture, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../../contract/messages/format-message.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 
 const STEP_MS = 30_000;

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
-import { formatMessage } from '../../../contract/localized-messages/format-message.ts';
+import { formatMessage } from '../../../contract/messages/format-message.ts';
 import type { Notice } from '../../notifications/notifier.ts';
 
 type Rows = Record<string, unknown>[];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { UntrustedObject } from '../../../contract/is-object.ts';
+import type { UntrustedObject } from '../../../contract/objects.ts';
 import { AppError } from '../../platform/app-error.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,

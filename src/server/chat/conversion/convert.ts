@@ -1,4 +1,4 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { Channel } from '../../channels/directory.ts';
 import { toRequestBytes } from '../../platform/request-bytes.ts';
 import {

@@ -1,4 +1,4 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { type AppError, invalidRequest } from '../../platform/app-error.ts';
 import { isReasoningModel } from '../output-limit.ts';
 import { tryParse } from '../sse.ts';

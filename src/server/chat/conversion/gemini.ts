@@ -1,5 +1,4 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import { GEMINI_DIALECT, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
 import {

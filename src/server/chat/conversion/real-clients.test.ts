@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { UntrustedObject } from '../../../contract/is-object.ts';
+import type { UntrustedObject } from '../../../contract/objects.ts';
 import { isAppError } from '../../platform/app-error.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,

@@ -1,4 +1,4 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { tryParse } from '../sse.ts';
 import { UsageTotals } from '../usage.ts';
 import { DroppedFields } from './fields.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { UntrustedObject } from '../../../contract/is-object.ts';
+import type { UntrustedObject } from '../../../contract/objects.ts';
 import { AnthropicReader } from './anthropic.ts';
 import { GeminiReader } from './gemini.ts';
 import { OpenAiChatReader } from './openai-chat.ts';

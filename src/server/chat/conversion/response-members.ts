@@ -1,4 +1,4 @@
-import type { UntrustedObject } from '../../../contract/is-object.ts';
+import type { UntrustedObject } from '../../../contract/objects.ts';
 import { isBlank } from '../dialects.ts';
 import type { DroppedFields } from './fields.ts';
 

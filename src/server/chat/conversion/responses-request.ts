@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { isReasoningModel } from '../output-limit.ts';
 import { tryParse } from '../sse.ts';
 import {

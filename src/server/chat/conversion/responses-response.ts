@@ -1,4 +1,4 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { listOf, RESPONSES_DIALECT, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
 import {

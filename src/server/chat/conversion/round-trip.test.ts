@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { asObject } from '../../../contract/is-object.ts';
+import { asObject } from '../../../contract/objects.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,
   CHAT_DIALECT,

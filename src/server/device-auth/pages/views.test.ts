@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Locale } from '../../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../../contract/messages/format-message.ts';
 import { TEXTS } from '../texts.ts';
 import { consentView, enterCodeView, failureView, loginView, outcomeView, pagePath, secondStepView } from '../views.ts';
 

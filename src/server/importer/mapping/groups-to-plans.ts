@@ -1,4 +1,4 @@
-import { MAX_MULTIPLIER_DECIMALS } from '../../../contract/price-terms-and-exact-sum.ts';
+import { MAX_MULTIPLIER_DECIMALS } from '../../../contract/pricing.ts';
 import { hashToken } from '../../platform/tokens.ts';
 import { parseObject, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';

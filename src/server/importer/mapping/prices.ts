@@ -1,5 +1,4 @@
-import type { Price } from '../../../contract/pricing.ts';
-import type { ChatPrice } from '../../../contract/token-prices-and-cost-calculation.ts';
+import type { ChatPrice, Price } from '../../../contract/pricing.ts';
 import type { ChannelVendor } from '../../channels/directory.ts';
 import { parseObject } from './column-values.ts';
 import { type Decimal, multiply, round, toDecimal } from './decimal.ts';

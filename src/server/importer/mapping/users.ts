@@ -1,4 +1,4 @@
-import type { Role } from '../../../contract/roles.ts';
+import type { Role } from '../../../contract/account-fields.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import { integerOf, isDeleted, smallIntegerOf, textOf, timeOf, toPlainText } from './column-values.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';

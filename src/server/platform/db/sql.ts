@@ -16,8 +16,8 @@ import {
   type Transaction,
   type UpdateResult,
 } from 'kysely';
-import { type LongListPage, type LongPage, MAX_COUNTED } from '../../../contract/large-list-pagination.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
+import { type LongListPage, type LongPage, MAX_COUNTED } from '../../../contract/responses.ts';
 
 /** The two engines. Their differences that matter to tables and queries are in this file only. */
 export type DialectName = 'sqlite' | 'postgres';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import type { NotReadyReason } from '../../../contract/health-and-status.ts';
+import type { NotReadyReason } from '../../../contract/service.ts';
 import type { Metrics } from '../metrics.ts';
 import { addHealthStatusAndMetricsRoutes, type HealthRouteDependencies, startMetricsServer } from './service-routes.ts';
 import { exchange, parseAnswer, startHttp } from './start-http-server.fixture.ts';

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import type { Role } from '../../../contract/account-fields.ts';
 import type { Policy } from '../../../contract/endpoint.ts';
-import type { Locale } from '../../../contract/localized-messages/format-message.ts';
-import type { Role } from '../../../contract/roles.ts';
+import type { Locale } from '../../../contract/messages/format-message.ts';
 import type { KeyLimits } from '../limits/key-limiter.ts';
 import type { Log } from '../log.ts';
 import { type KeptLongTexts, NO_LONG_TEXTS } from '../long-text.ts';

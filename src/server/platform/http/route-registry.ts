@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint, EndpointPart } from '../../../contract/endpoint.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
 import { AppError } from '../app-error.ts';
 import { memoizeByObject } from '../cache.ts';
 import type { Authenticator, CallerOf, RequestContext } from './request-context.ts';

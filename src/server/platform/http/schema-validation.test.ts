@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import Type, { type TSchema } from 'typebox';
-import type { Localized } from '../../../contract/localized-messages/format-message.ts';
+import type { Localized } from '../../../contract/messages/format-message.ts';
 import { AppError } from '../app-error.ts';
 import { parseRequestJson } from '../json-scanner.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';

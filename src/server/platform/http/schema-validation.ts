@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { FORM_MESSAGES } from '../../../contract/account-fields.ts';
-import type { Localized } from '../../../contract/localized-messages/format-message.ts';
+import type { Localized } from '../../../contract/messages/format-message.ts';
 import { type AppError, invalidRequest } from '../app-error.ts';
 import { memoizeByObject } from '../cache.ts';
 import { positionsOfWrittenFractions } from '../json-scanner.ts';

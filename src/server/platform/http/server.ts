@@ -6,7 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, 
 import Fastify from 'fastify';
 import { type Endpoint, envelopeOfPath, lacksVersion } from '../../../contract/endpoint.ts';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
-import type { Locale } from '../../../contract/localized-messages/format-message.ts';
+import type { Locale } from '../../../contract/messages/format-message.ts';
 import { AppError, invalidRequest } from '../app-error.ts';
 import type { Log } from '../log.ts';
 import { NO_TRACING, type Tracing } from '../tracing/tracing.ts';

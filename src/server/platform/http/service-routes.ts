@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { NotReadyReason } from '../../../contract/health-and-status.ts';
-import * as healthEndpoints from '../../../contract/health-and-status.ts';
-import * as files from '../../../contract/stylesheet-and-logo-endpoints.ts';
-import { ok } from '../../../contract/success-bodies-and-pagination.ts';
+import * as files from '../../../contract/design-files.ts';
+import { ok } from '../../../contract/responses.ts';
+import type { NotReadyReason } from '../../../contract/service.ts';
+import * as healthEndpoints from '../../../contract/service.ts';
 import type { AccentName } from '../../../design/accent-colors.ts';
 import { logoSvg } from '../../../design/logo.ts';
 import { PAGES_CSS } from '../../../design/server-rendered-pages-css.ts';

@@ -1,4 +1,4 @@
-import type { MessageKey } from '../../../contract/localized-messages/format-message.ts';
+import type { MessageKey } from '../../../contract/messages/format-message.ts';
 import { AppError } from '../app-error.ts';
 import type { Clock } from '../clock.ts';
 import type { ConcurrencySlots, TakenPoints } from './counters.ts';

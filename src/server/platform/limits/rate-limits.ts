@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
 import { AppError } from '../app-error.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { hashToken } from '../tokens.ts';

@@ -1,8 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Type } from 'typebox';
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import type { TaskStatus } from '../../../contract/task-states.ts';
-import type { FailureCause } from '../../../contract/video-failure-causes.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
+import type { FailureCause, TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { VendorError } from '../../upstreams/vendor-errors.ts';

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Type } from 'typebox';
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, withoutVersion } from '../../upstreams/upstream.ts';

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';

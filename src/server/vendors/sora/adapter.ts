@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
-import { asObject, isObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { asObject, defined, isObject, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, isAzure, openaiUrl } from '../../upstreams/upstream.ts';

@@ -1,4 +1,4 @@
-import { asObject } from '../../../contract/is-object.ts';
+import { asObject } from '../../../contract/objects.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';
 import { UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';

@@ -1,7 +1,6 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
-import type { FailureCause } from '../../../contract/video-failure-causes.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
+import type { FailureCause } from '../../../contract/task-states.ts';
 import { type BufferedResponse, OutboundError } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';
 import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts';

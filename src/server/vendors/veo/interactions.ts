@@ -1,5 +1,4 @@
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse, OutboundRequest } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { asObject } from '../../../contract/is-object.ts';
+import { asObject } from '../../../contract/objects.ts';
 import { HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';

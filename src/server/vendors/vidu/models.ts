@@ -1,4 +1,4 @@
-import { defined } from '../../../contract/omit-undefined.ts';
+import { defined } from '../../../contract/objects.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';

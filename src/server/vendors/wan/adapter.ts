@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { asObject, type UntrustedObject } from '../../../contract/is-object.ts';
-import { defined } from '../../../contract/omit-undefined.ts';
+import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { TaskStatus } from '../../../contract/task-states.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl } from '../../upstreams/upstream.ts';

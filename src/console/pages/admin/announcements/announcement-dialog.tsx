@@ -1,9 +1,6 @@
 import { Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import {
-  adminCreateAnnouncement,
-  adminUpdateAnnouncement,
-} from '../../../../contract/notifications-preferences-and-announcements.ts';
+import { adminCreateAnnouncement, adminUpdateAnnouncement } from '../../../../contract/notifications.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';

@@ -3,10 +3,7 @@ import { IconPlus, IconSpeakerphone } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import {
-  adminDeleteAnnouncement,
-  adminListAnnouncements,
-} from '../../../../contract/notifications-preferences-and-announcements.ts';
+import { adminDeleteAnnouncement, adminListAnnouncements } from '../../../../contract/notifications.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';

@@ -2,7 +2,7 @@ import { Anchor, TagsInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listModelRows } from '../../../../contract/admin-models-and-usable-models.ts';
+import { listModelRows } from '../../../../contract/models.ts';
 import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 import type { Vendor } from '../../../data/vendor-queries.ts';
 

@@ -2,10 +2,7 @@ import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import {
-  adminAddDeviceClientSecret,
-  adminDeleteDeviceClientSecret,
-} from '../../../../contract/admin-device-clients.ts';
+import { adminAddDeviceClientSecret, adminDeleteDeviceClientSecret } from '../../../../contract/device-clients.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { adminDeleteDeviceClient } from '../../../../contract/admin-device-clients.ts';
+import { adminDeleteDeviceClient } from '../../../../contract/device-clients.ts';
 import { DeleteButton } from '../../../components/delete-button-and-panel.tsx';
 import type { DeviceClient } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';

@@ -3,11 +3,7 @@ import { IconDeviceTvOld, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import {
-  adminListDeviceClients,
-  adminUpdateDeviceClient,
-  CLIENT_SORTS,
-} from '../../../../contract/admin-device-clients.ts';
+import { adminListDeviceClients, adminUpdateDeviceClient, CLIENT_SORTS } from '../../../../contract/device-clients.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';

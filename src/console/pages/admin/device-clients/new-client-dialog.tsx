@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminCreateDeviceClient } from '../../../../contract/admin-device-clients.ts';
+import { adminCreateDeviceClient } from '../../../../contract/device-clients.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';
 import { callApi } from '../../../data/api-client.ts';

@@ -2,7 +2,7 @@ import { Alert, Button, Code, List, Text } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { checkLedger } from '../../../../contract/ledger-and-usage.ts';
+import { checkLedger } from '../../../../contract/ledger.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { callApi } from '../../../data/api-client.ts';

@@ -3,7 +3,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listLedger } from '../../../../contract/ledger-and-usage.ts';
+import { listLedger } from '../../../../contract/ledger.ts';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';

@@ -2,7 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { IconReceipt2 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { LEDGER_KINDS, listLedger } from '../../../../contract/ledger-and-usage.ts';
+import { LEDGER_KINDS, listLedger } from '../../../../contract/ledger.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';

@@ -1,7 +1,7 @@
 import { IconLogin2 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminListLogins } from '../../../../contract/login-history-and-session-end-reason.ts';
+import { adminListLogins } from '../../../../contract/logins.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar-and-fields.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { adminDeleteModel } from '../../../../contract/admin-models-and-usable-models.ts';
+import { adminDeleteModel } from '../../../../contract/models.ts';
 import { DeletePanel } from '../../../components/delete-button-and-panel.tsx';
 import { callApi } from '../../../data/api-client.ts';
 import { toModelUrlSegment } from './model-id-url-segment.ts';

@@ -1,5 +1,4 @@
-import type { PriceLine } from '../../../../contract/price-terms-and-exact-sum.ts';
-import { priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
+import { type PriceLine, priceMedia, UnpricedError, type VideoPrice } from '../../../../contract/pricing.ts';
 import type { AnyPrice } from './price-form-values.ts';
 
 /** What one video costs, by the same rule the server charges by. */

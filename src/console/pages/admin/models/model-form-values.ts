@@ -1,6 +1,6 @@
-import type { adminCreateModel, OnRetirement } from '../../../../contract/admin-models-and-usable-models.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
-import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
+import type { adminCreateModel, OnRetirement } from '../../../../contract/models.ts';
 import type { Model } from '../../../data/admin-types.ts';
 import { parseMediaSchema } from './parse-media-schema.ts';
 import { type AnyPrice, type PriceFormValues, toPrice, toPriceFormValues } from './price-form-values.ts';

@@ -2,8 +2,8 @@ import { Select, SimpleGrid, Switch, Text, TextInput, Title } from '@mantine/cor
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listModelRows, ON_RETIREMENT } from '../../../../contract/admin-models-and-usable-models.ts';
-import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds-and-id.ts';
+import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
+import { listModelRows, ON_RETIREMENT } from '../../../../contract/models.ts';
 import { SaveForm } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';

@@ -1,7 +1,7 @@
 import { Badge, Card, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminUpdateModel, getModelRow } from '../../../../contract/admin-models-and-usable-models.ts';
+import { adminUpdateModel, getModelRow } from '../../../../contract/models.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';

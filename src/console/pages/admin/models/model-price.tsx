@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { minimumVideoPrice } from '../../../../contract/minimum-video-price.ts';
+import { minimumVideoPrice } from '../../../../contract/pricing.ts';
 import { useFormatPrice } from '../../../components/use-format-credits.ts';
 import type { AnyPrice } from './price-form-values.ts';
 

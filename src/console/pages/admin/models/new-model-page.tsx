@@ -1,7 +1,7 @@
 import { Card } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminCreateModel } from '../../../../contract/admin-models-and-usable-models.ts';
+import { adminCreateModel } from '../../../../contract/models.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';

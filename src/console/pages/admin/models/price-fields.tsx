@@ -11,7 +11,7 @@ import {
 } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { DECIMALS, type MultiplierFormValues, type PriceFormValues } from './price-form-values.ts';

@@ -1,6 +1,5 @@
-import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
-import type { VideoPrice } from '../../../../contract/pricing.ts';
-import { type ChatPrice, TOKEN_PARTS, type TokenPart } from '../../../../contract/token-prices-and-cost-calculation.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
+import { type ChatPrice, TOKEN_PARTS, type TokenPart, type VideoPrice } from '../../../../contract/pricing.ts';
 import { type PriceLineFormValues, toLines, toPriceLineFormValues } from './price-line-form-values.ts';
 
 /** One multiplier of a price as its form holds it. */

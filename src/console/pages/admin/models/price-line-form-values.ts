@@ -1,4 +1,4 @@
-import { defined } from '../../../../contract/omit-undefined.ts';
+import { defined } from '../../../../contract/objects.ts';
 import type { MediaLine, VideoPrice } from '../../../../contract/pricing.ts';
 
 /** Amounts of a line, in the order of the form. Those of `CREDITS` are credits there and quota in the price. */

@@ -1,8 +1,8 @@
 import { Group, NumberInput, Paper, Select, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ModelKind } from '../../../../contract/model-kinds-and-id.ts';
-import { tokenQuota } from '../../../../contract/token-prices-and-cost-calculation.ts';
+import type { ModelKind } from '../../../../contract/model-kinds.ts';
+import { tokenQuota } from '../../../../contract/pricing.ts';
 import { useFormatAmountNumber, useFormatPrice } from '../../../components/use-format-credits.ts';
 import { examplePrice, type PriceExample } from './example-price.ts';
 import type { AnyPrice } from './price-form-values.ts';

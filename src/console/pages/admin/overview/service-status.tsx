@@ -2,7 +2,7 @@ import { Alert, Badge, Group, SimpleGrid, Stack, Text, ThemeIcon } from '@mantin
 import { IconAlertTriangle, IconCheck, IconUrgent } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { getServiceStatus } from '../../../../contract/admin-service-status.ts';
+import type { getServiceStatus } from '../../../../contract/service.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';

@@ -1,7 +1,7 @@
 import { NumberInput, Select } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { activatePackage, NO_PACKAGE } from '../../../../contract/plans-and-redemption-codes.ts';
+import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
 import { callApi } from '../../../data/api-client.ts';

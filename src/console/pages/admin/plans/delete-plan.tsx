@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { adminDeletePackageCard } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminDeletePackageCard } from '../../../../contract/plans.ts';
 import { DeletePanel } from '../../../components/delete-button-and-panel.tsx';
 import type { Plan } from '../../../data/admin-types.ts';
 import { callApi } from '../../../data/api-client.ts';

@@ -1,7 +1,7 @@
 import { Card as Box } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { adminCreatePackageCard } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminCreatePackageCard } from '../../../../contract/plans.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';

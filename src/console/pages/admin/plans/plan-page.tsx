@@ -1,7 +1,7 @@
 import { Card as Box, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans.ts';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { adminListPackageCards } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminListPackageCards } from '../../../../contract/plans.ts';
 import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
 
 /** The plans an account can be given, as options of a select; undefined while they are being fetched. */

@@ -2,7 +2,7 @@ import { Stack } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { listReconciledAccounts } from '../../../../contract/vendor-billing-reconciliation.ts';
+import { listReconciledAccounts } from '../../../../contract/reconciliation.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar-and-fields.tsx';

@@ -2,7 +2,7 @@ import { Badge, Text } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { exceedsTolerance, listReconciliations } from '../../../../contract/vendor-billing-reconciliation.ts';
+import { exceedsTolerance, listReconciliations } from '../../../../contract/reconciliation.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import type { ListFilters } from '../../../components/list/use-list-filters.ts';

@@ -1,7 +1,7 @@
 import { Badge, Button, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { type listReconciledAccounts, reconcileChannel } from '../../../../contract/vendor-billing-reconciliation.ts';
+import { type listReconciledAccounts, reconcileChannel } from '../../../../contract/reconciliation.ts';
 import { DataTable } from '../../../components/data-table.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminExportRedemptionCodes } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminExportRedemptionCodes } from '../../../../contract/plans.ts';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { sendRequest } from '../../../data/api-client.ts';

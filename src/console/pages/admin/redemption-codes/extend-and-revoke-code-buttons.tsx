@@ -1,7 +1,7 @@
 import { Button, Group, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminUpdateRedemptionCode, adminVoidRedemptionCode } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminUpdateRedemptionCode, adminVoidRedemptionCode } from '../../../../contract/plans.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';

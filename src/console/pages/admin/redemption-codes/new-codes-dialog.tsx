@@ -1,7 +1,7 @@
 import { NumberInput, Select, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminCreateRedemptionCodes } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminCreateRedemptionCodes } from '../../../../contract/plans.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { OneTimeSecretDialog } from '../../../components/one-time-secret-dialog.tsx';

@@ -8,7 +8,7 @@ import {
   adminVoidRedemptionCode,
   CODE_SORTS,
   type CodeStatus,
-} from '../../../../contract/plans-and-redemption-codes.ts';
+} from '../../../../contract/plans.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';

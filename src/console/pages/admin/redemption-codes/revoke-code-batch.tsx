@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { adminVoidRedemptionBatch } from '../../../../contract/plans-and-redemption-codes.ts';
+import { adminVoidRedemptionBatch } from '../../../../contract/plans.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { callApi } from '../../../data/api-client.ts';

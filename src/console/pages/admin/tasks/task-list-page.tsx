@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { IconListDetails } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { listTasks } from '../../../../contract/admin-video-tasks.ts';
+import { listTasks } from '../../../../contract/admin-videos.ts';
 import { TASK_STATUS } from '../../../../contract/task-states.ts';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';

@@ -1,7 +1,7 @@
 import { Alert, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { getTask } from '../../../../contract/admin-video-tasks.ts';
+import { getTask } from '../../../../contract/admin-videos.ts';
 import { isTerminal } from '../../../../contract/task-states.ts';
 import { CopyIconButton } from '../../../components/copy-button-and-field.tsx';
 import { DescriptionList } from '../../../components/description-list.tsx';

@@ -2,7 +2,7 @@ import { Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/admin-accounts.ts';
-import { NO_PACKAGE } from '../../../../contract/plans-and-redemption-codes.ts';
+import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { adminGetTicket, adminUpdateTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DescriptionList } from '../../../components/description-list.tsx';

@@ -1,7 +1,7 @@
 import { Select, Switch, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { ROLES, type Role } from '../../../../contract/account-fields.ts';
 import { adminUpdateUser } from '../../../../contract/admin-accounts.ts';
-import { ROLES, type Role } from '../../../../contract/roles.ts';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
 import { useFormValues } from '../../../components/use-form-values.ts';

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminCreateResetLink } from '../../../../contract/password-reset.ts';
+import { adminCreateResetLink } from '../../../../contract/accounts.ts';
 import { CopyField } from '../../../components/copy-button-and-field.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';

@@ -1,0 +1,327 @@
+import Type from 'typebox';
+import {
+  Code,
+  DisplayName,
+  Email,
+  EmailOrNone,
+  LinkToken,
+  Password,
+  Phone,
+  PLAIN_TEXT_PATTERN,
+  RoleName,
+  Time,
+  Username,
+} from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery } from './responses.ts';
+
+/** Data of a login: the account, or that the second step is required. */
+const LoggedIn = Type.Object({
+  id: Type.Integer(),
+  username: Type.String(),
+  display_name: Type.String(),
+  role: RoleName,
+});
+/** A login session of a browser. `current`: the session that sent this request. */
+export const Session = Type.Object({
+  id: Type.Integer(),
+  current: Type.Boolean(),
+  address: Type.String(),
+  user_agent: Type.String(),
+  created_time: Time,
+  last_used_time: Time,
+  expires_at: Time,
+});
+const SecondStep = Type.Object({ require_2fa: Type.Literal(true) });
+
+export const register = endpoint({
+  method: 'POST',
+  path: '/api/user/register',
+  summary: 'Make an account',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  body: Type.Object({ username: Username, password: Password, email: Type.Optional(EmailOrNone) }),
+  response: Ok(Type.Object({ id: Type.Integer(), username: Type.String() })),
+});
+
+export const login = endpoint({
+  method: 'POST',
+  path: '/api/user/login',
+  summary: 'Log in with a password; sets the cookie `session`',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 254, description: 'user name or e-mail' }),
+    password: Type.String({ minLength: 1, maxLength: 128 }),
+  }),
+  response: Ok(Type.Union([LoggedIn, SecondStep])),
+});
+
+export const loginSecondStep = endpoint({
+  method: 'POST',
+  path: '/api/user/login/2fa',
+  summary: 'Finish a login (this one or the embedded device login) with a TOTP or backup code',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({ code: Code }),
+  response: Ok(LoggedIn),
+});
+
+export const logout = endpoint({
+  method: 'POST',
+  path: '/api/user/logout',
+  summary: 'End this session',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  response: Done,
+});
+
+export const getSelf = endpoint({
+  method: 'GET',
+  path: '/api/user/self',
+  summary: 'The account of the credential',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  response: Ok(
+    Type.Object({
+      id: Type.Integer(),
+      username: Type.String(),
+      display_name: Type.String(),
+      email: Type.String({ description: 'empty: none' }),
+      role: RoleName,
+      status: Type.Integer({ description: '1 enabled, 2 disabled' }),
+      quota: Type.Integer({ description: 'the wallet now, reservations already taken' }),
+      used_quota: Type.Integer({ description: 'settled' }),
+      request_count: Type.Integer(),
+      current_package_code: Type.String(),
+      package_expires_at: Type.Integer({ description: 'Unix seconds; 0: no end' }),
+      has_2fa: Type.Boolean(),
+      phone_bound: Type.Boolean(),
+      messaging_bound: Type.Boolean(),
+      created_time: Time,
+    }),
+  ),
+});
+
+export const putSelf = endpoint({
+  method: 'PUT',
+  path: '/api/user/self',
+  summary: 'Change display name, e-mail or password; a device credential may change the display name only',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  body: Type.Object({
+    display_name: Type.Optional(DisplayName),
+    email: Type.Optional(EmailOrNone),
+    password: Type.Optional(Password),
+    original_password: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  }),
+  response: Done,
+});
+
+const Settings = {
+  time_zone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name; days of allowances begin by it' }),
+};
+
+export const getSettings = endpoint({
+  method: 'GET',
+  path: '/api/user/settings',
+  summary: 'Settings of the account',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  response: Ok(Type.Object(Settings)),
+});
+
+export const putSettings = endpoint({
+  method: 'PUT',
+  path: '/api/user/settings',
+  summary: 'Change settings; only the named keys change',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Partial(Type.Object(Settings)),
+  response: Done,
+});
+
+export const listSessions = endpoint({
+  method: 'GET',
+  path: '/api/user/sessions',
+  summary: 'Where the account is logged in',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  query: Type.Object(PageQuery),
+  response: ListOf(Session),
+});
+
+export const endSession = endpoint({
+  method: 'DELETE',
+  path: '/api/user/sessions/:id',
+  summary: 'End one of the own sessions',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
+  response: Done,
+});
+
+export const createManagementToken = endpoint({
+  method: 'POST',
+  path: '/api/user/token',
+  summary: 'Make the management access token, voiding the old one; a new password, role, status or second step ends it',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  response: Ok(Type.Object({ access_token: Type.String() })),
+});
+
+export const setUpTwoFactor = endpoint({
+  method: 'POST',
+  path: '/api/user/2fa/setup',
+  summary: 'Begin two-step verification',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  response: Ok(Type.Object({ secret: Type.String(), otpauth_url: Type.String() })),
+});
+
+export const enableTwoFactor = endpoint({
+  method: 'POST',
+  path: '/api/user/2fa/enable',
+  summary: 'Turn two-step verification on; the backup codes are shown once',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  secret: true,
+  body: Type.Object({ code: Code }),
+  response: Ok(Type.Object({ backup_codes: Type.Array(Type.String()) })),
+});
+
+export const disableTwoFactor = endpoint({
+  method: 'POST',
+  path: '/api/user/2fa/disable',
+  summary: 'Turn two-step verification off',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ code: Code }),
+  response: Done,
+});
+
+export const sendPhoneCode = endpoint({
+  method: 'POST',
+  path: '/api/user/bindings/phone/code',
+  summary: 'Send a code to a phone',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ phone: Phone }),
+  response: Done,
+});
+
+export const bindPhone = endpoint({
+  method: 'POST',
+  path: '/api/user/bindings/phone',
+  summary: 'Bind the phone the code was sent to',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ phone: Phone, code: Type.String({ minLength: 1, maxLength: 16 }) }),
+  response: Done,
+});
+
+export const bindMessaging = endpoint({
+  method: 'POST',
+  path: '/api/user/bindings/messaging',
+  summary: 'Bind a messaging-app account by the code its bot shows',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 256, pattern: PLAIN_TEXT_PATTERN }) }),
+  response: Done,
+});
+
+export const getEmail = endpoint({
+  method: 'GET',
+  path: '/api/user/email',
+  summary: 'The e-mail of the account, and whether it is confirmed',
+  tag: 'accounts',
+  policy: 'account',
+  envelope: 'api',
+  response: Ok(
+    Type.Object({
+      email: Type.String({ description: 'empty: none' }),
+      confirmed: Type.Boolean({ description: 'whether it can be used to log in' }),
+      can_confirm: Type.Boolean({
+        description: 'whether the service sends e-mail; where not, an address counts at once',
+      }),
+    }),
+  ),
+});
+
+export const resendConfirmation = endpoint({
+  method: 'POST',
+  path: '/api/user/email/confirmation',
+  summary: 'Send the link that confirms the e-mail again',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  response: Done,
+});
+
+export const confirmEmail = endpoint({
+  method: 'POST',
+  path: '/api/user/email/confirm',
+  summary: 'Confirm an e-mail by the link that was sent to it; once, within 24 hours',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  body: Type.Object({ token: LinkToken }),
+  response: Done,
+});
+
+export const requestPasswordReset = endpoint({
+  method: 'POST',
+  path: '/api/user/password-reset',
+  summary:
+    'Send a link for a new password, if an account has confirmed this e-mail; the answer is the same if none has',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  body: Type.Object({ email: Email }),
+  response: Done,
+});
+
+export const resetPassword = endpoint({
+  method: 'POST',
+  path: '/api/user/password-reset/confirm',
+  summary:
+    'Set a new password by a link: of an e-mail, within 30 minutes, or of an administrator, within a day. Once. Ends every sign-in',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  body: Type.Object({ token: LinkToken, password: Password }),
+  response: Done,
+});
+
+export const adminCreateResetLink = endpoint({
+  method: 'POST',
+  path: '/api/admin/users/:id/password-reset',
+  summary: 'Make a link by which a user sets a new password, to be passed on in person; once, within a day',
+  tag: 'admin',
+  policy: 'admin',
+  envelope: 'api',
+  secret: true,
+  params: IdParam,
+  response: Ok(Type.Object({ url: Type.String(), expires_at: Time })),
+});

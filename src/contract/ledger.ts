@@ -1,0 +1,182 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { LongListOf, LongPageQuery, Ok } from './responses.ts';
+
+const Id = Type.String({ pattern: '^[1-9][0-9]{0,15}$' });
+const Count = Type.Integer({ minimum: 0 });
+
+/** `token_id` of figures that came from another program: history, which no entry of the ledger stands for. */
+export const IMPORTED_USAGE_TOKEN = -1;
+
+/** Kinds of ledger entries. */
+export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire', 'closing'] as const;
+
+export const LedgerRow = Type.Object({
+  id: Type.Integer(),
+  user_id: Type.Integer(),
+  kind: Type.String(),
+  amount: Type.Integer({ description: 'What it changed in the wallet, with its sign.' }),
+  task_id: Type.String({ description: 'Empty unless it belongs to a video.' }),
+  request_id: Type.String({ description: 'Empty unless it belongs to a model call; of grants their cause.' }),
+  created_time: Type.Integer(),
+});
+
+export const listLedger = endpoint({
+  method: 'GET',
+  path: '/api/admin/ledger',
+  summary: 'Every change of every wallet, newest first',
+  tag: 'money',
+  policy: 'admin',
+  envelope: 'api',
+  query: Type.Object({
+    ...LongPageQuery,
+    user_id: Type.Optional(Id),
+    task_id: Type.Optional(Type.String({ maxLength: 200 })),
+    kind: Type.Optional(Type.Enum([...LEDGER_KINDS])),
+  }),
+  response: LongListOf(LedgerRow),
+});
+
+const figures = { requests: Count, quota: Count, prompt_tokens: Count, completion_tokens: Count };
+const usageQuery = {
+  from: Type.Optional(
+    Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds; default 29 days before `to`, at most 365.' }),
+  ),
+  to: Type.Optional(
+    Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds, that day included; default now.' }),
+  ),
+  model: Type.Optional(Type.String({ maxLength: 200 })),
+  token_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0: without a token.' })),
+};
+
+export const checkLedger = endpoint({
+  method: 'GET',
+  path: '/api/admin/ledger/check',
+  summary: 'Audit the ledger: the entries since the last audit and every wallet; each entry is read again once a day',
+  tag: 'money',
+  policy: 'root',
+  envelope: 'api',
+  response: Ok(
+    Type.Object({
+      ok: Type.Boolean(),
+      errors: Type.Array(
+        Type.Object({ rule: Type.String(), at: Type.String(), expected: Type.Number(), found: Type.Number() }),
+        { description: 'Of this audit and of the last that read every entry.' },
+      ),
+      checked_at: Type.Integer({ description: 'Unix seconds.' }),
+      full_checked_at: Type.Integer({ description: 'When every entry was read last, in Unix seconds; 0: not yet.' }),
+    }),
+  ),
+});
+
+/** Figures of one group; keys that are not grouped by are left out. */
+const group = {
+  day: Type.Optional(Type.String({ description: 'UTC, such as 2026-11-21.' })),
+  model: Type.Optional(Type.String()),
+  token_id: Type.Optional(Type.Integer()),
+};
+
+export const getUsage = endpoint({
+  method: 'GET',
+  path: '/api/usage',
+  summary: 'What this account used, by day, model and token',
+  tag: 'money',
+  policy: 'account',
+  envelope: 'api',
+  query: Type.Object({
+    ...usageQuery,
+    by: Type.Optional(
+      Type.String({ pattern: '^(day|model|token)(,(day|model|token)){0,2}$', description: 'Default day,model,token.' }),
+    ),
+  }),
+  response: Ok(Type.Object({ rows: Type.Array(Type.Object({ ...group, ...figures })), total: Type.Object(figures) })),
+});
+
+export const getAllUsage = endpoint({
+  method: 'GET',
+  path: '/api/admin/usage',
+  summary: 'What all accounts used, by day, model, token, account and channel',
+  tag: 'money',
+  policy: 'admin',
+  envelope: 'api',
+  query: Type.Object({
+    ...usageQuery,
+    user_id: Type.Optional(Id),
+    channel_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0: none was reached.' })),
+    by: Type.Optional(
+      Type.String({
+        pattern: '^(day|model|token|user|channel)(,(day|model|token|user|channel)){0,4}$',
+        description: 'Default day,model.',
+      }),
+    ),
+  }),
+  response: Ok(
+    Type.Object({
+      rows: Type.Array(
+        Type.Object({
+          ...group,
+          user_id: Type.Optional(Type.Integer()),
+          channel_id: Type.Optional(Type.Integer()),
+          ...figures,
+        }),
+      ),
+      total: Type.Object(figures),
+    }),
+  ),
+});
+
+const dashboard = { tag: 'money', policy: 'model', envelope: 'model' } as const;
+
+/** OpenAI's former billing endpoints, by which chat clients show a balance. Amounts are in units of display currency. */
+export const getBillingSubscription = endpoint({
+  ...dashboard,
+  method: 'GET',
+  path: '/v1/dashboard/billing/subscription',
+  summary: "What this key may spend in all: its own limit, else its account's quota, in OpenAI's former form",
+  response: Type.Object({
+    object: Type.Literal('billing_subscription'),
+    has_payment_method: Type.Boolean(),
+    soft_limit_usd: Type.Number(),
+    hard_limit_usd: Type.Number(),
+    system_hard_limit_usd: Type.Number(),
+    access_until: Type.Integer({ description: 'Unix seconds; 0: without an end.' }),
+  }),
+});
+
+/** What programs for new-api ask a key's balance by, in its form; `code` is true and not a number there. */
+export const getTokenUsage = endpoint({
+  tag: 'money',
+  policy: 'model',
+  envelope: 'api',
+  method: 'GET',
+  path: '/api/usage/token',
+  summary: "What this key may spend and has spent, in new-api's form",
+  response: Type.Object({
+    code: Type.Boolean(),
+    message: Type.String(),
+    data: Type.Object({
+      object: Type.Literal('token_usage'),
+      name: Type.String(),
+      total_granted: Type.Integer({ description: "Quota: the key's limit, else what its account ever had." }),
+      total_used: Type.Integer(),
+      total_available: Type.Integer(),
+      unlimited_quota: Type.Boolean(),
+      model_limits: Type.Record(Type.String(), Type.Boolean()),
+      model_limits_enabled: Type.Boolean(),
+      expires_at: Type.Integer({ description: 'Unix seconds; 0: never.' }),
+    }),
+  }),
+});
+/** As programs for new-api call it. */
+export const getTokenUsageWithSlash = endpoint({ ...getTokenUsage, path: '/api/usage/token/', isOtherSpelling: true });
+
+const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));
+
+export const getBillingUsage = endpoint({
+  ...dashboard,
+  method: 'GET',
+  path: '/v1/dashboard/billing/usage',
+  summary: "What this key has spent, in hundredths, in OpenAI's former form",
+  query: Type.Object({ start_date: Day, end_date: Day }),
+  response: Type.Object({ object: Type.Literal('list'), total_usage: Type.Number() }),
+});

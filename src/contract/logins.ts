@@ -1,0 +1,84 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { Time, TimeOrNull } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { LongListOf, LongPageQuery, Ok } from './responses.ts';
+
+export const LOGIN_OUTCOMES = ['success', 'wrong_password', 'wrong_code', 'disabled'] as const;
+export type LoginOutcomeName = (typeof LOGIN_OUTCOMES)[number];
+
+/** An attempt to log in to an account. Attempts beyond the limits of guesses are refused before they are one. */
+export const LoginAttempt = Type.Object({
+  id: Type.Integer(),
+  user_id: Type.Integer(),
+  outcome: Type.Enum([...LOGIN_OUTCOMES]),
+  two_step: Type.Boolean({ description: 'the second step was asked for' }),
+  known_source: Type.Boolean({ description: 'from a device or network the account has logged in from before' }),
+  address: Type.String(),
+  user_agent: Type.String(),
+  created_time: Time,
+});
+export type LoginAttempt = Static<typeof LoginAttempt>;
+
+const query = Type.Object({
+  ...LongPageQuery,
+  failed: Type.Optional(Type.Literal('true', { description: 'only attempts that failed' })),
+});
+
+export const listLogins = endpoint({
+  method: 'GET',
+  path: '/api/user/logins',
+  summary: 'Logins to the own account and attempts that failed, newest first',
+  tag: 'accounts',
+  policy: 'owner',
+  envelope: 'api',
+  query,
+  response: LongListOf(LoginAttempt),
+});
+
+export const adminListLogins = endpoint({
+  method: 'GET',
+  path: '/api/admin/logins',
+  summary: 'Logins to accounts the caller manages and attempts that failed, newest first',
+  tag: 'admin',
+  policy: 'admin',
+  envelope: 'api',
+  query: Type.Object({
+    ...query.properties,
+    user_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,15}$' })),
+  }),
+  response: LongListOf(LoginAttempt),
+});
+
+/** Why a session ended before its time. */
+export const SESSION_END_REASONS = [
+  'password_changed',
+  'password_reset',
+  'email_confirmed',
+  'password_set_by_administrator',
+  'two_factor_on',
+  'two_factor_off',
+  'role_changed',
+  'account_disabled',
+  'account_removed',
+  'signed_out_elsewhere',
+  'signed_out_by_administrator',
+  'expired',
+] as const;
+export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
+
+export const getSessionEnd = endpoint({
+  method: 'GET',
+  path: '/api/user/session-end',
+  summary: 'Why the session of the cookie `session` ended, for a week; null: it runs, or nothing is known of it',
+  tag: 'accounts',
+  policy: 'public',
+  envelope: 'api',
+  secret: true,
+  response: Ok(
+    Type.Object({
+      reason: Type.Union([Type.Enum([...SESSION_END_REASONS]), Type.Null()]),
+      ended_time: TimeOrNull,
+    }),
+  ),
+});

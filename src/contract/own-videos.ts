@@ -1,0 +1,183 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Receipt } from './receipts.ts';
+import { Done, Ok } from './responses.ts';
+import { GenerationBody, PICTURE_FIELDS, submitDefaults, takesPictures, VIDEO_JSON_LIMIT, VideoBody } from './video.ts';
+
+const HowMany = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'null: without a limit.' });
+
+/** What a video would cost, and how many of them can be made. Nothing is started or reserved. */
+export const Quote = Type.Object({
+  quota: Type.Integer({ description: 'What is reserved; never less than what is charged.' }),
+  model: Type.String(),
+  facts: Receipt.properties.facts,
+  lines: Type.Array(Receipt.properties.lines.items),
+  affordable: Type.Boolean({ description: 'Whether one can be started now.' }),
+  from_allowance: Type.Integer({ description: 'What of it the allowance would pay now.' }),
+  from_wallet: Type.Integer(),
+  how_many_now: HowMany,
+  how_many_today: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description:
+      'Until the end of the day of the account, with allowances that begin anew before; null: without a limit.',
+  }),
+  balance: Type.Integer({ description: 'Of the wallet.' }),
+  windows: Type.Array(
+    Type.Object({
+      kind: Type.Enum(['day', 'interval', 'week']),
+      limit: Type.Integer(),
+      left: Type.Integer(),
+      full_again: Type.Integer({ description: 'When it begins anew, in Unix seconds.' }),
+      how_many: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'That fit into what is left.' }),
+    }),
+    {
+      description:
+        'Of the allowance; empty without one. An amount must fit into all of them, or the wallet pays the rest.',
+    },
+  ),
+  key_left: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'What the own limit of the key leaves; null: none.',
+  }),
+});
+
+const ModelQuote = Type.Object({ object: Type.Literal('video.quote'), ...Quote.properties });
+
+export const quoteModelVideo = endpoint({
+  ...submitDefaults,
+  path: '/v1/videos/quote',
+  summary: 'What this video would cost and how many can be made; starts nothing. The body of POST /v1/videos',
+  envelope: 'openai-video',
+  ...takesPictures,
+  body: VideoBody,
+  response: ModelQuote,
+  documentedResponse: ModelQuote,
+});
+
+/** A video request from the console; keys beyond the common ones are arguments of the model's media schema. */
+export const ConsoleVideoBody = Type.Object(GenerationBody.properties, { additionalProperties: true });
+
+const studio = { tag: 'video', policy: 'account', envelope: 'api' } as const;
+
+export const submitOwnVideo = endpoint({
+  ...studio,
+  method: 'POST',
+  path: '/api/videos',
+  summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
+  bodyLimit: VIDEO_JSON_LIMIT,
+  longTextFields: PICTURE_FIELDS,
+  body: ConsoleVideoBody,
+  response: Ok(Type.Object({ task_id: Type.String() })),
+});
+
+export const quoteVideo = endpoint({
+  ...studio,
+  method: 'POST',
+  path: '/api/videos/quote',
+  summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
+  bodyLimit: VIDEO_JSON_LIMIT,
+  longTextFields: PICTURE_FIELDS,
+  body: ConsoleVideoBody,
+  response: Ok(Quote),
+});
+
+const Seconds = Type.Integer({ minimum: 0 });
+
+export const listGenerationTimes = endpoint({
+  ...studio,
+  method: 'GET',
+  path: '/api/video-durations',
+  summary:
+    'How long videos take from the request to the result, measured from the newest finished ones of all accounts',
+  response: Ok(
+    Type.Array(
+      Type.Object({
+        model: Type.String(),
+        p50_seconds: Seconds,
+        p90_seconds: Seconds,
+        samples: Type.Integer({ minimum: 5, description: 'How many finished videos of the last 30 days it is from.' }),
+      }),
+      { description: 'Models with fewer than five finished videos are left out.' },
+    ),
+  ),
+});
+
+export const deleteOwnVideo = endpoint({
+  ...studio,
+  method: 'DELETE',
+  path: '/api/videos/:task_id',
+  summary: 'Take a finished video off the own list',
+  params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
+  response: Done,
+});
+
+/** Maximum number per account, so that all of them fit into one response. */
+export const MAX_FAVOURITES = 1_000;
+
+const favourites = { tag: 'video', policy: 'account', envelope: 'api' } as const;
+const TaskParam = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) });
+
+export const listFavourites = endpoint({
+  ...favourites,
+  method: 'GET',
+  path: '/api/videos/favourites',
+  summary: 'Task ids of the own favourites, newest video first; GET /api/videos?favourite=true has the videos',
+  response: Ok(Type.Array(Type.String())),
+});
+
+export const addFavourite = endpoint({
+  ...favourites,
+  method: 'PUT',
+  path: '/api/videos/:task_id/favourite',
+  summary: 'Make an own video a favourite; one that is stays one',
+  params: TaskParam,
+  response: Done,
+});
+
+export const removeFavourite = endpoint({
+  ...favourites,
+  method: 'DELETE',
+  path: '/api/videos/:task_id/favourite',
+  summary: 'A video is no favourite any more; one that is not stays none',
+  params: TaskParam,
+  response: Done,
+});
+
+export const getStorage = endpoint({
+  method: 'GET',
+  path: '/api/storage',
+  summary: 'Space of the stored copies of the own videos',
+  tag: 'video',
+  policy: 'account',
+  envelope: 'api',
+  response: Ok(
+    Type.Object({
+      enabled: Type.Boolean({ description: 'Whether finished videos are copied here.' }),
+      files: Type.Integer(),
+      used_bytes: Type.Integer(),
+      limit_bytes: Type.Integer({ description: 'Beyond it the oldest copies make room for new ones.' }),
+      days: Type.Integer({ description: 'How long a copy is kept; 0: for ever.' }),
+    }),
+  ),
+});
+
+/** Base64 of 256 KiB. */
+const MAX_POSTER_TEXT = 350_000;
+
+export const putPoster = endpoint({
+  method: 'PUT',
+  path: '/api/videos/:task_id/thumbnail',
+  summary: 'Give an own finished video a poster; once, where it has none',
+  tag: 'video',
+  policy: 'account',
+  envelope: 'api',
+  params: Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 200 }) }),
+  bodyLimit: 512 * 1024,
+  body: Type.Object({
+    image: Type.String({
+      minLength: 20,
+      maxLength: MAX_POSTER_TEXT,
+      pattern: '^[A-Za-z0-9+/]+={0,2}$',
+      description: 'A JPEG or WebP picture of at most 256 KiB in Base64.',
+    }),
+  }),
+  response: Done,
+});

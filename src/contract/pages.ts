@@ -1,0 +1,56 @@
+import { endpoint } from './endpoint.ts';
+
+/** First path segments at which the console is served; every path below them is a console page. Links in notifications use these paths too. */
+export const CONSOLE_SECTIONS = [
+  'sign-in',
+  'register',
+  'confirm-email',
+  'forgot-password',
+  'reset-password',
+  'studio',
+  'playground',
+  'videos',
+  'account',
+  'packages',
+  'mailbox',
+  'notifications',
+  'tickets',
+  'beta-applications',
+  'admin',
+] as const;
+
+export const consolePage = endpoint({
+  method: 'GET',
+  path: '/',
+  summary: 'The console; also at the addresses of its pages',
+  tag: 'service',
+  policy: 'public',
+  envelope: 'page',
+});
+
+const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page' } as const;
+
+export const openApiFile = endpoint({
+  ...open,
+  path: '/openapi.json',
+  summary: 'This reference as OpenAPI 3.1',
+  responseTypes: ['application/json'],
+});
+export const referencePage = endpoint({
+  ...open,
+  path: '/docs',
+  summary: 'This reference as a page',
+  responseTypes: ['text/html'],
+});
+export const referenceMarkdown = endpoint({
+  ...open,
+  path: '/docs.md',
+  summary: 'This reference as Markdown',
+  responseTypes: ['text/markdown'],
+});
+export const llmsText = endpoint({
+  ...open,
+  path: '/llms.txt',
+  summary: 'Where a language model should begin',
+  responseTypes: ['text/plain'],
+});

@@ -1,0 +1,299 @@
+import Type from 'typebox';
+import { Note, PLAIN_TEXT_PATTERN, Quota, Time } from './account-fields.ts';
+import { endpoint } from './endpoint.ts';
+import { Done, IdParam, ListOf, Ok, PageQuery, SortBy } from './responses.ts';
+
+/** The built-in package of accounts without one; created by the service, never listed, never removed. */
+export const NO_PACKAGE = 'none';
+
+/** The contract's keys, in its order. */
+const PACKAGE_CARD = {
+  id: Type.Integer(),
+  package_code: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  level: Type.Integer({ description: 'Larger is higher.' }),
+  price_amount: Type.Number({ description: 'Display price in the display currency.' }),
+  purchasable: Type.Boolean(),
+  daily_quota: Type.Integer({ description: 'Per natural day, where refresh_interval_seconds is 0.' }),
+  duration_days: Type.Integer(),
+  refresh_interval_seconds: Type.Integer({ description: '0: refreshed per natural day.' }),
+  system_builtin: Type.Boolean({ description: 'Made by the service itself.' }),
+  interval_quota: Type.Integer({ description: 'Per refresh_interval_seconds, where that is not 0.' }),
+  weekly_quota_limit: Type.Integer({ description: 'Cap of each 7 × 24 h from activation; 0: none.' }),
+  status: Type.Integer({ description: '1 enabled, 2 disabled' }),
+  created_time: Time,
+};
+export const PackageCard = Type.Object(PACKAGE_CARD);
+const AdminPackageCard = Type.Object({
+  ...PACKAGE_CARD,
+  models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+  price_factor: Type.Number({ description: 'What prices are multiplied by for its holders.' }),
+  channels: Type.Array(Type.Integer(), { description: 'Channels that serve its holders; empty: all.' }),
+  storage_days: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'How long copies of videos are kept; 0: for ever, null: ARTIFACTS_DAYS.',
+  }),
+  storage_gb: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Space of these copies in GiB; null: ARTIFACTS_ACCOUNT_GB.',
+  }),
+});
+
+export const listPackageCards = endpoint({
+  method: 'GET',
+  path: '/api/package-cards',
+  summary: 'Packages to be had, by level',
+  tag: 'packages',
+  policy: 'public',
+  envelope: 'api',
+  response: Ok(Type.Array(PackageCard)),
+});
+
+const Seconds = Type.Integer({ minimum: 0, maximum: 366 * 86_400 });
+const PackageCardFields = {
+  package_code: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN_TEXT_PATTERN }),
+  description: Type.String({ maxLength: 2_000 }),
+  level: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  price_amount: Type.Number({ minimum: 0, maximum: 1e9 }),
+  purchasable: Type.Boolean(),
+  daily_quota: Quota,
+  duration_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+  refresh_interval_seconds: Seconds,
+  interval_quota: Quota,
+  weekly_quota_limit: Quota,
+  status: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  models: Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN_TEXT_PATTERN }), {
+    maxItems: 500,
+    uniqueItems: true,
+  }),
+  price_factor: Type.Number({
+    minimum: 0,
+    maximum: 1_000,
+    multipleOf: 1e-9,
+    description: 'What prices are multiplied by for its holders.',
+  }),
+  channels: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+    maxItems: 500,
+    uniqueItems: true,
+    description: 'Empty: all.',
+  }),
+  storage_days: Type.Union([Type.Integer({ minimum: 0, maximum: 36_500 }), Type.Null()]),
+  storage_gb: Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]),
+};
+const { package_code, name, level, duration_days, ...optional } = PackageCardFields;
+
+const admin = { tag: 'admin', policy: 'admin', envelope: 'api' } as const;
+
+export const PLAN_SORTS = ['level', 'name', 'duration', 'price'] as const;
+export const adminListPackageCards = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/package-cards',
+  summary: 'All package cards',
+  query: Type.Object({ ...PageQuery, sort: SortBy(PLAN_SORTS, 'Default: by level, the lowest first.') }),
+  response: ListOf(AdminPackageCard),
+});
+export const adminCreatePackageCard = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/package-cards',
+  summary: 'Make a package card',
+  body: Type.Object({ package_code, name, level, duration_days, ...Type.Partial(Type.Object(optional)).properties }),
+  response: Ok(Type.Object({ id: Type.Integer() })),
+});
+export const adminGetPackageCard = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/package-cards/:id',
+  summary: 'One package card',
+  params: IdParam,
+  response: Ok(AdminPackageCard),
+});
+export const adminUpdatePackageCard = endpoint({
+  ...admin,
+  method: 'PUT',
+  path: '/api/admin/package-cards/:id',
+  summary: 'Change a package card, for its holders too; only the named keys change',
+  params: IdParam,
+  body: Type.Partial(Type.Object(PackageCardFields)),
+  response: Done,
+});
+export const adminDeletePackageCard = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/package-cards/:id',
+  summary: 'Remove a package card nobody holds and no open code names',
+  params: IdParam,
+  response: Done,
+});
+
+const Window = Type.Object({
+  kind: Type.Enum(['day', 'interval', 'week']),
+  limit: Type.Integer(),
+  used: Type.Integer(),
+  left: Type.Integer(),
+  starts_at: Time,
+  refreshes_at: Type.Integer({ description: 'Unix seconds; a full allowance again.' }),
+  used_per_hour: Type.Integer({ description: 'Pace since the window began.' }),
+  runs_out_at: Type.Integer({ description: 'At that pace; 0: not before it refreshes.' }),
+});
+
+export const getOwnPackage = endpoint({
+  method: 'GET',
+  path: '/api/user/package',
+  summary: 'The package of the account: what is left, when it refreshes, how fast it goes, what waits',
+  tag: 'packages',
+  policy: 'account',
+  envelope: 'api',
+  response: Ok(
+    Type.Object({
+      package_code: Type.String(),
+      name: Type.String(),
+      description: Type.String(),
+      level: Type.Integer(),
+      started_at: Type.Integer({ description: 'Unix seconds; 0 without a package.' }),
+      expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
+      models: Type.Array(Type.String(), { description: 'Empty: all.' }),
+      price_factor: Type.Number({ description: 'What prices are multiplied by.' }),
+      allowance_left: Type.Integer({ description: 'What the next call can take before the wallet is asked.' }),
+      windows: Type.Array(Window, { description: 'What is taken fits into all of them; empty: no allowance.' }),
+      wallet: Type.Integer(),
+      time_zone: Type.String(),
+      waiting: Type.Array(
+        Type.Object({
+          package_code: Type.String(),
+          name: Type.String(),
+          level: Type.Integer(),
+          duration_days: Type.Integer(),
+          starts_at: Type.Integer({ description: 'When those before it have ended.' }),
+        }),
+      ),
+    }),
+  ),
+});
+
+const Outcome = Type.Enum(['active', 'extended', 'waiting', 'credited', 'ended'], {
+  description: 'What became of it: running now, added to what runs, to come, or quota in the wallet.',
+});
+const GrantResult = Type.Object({
+  outcome: Outcome,
+  package_code: Type.String({ description: 'Empty: the code was for quota.' }),
+  quota: Type.Integer({ description: 'Credited to the wallet.' }),
+  package_expires_at: Type.Integer({ description: 'End of the running package in Unix seconds; 0: none.' }),
+});
+
+export const redeemCode = endpoint({
+  method: 'POST',
+  path: '/api/user/redeem',
+  summary: 'Use a redemption code; case, spaces and dashes do not matter',
+  tag: 'packages',
+  policy: 'account',
+  envelope: 'api',
+  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
+  response: Ok(GrantResult),
+});
+
+export const activatePackage = endpoint({
+  method: 'POST',
+  path: '/api/user/package/activate',
+  summary: 'Give an account a package; `none` ends what it has',
+  tag: 'packages',
+  policy: 'admin',
+  envelope: 'api',
+  body: Type.Object({
+    user_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    package_code: Type.String({ minLength: 1, maxLength: 64 }),
+    duration_days: Type.Optional(PackageCardFields.duration_days),
+  }),
+  response: Ok(GrantResult),
+});
+
+const CODE_STATUS = ['unused', 'used', 'voided', 'expired'] as const;
+export type CodeStatus = (typeof CODE_STATUS)[number];
+const CodeListItem = Type.Object({
+  id: Type.Integer(),
+  batch_id: Type.Integer(),
+  code: Type.String({ description: 'Masked.' }),
+  package_code: Type.String({ description: 'Empty: for quota.' }),
+  quota: Type.Integer(),
+  status: Type.Enum([...CODE_STATUS]),
+  note: Type.String(),
+  used_by: Type.Integer({ description: '0: nobody.' }),
+  used_time: Type.Integer(),
+  expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
+  created_time: Time,
+});
+const ExpiresAt = Type.Union([Type.Integer({ minimum: 1, maximum: 253_402_300_799 }), Type.Null()], {
+  description: 'Unix seconds; null: no end.',
+});
+const CodeFilter = {
+  status: Type.Optional(Type.Enum([...CODE_STATUS])),
+  batch_id: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,15}$' })),
+  package_code: Type.Optional(Type.String({ maxLength: 64 })),
+};
+
+export const CODE_SORTS = ['batch', 'expires', 'used'] as const;
+export const adminListRedemptionCodes = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-codes',
+  summary: 'Redemption codes, masked',
+  query: Type.Object({ ...PageQuery, ...CodeFilter, sort: SortBy(CODE_SORTS, 'Default: the newest first.') }),
+  response: ListOf(CodeListItem),
+});
+export const adminCreateRedemptionCodes = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/redemption-codes',
+  summary: 'Make a batch of redemption codes; they are shown this once',
+  secret: true,
+  body: Type.Object({
+    package_code: Type.Optional(PackageCardFields.package_code),
+    quota: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 })),
+    count: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    expires_at: Type.Optional(ExpiresAt),
+    note: Type.Optional(Note),
+  }),
+  response: Ok(Type.Object({ id: Type.Integer({ description: 'Of the batch.' }), codes: Type.Array(Type.String()) })),
+});
+export const adminExportRedemptionCodes = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-codes/export',
+  responseTypes: ['text/csv'],
+  summary: 'Redemption codes, masked, as CSV without live formulas; at most 10,000',
+  query: Type.Object(CodeFilter),
+});
+export const adminGetRedemptionCode = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-codes/:id',
+  summary: 'One redemption code, masked',
+  params: IdParam,
+  response: Ok(CodeListItem),
+});
+export const adminUpdateRedemptionCode = endpoint({
+  ...admin,
+  method: 'PUT',
+  path: '/api/admin/redemption-codes/:id',
+  summary: 'Change until when an unused code is good, also after it expired',
+  params: IdParam,
+  body: Type.Object({ expires_at: Type.Optional(ExpiresAt) }),
+  response: Done,
+});
+export const adminVoidRedemptionCode = endpoint({
+  ...admin,
+  method: 'DELETE',
+  path: '/api/admin/redemption-codes/:id',
+  summary: 'Withdraw an unused code',
+  params: IdParam,
+  response: Done,
+});
+export const adminVoidRedemptionBatch = endpoint({
+  ...admin,
+  method: 'POST',
+  path: '/api/admin/redemption-codes/void',
+  summary: 'Withdraw the unused codes of a batch',
+  body: Type.Object({ batch_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) }),
+  response: Ok(Type.Object({ voided: Type.Integer() })),
+});

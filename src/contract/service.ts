@@ -1,0 +1,129 @@
+import Type from 'typebox';
+import { endpoint } from './endpoint.ts';
+import { Ok } from './responses.ts';
+
+const open = { method: 'GET', tag: 'service', policy: 'public' } as const;
+
+export const getStatus = endpoint({
+  ...open,
+  path: '/api/status',
+  summary: 'Version and settings a client may need before it signs in',
+  envelope: 'api',
+  response: Type.Object({
+    success: Type.Literal(true),
+    message: Type.String(),
+    data: Type.Object({
+      version: Type.String(),
+      ready: Type.Boolean(),
+      sandbox: Type.Boolean(),
+      site_name: Type.String(),
+      sign_in_notice: Type.String({ description: 'Shown above the form for signing in; empty: none.' }),
+      registration: Type.String(),
+      quota_per_unit: Type.Integer(),
+      currency: Type.String({ description: 'Of one credit, by ISO 4217; empty: pages say credits.' }),
+      api_user_header: Type.String(),
+      server_address: Type.String(),
+      phone_codes: Type.Enum(['sms', 'log'], { description: '`log`: development, codes are only written to the log.' }),
+      mail: Type.Boolean({ description: 'Whether the service sends e-mail: passwords can be reset by it.' }),
+      messaging_binding: Type.Boolean({ description: 'Whether a messaging app can be linked.' }),
+    }),
+  }),
+});
+export const livez = endpoint({
+  ...open,
+  path: '/livez',
+  summary: 'Whether the process is alive',
+  envelope: 'api',
+  responseTypes: ['text/plain'],
+});
+const NOT_READY_REASONS = ['draining', 'database', 'disk_full', 'migrating'] as const;
+/**
+ * Why a process should not be sent requests: it is stopping, its database does not answer, the database's disk has no
+ * space, or its schema is being brought up to date.
+ */
+export type NotReadyReason = (typeof NOT_READY_REASONS)[number];
+
+export const readyz = endpoint({
+  ...open,
+  path: '/readyz',
+  summary: 'Whether this process should be sent requests (200) or not (503, with the reason); answers within 2 seconds',
+  envelope: 'api',
+  responseStatuses: [200, 503],
+  response: Type.Object({
+    ready: Type.Boolean(),
+    reason: Type.Optional(Type.Enum([...NOT_READY_REASONS], { description: 'Given where `ready` is false.' })),
+  }),
+});
+export const metricsPage = endpoint({
+  ...open,
+  policy: 'self',
+  path: '/metrics',
+  summary: 'Metrics for Prometheus, with METRICS_TOKEN',
+  envelope: 'api',
+  responseTypes: ['text/plain', 'application/openmetrics-text'],
+});
+
+/** Incidents by id and how bad they are: those of docs/runbook.md, by the rules of deploy/alerts.yml. */
+export const INCIDENTS = {
+  vendor_down: 'critical',
+  vendor_slow: 'warning',
+  key_revoked: 'critical',
+  no_balance: 'critical',
+  database_slow: 'warning',
+  database_gone: 'critical',
+  disk_nearly_full: 'critical',
+  mail_server_gone: 'warning',
+  replica_frozen: 'critical',
+  backlog_grows: 'critical',
+  ledger_mismatch: 'critical',
+  billing_difference: 'warning',
+  webhook_target_dead: 'warning',
+} as const satisfies Readonly<Record<string, 'critical' | 'warning'>>;
+export type IncidentId = keyof typeof INCIDENTS;
+
+const Count = Type.Integer({ minimum: 0 });
+const Figures = Type.Object({ requests: Count, failed: Count, quota: Count });
+
+export const getServiceStatus = endpoint({
+  method: 'GET',
+  path: '/api/admin/operations',
+  summary: 'Whether everything works: incidents and processes, what the last day cost, and whose calls are refused',
+  tag: 'service',
+  policy: 'admin',
+  envelope: 'api',
+  response: Ok(
+    Type.Object({
+      incidents: Type.Array(
+        Type.Object({
+          id: Type.Enum(Object.keys(INCIDENTS)),
+          severity: Type.Enum(['critical', 'warning']),
+          is_open: Type.Boolean(),
+          since: Type.Integer({ description: 'Unix seconds; 0 while it is not open.' }),
+          subjects: Type.Array(Type.String(), { description: 'Vendors, channel ids, volumes or processes.' }),
+        }),
+        { description: 'All of them, open or not, as the processes learned them within the last minute.' },
+      ),
+      instances: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          version: Type.String(),
+          started_at: Type.Integer(),
+          seen_at: Type.Integer(),
+          is_alive: Type.Boolean(),
+        }),
+      ),
+      last_day: Figures,
+      day_before: Figures,
+      blocked: Type.Array(
+        Type.Object({
+          user_id: Type.Integer(),
+          username: Type.String(),
+          error_code: Type.String(),
+          requests: Count,
+          last_time: Type.Integer({ description: 'Unix seconds.' }),
+        }),
+        { description: 'Accounts whose calls of the last day were refused for what only they or you can change.' },
+      ),
+    }),
+  ),
+});
