@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { download } from '../src/cli/download-video.ts';
+import { download } from '../src/cli/video-download.ts';
 import * as accounts from '../src/contract/accounts.ts';
 import * as accountAdmin from '../src/contract/admin-accounts.ts';
 import * as tokens from '../src/contract/api-tokens.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
-import { EXIT } from '../src/cli/exit-codes.ts';
+import { EXIT } from '../src/cli/errors.ts';
 import { createProgram } from '../src/cli/program.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CredentialStore } from '../src/cli/credential-store.ts';
+import { CredentialStore } from '../src/cli/credentials.ts';
 import { CLI_OAUTH_CLIENT, pollDeviceToken } from '../src/contract/device-auth.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 import type { AdminClient } from './admin-client.ts';

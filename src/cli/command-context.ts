@@ -1,8 +1,7 @@
 import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
-import { CredentialStore } from './credential-store.ts';
-import { UsageError } from './errors.ts';
-import { createInterruptSignal } from './interrupt.ts';
+import { CredentialStore } from './credentials.ts';
+import { createInterruptSignal, UsageError } from './errors.ts';
 import type { Output } from './output.ts';
 
 /** Options of every command. */

@@ -3,10 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { CredentialStore, type StoredCredentials } from './credential-store.ts';
+import { CredentialStore, type Keychain, type StoredCredentials } from './credentials.ts';
+import { toErrorReport } from './error-report.ts';
 import { KeychainError } from './errors.ts';
-import type { Keychain } from './keychain.ts';
-import { toErrorReport } from './to-error-report.ts';
 
 const signIn: StoredCredentials = {
   baseUrl: 'https://reelgate.example.com',

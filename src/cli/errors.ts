@@ -32,3 +32,35 @@ export class VideoFailedError extends Error {
     this.advice = advice;
   }
 }
+
+/** Exit statuses, so that scripts can distinguish outcomes. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  signIn: 3,
+  quota: 4,
+  taskFailed: 5,
+  timeout: 6,
+  network: 7,
+  interrupted: 130,
+} as const;
+
+/** The user pressed Ctrl-C, possibly at a prompt. */
+export class InterruptedError extends Error {
+  /** A task that was started before and continues. */
+  readonly taskId: string | undefined;
+
+  constructor(taskId?: string) {
+    super('Interrupted.');
+    this.name = 'Interrupted';
+    this.taskId = taskId;
+  }
+}
+
+/** Aborted by the first Ctrl-C; a second one ends the process at once. */
+export function createInterruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort(new InterruptedError()));
+  return controller.signal;
+}

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { defined, isObject } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
-import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';
+import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { hasAccount } from './credential-provider.ts';
 import { UsageError } from './errors.ts';
@@ -136,3 +136,19 @@ export function addOptionToError(error: unknown): unknown {
   const { code, status, requestId, taskId } = error;
   return new ReelgateError(`${error.message} (${flag})`, { code, status, requestId, taskId, cause: error });
 }
+
+/** Options of a command that waits for a video. */
+export interface WaitOptions {
+  readonly out?: string;
+  readonly timeout: number;
+  readonly every?: number;
+  readonly force?: boolean;
+}
+
+/** Adds them. */
+export const addWaitOptions = (command: Command): Command =>
+  command
+    .option('-o, --out <file>', 'save the finished video here')
+    .option('--timeout <seconds>', 'longest wait', parsePositiveInteger, 900)
+    .option('--every <seconds>', 'between two polls; default: as the service advises, 10 to 30', parsePositiveInteger)
+    .option('-f, --force', 'replace the file if it exists');

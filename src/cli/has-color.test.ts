@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasColor } from './has-color.ts';
+import { hasColor } from './output.ts';
 
 test('colours: FORCE_COLOR decides, then NO_COLOR, then the terminal', () => {
   const terminal = { isTTY: true, hasColors: () => true } as const;

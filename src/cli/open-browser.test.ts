@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { openBrowser } from './open-browser.ts';
+import { openBrowser } from './commands/login.ts';
 
 it('opens pages, and nothing else that a service may name', async () => {
   const opened: string[] = [];

@@ -1,9 +1,8 @@
-import { hasColor } from './has-color.ts';
-import { type Rendering, type RenderTarget, render, styled, type Text } from './render-output-text.ts';
-import { replaceControlCharacters } from './terminal-text.ts';
-import type { ErrorReport } from './to-error-report.ts';
+import type { WriteStream } from 'node:tty';
+import { type InspectColor, stripVTControlCharacters, styleText } from 'node:util';
+import type { ErrorReport } from './error-report.ts';
 
-export interface OutputOptions {
+interface OutputOptions {
   /** One JSON document on standard output and nothing else. */
   readonly json: boolean;
   readonly quiet: boolean;
@@ -103,4 +102,155 @@ export class Output {
     if (this.#live) process.stderr.write('\n');
     this.#live = false;
   }
+}
+
+/** Where text goes, as far as its form depends on it. */
+interface RenderTarget {
+  /** A person reads it: columns are aligned and times are relative. Else another program does, and tabs separate columns. */
+  readonly isTerminal: boolean;
+  readonly hasColor: boolean;
+}
+
+/** A text in the form its target needs. It makes the text of others inside it safe for a terminal. */
+export type Rendering = (target: RenderTarget) => string;
+/** A plain string is made safe when it is rendered. */
+export type Text = string | Rendering;
+
+export const render = (text: Text, target: RenderTarget): string =>
+  typeof text === 'string' ? replaceControlCharacters(text) : text(target);
+
+/** What a colour stands for, so that it is the same in every command. */
+const STYLES = {
+  good: 'green',
+  bad: 'red',
+  warning: 'yellow',
+  active: 'cyan',
+  secondary: 'dim',
+  heading: 'bold',
+} as const satisfies Readonly<Record<string, InspectColor>>;
+export type Style = keyof typeof STYLES;
+
+export const styled =
+  (style: Style, text: Text): Rendering =>
+  (target) => {
+    const plain = render(text, target);
+    return target.hasColor && plain !== '' ? styleText(STYLES[style], plain, { validateStream: false }) : plain;
+  };
+
+export const joinTexts =
+  (texts: readonly Text[], separator: string): Rendering =>
+  (target) =>
+    texts.map((text) => render(text, target)).join(separator);
+
+/** `3 minutes ago` for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
+export const relativeTime =
+  (seconds: number): Rendering =>
+  ({ isTerminal }) =>
+    isTerminal ? formatRelativeTime(seconds) : formatTimestamp(seconds);
+
+/** `2026-11-21 12:30` of this machine's time zone for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
+export const dateTime =
+  (seconds: number): Rendering =>
+  ({ isTerminal }) =>
+    isTerminal ? formatDateTime(seconds) : formatTimestamp(seconds);
+
+const formatTimestamp = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+
+/** Aligned columns below a header for people; for programs rows alone, with a tab between two cells and none within one. */
+export const formatTable =
+  (head: readonly string[], rows: readonly (readonly Text[])[]): Rendering =>
+  (target) => {
+    const toCell = (text: Text): string => render(text, target).replace(/[\t\r\n]+/g, ' ');
+    if (!target.isTerminal) return rows.map((row) => row.map(toCell).join('\t')).join('\n');
+    const heading = head.map((name) => styled('heading', name));
+    const cells = [heading, ...rows].map((row) => row.map(toCell));
+    const widths = head.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))));
+    const pad = (cell: string, column: number): string => ' '.repeat((widths[column] ?? 0) - displayWidth(cell));
+    return cells
+      .map((row) =>
+        row
+          .map((cell, column) => cell + pad(cell, column))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n');
+  };
+
+/** Lines `name   value`, with a tab between the two for programs; those without a value are left out. */
+export const formatKeyValues =
+  (values: Readonly<Record<string, Text | undefined>>): Rendering =>
+  (target) => {
+    const shown = Object.entries(values).filter(
+      (entry): entry is [string, Text] => entry[1] !== undefined && entry[1] !== '',
+    );
+    const width = Math.max(0, ...shown.map(([name]) => name.length));
+    return shown
+      .map(([name, value]) =>
+        target.isTerminal
+          ? `${render(styled('secondary', name), target)}${' '.repeat(width - name.length + 2)}${render(value, target)}`
+          : `${name}\t${render(value, target)}`,
+      )
+      .join('\n');
+  };
+
+/** Control characters and direction overrides: with them, text of other users could move the cursor or hide output. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+
+/** Untrusted text made safe for a terminal; tabs and line ends are kept. */
+const replaceControlCharacters = (text: string): string => text.replace(UNSAFE, '\ufffd');
+
+/** Width of a text on a terminal, in columns; colours take none. */
+const displayWidth = (text: string): number =>
+  [...stripVTControlCharacters(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
+
+/**
+ * Whether text for a stream may be coloured: FORCE_COLOR decides where it is set (0 or false: never), else NO_COLOR
+ * (no-color.org) turns colours off, else a terminal that knows some has them.
+ */
+export function hasColor(stream: Partial<Pick<WriteStream, 'isTTY' | 'hasColors'>>, env = process.env): boolean {
+  const { FORCE_COLOR: forced, NO_COLOR: without } = env;
+  if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false';
+  if (without !== undefined && without !== '') return false;
+  return stream.isTTY === true && stream.hasColors?.() === true;
+}
+
+/** `3 minutes ago`, `in 2 days`. @param seconds Unix seconds */
+function formatRelativeTime(seconds: number, now = Date.now()): string {
+  const distance = seconds - now / 1000;
+  const [unit, size] = UNITS.find(([, minimum]) => Math.abs(distance) >= minimum) ?? (['second', 1] as const);
+  if (Math.abs(distance) < 60) return distance > 0 ? 'in a moment' : 'just now';
+  return new Intl.RelativeTimeFormat('en', { numeric: 'always' }).format(Math.trunc(distance / size), unit);
+}
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** `2026-11-21 12:30`, in the machine's time zone. */
+export function formatDateTime(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** `10 minutes`, `45 seconds`. */
+export function formatDuration(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (seconds < 90) return `${seconds} second${seconds === 1 ? '' : 's'}`;
+  return minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
+}
+
+export const formatBytes = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+
+const BAR_CELLS = 20;
+
+/** @param share of what is done, from 0 to 1 */
+export function formatProgressBar(share: number): Rendering {
+  const filled = Math.round(share * BAR_CELLS);
+  return joinTexts([styled('good', '█'.repeat(filled)), styled('secondary', '░'.repeat(BAR_CELLS - filled))], '');
 }

@@ -2,8 +2,7 @@ import { password as askPassword, text as askText, isCancel } from '@clack/promp
 import * as endpoints from '../contract/accounts.ts';
 import { Reelgate, ReelgateError } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
-import { UsageError } from './errors.ts';
-import { InterruptedError } from './interrupt.ts';
+import { InterruptedError, UsageError } from './errors.ts';
 
 /** A client that may do what a device sign-in may not, with the headers each call needs. */
 export interface ReauthenticatedClient {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { formatKeyValues, formatTable, relativeTime, render, styled } from './render-output-text.ts';
+import { formatKeyValues, formatTable, relativeTime, render, styled } from './output.ts';
 
 const TERMINAL = { isTerminal: true, hasColor: true };
 const PIPE = { isTerminal: false, hasColor: false };

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { CommandContext, GlobalOptions } from './command-context.ts';
-import { InterruptedError } from './interrupt.ts';
+import { toErrorReport } from './error-report.ts';
+import { InterruptedError } from './errors.ts';
 import { Output } from './output.ts';
-import { toErrorReport } from './to-error-report.ts';
 
 /** Runs a command's work: opens the context, reports errors, sets the exit status. */
 export type RunCommand = (command: Command, work: (context: CommandContext) => Promise<void>) => Promise<void>;

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { completionScript, SHELLS, type Shell } from './commands/completion.ts';
 import { createProgram } from './program.ts';
-import { completionScript, SHELLS, type Shell } from './shell-completion.ts';
 
 const program = createProgram(false);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { render } from './render-output-text.ts';
-import { formatProgressLine } from './video-progress-line.ts';
+import { render } from './output.ts';
+import { formatProgressLine } from './video-progress.ts';
 
 test('the line of a wait shows measured times, and no percent that the vendor did not measure', () => {
   const typical = { model: 'm', p50_seconds: 60, p90_seconds: 120, samples: 20 };

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger } from '../argument-parsers.ts';
+import { collectValues, parsePositiveInteger } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -42,7 +42,7 @@ Examples:
     )
     .action((question: string | undefined, given: ChatOptions, command: Command) =>
       run(command, async (context) => {
-        const { requireModel } = await import('../default-model-settings.ts');
+        const { requireModel } = await import('../default-models.ts');
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);

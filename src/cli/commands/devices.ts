@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { parseRowId } from '../argument-parsers.ts';
-import { formatTable, relativeTime, styled } from '../render-output-text.ts';
+import { parseRowId } from '../arguments.ts';
+import { formatTable, relativeTime, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate devices …` */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { EXIT } from '../exit-codes.ts';
-import { joinTexts, type Rendering, type Style, styled } from '../render-output-text.ts';
+import { EXIT } from '../errors.ts';
+import { joinTexts, type Rendering, type Style, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** Loaded when the command runs, as it imports much of the server. */

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { ApiToken } from '../../sdk/account.ts';
-import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
+import { collectValues, parseCredits, parsePositiveInteger, parseRowId } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { withReauthentication } from '../import-reauthentication-on-demand.ts';
-import { loadAmountUnit, loadCreditFormat } from '../load-credit-format.ts';
-import { dateTime, formatTable, relativeTime } from '../render-output-text.ts';
+import { loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { withReauthentication } from '../lazy-reauthentication.ts';
+import { dateTime, formatTable, relativeTime } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {

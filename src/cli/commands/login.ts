@@ -1,12 +1,13 @@
+import type { ChildProcess } from 'node:child_process';
+import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeviceCode, DeviceTokens } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
-import type { StoredCredentials } from '../credential-store.ts';
+import type { StoredCredentials } from '../credentials.ts';
+import { loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
-import { formatDuration } from '../format-times-and-sizes.ts';
-import { machineName } from '../machine-name.ts';
-import { hasBrowser, openBrowser } from '../open-browser.ts';
+import { formatDateTime, formatDuration, formatKeyValues, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface LoginOptions {
@@ -171,5 +172,144 @@ async function storeCredentials(
 }
 
 /** `Ada (ada)`, or the user name alone when there is no display name. */
-export const formatAccountName = (displayName: string, username: string): string =>
+const formatAccountName = (displayName: string, username: string): string =>
   displayName === '' || displayName === username ? username : `${displayName} (${username})`;
+
+interface LogoutOptions {
+  readonly everywhere?: boolean;
+  readonly local?: boolean;
+}
+
+/** `reelgate logout` */
+export function addLogoutCommand(program: Command, run: RunCommand): void {
+  program
+    .command('logout')
+    .description('End the sign-in of this machine; its tokens are revoked at once')
+    .option('--everywhere', "end the account's sign-ins on all other devices too")
+    .option('--local', 'only delete the tokens here, when the service cannot be reached')
+    .addHelpText('after', '\nExamples:\n  $ reelgate logout\n  $ reelgate logout --everywhere')
+    .action((options: LogoutOptions, command: Command) =>
+      run(command, async (context) => {
+        const { output, baseUrl } = context;
+        const others = options.everywhere === true ? await endOtherSignIns(context) : 0;
+        const known = await endThisSignIn(context, options);
+        const text = known ? `Signed out of ${baseUrl}.` : `You were not signed in to ${baseUrl}.`;
+        const more = options.everywhere === true ? ` ${others} other sign-in${others === 1 ? '' : 's'} ended.` : '';
+        output.result({ signed_out: known, url: baseUrl, others_ended: others }, text + more);
+        if (process.env.REELGATE_API_KEY) output.info('REELGATE_API_KEY is still set and still works.');
+      }),
+    );
+}
+
+async function endOtherSignIns({ reelgate }: CommandContext): Promise<number> {
+  const others = (await reelgate.account.devices()).filter(({ current }) => !current);
+  for (const { id } of others) await reelgate.account.endDevice(id);
+  return others.length;
+}
+
+/** @returns whether there was one. Exclusive, since tokens that another process refreshes meanwhile would stay valid. */
+function endThisSignIn(
+  { reelgate, credentialStore, output, baseUrl }: CommandContext,
+  { local }: LogoutOptions,
+): Promise<boolean> {
+  return credentialStore.runExclusive(async () => {
+    const known = await credentialStore.has(baseUrl);
+    const signIn = local === true ? undefined : await credentialStore.read(baseUrl);
+    if (signIn !== undefined)
+      await reelgate.deviceAuth.logout(signIn.accessToken).catch((error: unknown) => {
+        if (!(error instanceof ReelgateError) || error.isTransient || error.status >= 500) throw withAdvice(error);
+        output.info('The service had already ended this sign-in.');
+      });
+    await credentialStore.remove(baseUrl, { tokensRevoked: local !== true });
+    return known;
+  });
+}
+
+function withAdvice(error: unknown): unknown {
+  if (!(error instanceof ReelgateError)) return error;
+  const { code, status, requestId } = error;
+  const message = `${error.message} You are still signed in. Try again, or only delete the tokens here with --local.`;
+  return new ReelgateError(message, { code, status, requestId, cause: error });
+}
+
+/** `reelgate whoami` */
+export function addWhoamiCommand(program: Command, run: RunCommand): void {
+  program
+    .command('whoami')
+    .description('Show the account, its balance and how you are signed in')
+    .action((_options: unknown, command: Command) =>
+      run(command, async (context) => {
+        const { credentialStore, baseUrl } = context;
+        const { REELGATE_ACCESS_TOKEN, REELGATE_API_KEY } = process.env;
+        const signIn = await credentialStore.read(baseUrl);
+        if (REELGATE_ACCESS_TOKEN || signIn !== undefined)
+          return printAccount(context, REELGATE_ACCESS_TOKEN ? 'REELGATE_ACCESS_TOKEN' : 'device sign-in');
+        if (REELGATE_API_KEY) return printApiKey(context);
+        await loadCreditFormat(context.reelgate);
+        throw new ReelgateError(`You are not signed in to ${baseUrl}.`, { code: 'unauthorized', status: 401 });
+      }),
+    );
+}
+
+async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: string): Promise<void> {
+  const self = await reelgate.account.self();
+  const credits = await loadCreditFormat(reelgate);
+  const expires = self.package_expires_at;
+  const end = expires === 0 ? '' : `, until ${formatDateTime(expires)}`;
+  output.result(
+    { url: baseUrl, signed_in_by: by, ...self },
+    formatKeyValues({
+      Account: formatAccountName(self.display_name, self.username),
+      'E-mail': self.email,
+      Role: self.role,
+      Balance: credits(self.quota),
+      Used: `${credits(self.used_quota)} in ${self.request_count.toLocaleString('en')} request${self.request_count === 1 ? '' : 's'}`,
+      Plan: self.current_package_code === '' ? undefined : `${self.current_package_code}${end}`,
+      'Two-step': self.has_2fa ? styled('good', 'on') : styled('warning', 'off'),
+      Service: baseUrl,
+      'Signed in': process.env.REELGATE_API_KEY ? `${by}; REELGATE_API_KEY for videos and models` : by,
+    }),
+  );
+}
+
+/** A key does not reveal its owner, but can be tried. */
+async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promise<void> {
+  const { listModels } = await import('../../contract/models.ts');
+  const { data } = await reelgate.transport.call(listModels, { query: {} });
+  output.result(
+    { url: baseUrl, signed_in_by: 'REELGATE_API_KEY', models: data.length },
+    formatKeyValues({
+      Account: 'unknown: a key does not reveal it; use "reelgate login"',
+      Service: baseUrl,
+      'Signed in': `REELGATE_API_KEY (works; ${data.length} models)`,
+    }),
+  );
+}
+
+/** The name of this machine as it is shown to the user who confirms a sign-in. */
+const machineName = (): string => `Reelgate CLI on ${hostname()}`;
+
+const openWithDesktop = async (url: string): Promise<ChildProcess> => (await import('open')).default(url);
+
+/** Whether a browser opened on this machine is visible to the user: not over SSH and not without a display. */
+function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = process.platform): boolean {
+  if (env.SSH_CONNECTION || env.SSH_TTY) return false;
+  if (platform === 'darwin' || platform === 'win32') return true;
+  return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME);
+}
+
+/**
+ * Tries to open a page; whether it worked is unknown, so the link is always printed too. The URL comes from the service,
+ * and the desktop would start a program for a file or another scheme, so only http and https are opened.
+ *
+ * @param start for tests
+ */
+export async function openBrowser(
+  url: string,
+  start: (url: string) => Promise<Pick<ChildProcess, 'on'>> = openWithDesktop,
+): Promise<void> {
+  const { protocol } = URL.parse(url) ?? {};
+  if (protocol !== 'https:' && protocol !== 'http:') return;
+  const child = await start(url).catch(() => undefined);
+  child?.on('error', () => {});
+}

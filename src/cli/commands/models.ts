@@ -2,10 +2,9 @@ import { type Command, Option } from 'commander';
 import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
 import { hasAccount } from '../credential-provider.ts';
+import { loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
-import { formatDuration } from '../format-times-and-sizes.ts';
-import { loadCreditFormat } from '../load-credit-format.ts';
-import { formatTable, styled } from '../render-output-text.ts';
+import { formatDuration, formatTable, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -48,7 +47,7 @@ async function listOfKey({ reelgate, output }: CommandContext, { kind, search = 
 
 async function listOfAccount(context: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
   const { reelgate, output } = context;
-  const { formatModelPrice } = await import('../format-model-price.ts');
+  const { formatModelPrice } = await import('../model-price.ts');
   const [models, durations, credits] = await Promise.all([
     reelgate.account.models(kind),
     reelgate.account.videoDurations(),

@@ -1,11 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { NotificationInfo } from '../../sdk/index.ts';
-import { parseRowId } from '../argument-parsers.ts';
+import { parseRowId } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { UsageError } from '../errors.ts';
-import { EXIT } from '../exit-codes.ts';
-import { formatDateTime } from '../format-times-and-sizes.ts';
-import { formatTable, relativeTime, styled } from '../render-output-text.ts';
+import { EXIT, UsageError } from '../errors.ts';
+import { formatDateTime, formatTable, relativeTime, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {

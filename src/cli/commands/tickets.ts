@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
-import { parseRowId } from '../argument-parsers.ts';
+import { parseRowId } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
 import {
   dateTime,
@@ -12,7 +12,7 @@ import {
   type Rendering,
   relativeTime,
   type Text,
-} from '../render-output-text.ts';
+} from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 const WAITING_FOR_TEXTS = { staff: 'the operators', user: 'you', nobody: '' } as const;

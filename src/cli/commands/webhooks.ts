@@ -4,9 +4,9 @@ import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { WebhookPreset } from '../../contract/webhooks.ts';
 import type { DeliveryInfo, WebhookInfo } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
-import { withReauthentication } from '../import-reauthentication-on-demand.ts';
-import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../render-output-text.ts';
+import { collectValues, parsePositiveInteger, parseRowId } from '../arguments.ts';
+import { withReauthentication } from '../lazy-reauthentication.ts';
+import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {

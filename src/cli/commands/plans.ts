@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
 import type { PlanInfo, RedemptionResult, SubscriptionInfo } from '../../sdk/index.ts';
-import { formatDateTime, formatDuration } from '../format-times-and-sizes.ts';
-import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../load-credit-format.ts';
+import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import {
   dateTime,
+  formatDateTime,
+  formatDuration,
   formatKeyValues,
   formatTable,
   joinTexts,
   type Rendering,
   relativeTime,
   type Text,
-} from '../render-output-text.ts';
+} from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate plans …` and `reelgate redeem` */

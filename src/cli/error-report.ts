@@ -1,8 +1,6 @@
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CredentialSource } from './credential-provider.ts';
-import { KeychainError, UsageError, VideoFailedError } from './errors.ts';
-import { EXIT } from './exit-codes.ts';
-import { InterruptedError } from './interrupt.ts';
+import { EXIT, InterruptedError, KeychainError, UsageError, VideoFailedError } from './errors.ts';
 
 /** An error in the form printed for users and for scripts. */
 export interface ErrorReport {

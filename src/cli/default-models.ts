@@ -2,8 +2,8 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../contract/objects.ts';
 import type { CommandContext } from './command-context.ts';
-import { configFolder } from './config-folder.ts';
-import type { SettingName } from './default-model-setting-names.ts';
+import { configFolder } from './credentials.ts';
+import type { SettingName } from './default-model-names.ts';
 import { UsageError } from './errors.ts';
 
 /** What a default model is for. */

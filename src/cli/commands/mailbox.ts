@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
-import { withReauthentication } from '../import-reauthentication-on-demand.ts';
-import type { Output } from '../output.ts';
-import { formatKeyValues } from '../render-output-text.ts';
+import { withReauthentication } from '../lazy-reauthentication.ts';
+import { formatKeyValues, type Output } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate mailbox …` */

@@ -1,10 +1,9 @@
 import type { CreateVideoRequest, VideoDuration, VideoQuote } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
-import { findTypicalGenerationTime } from './find-typical-generation-time.ts';
-import { formatDateTime, formatDuration } from './format-times-and-sizes.ts';
+import { type CreditFormat, loadCreditFormat } from './credit-format.ts';
 import { addOptionToError } from './generation-options.ts';
-import { type CreditFormat, loadCreditFormat } from './load-credit-format.ts';
-import { formatKeyValues, type Rendering } from './render-output-text.ts';
+import { formatDateTime, formatDuration, formatKeyValues, type Rendering } from './output.ts';
+import { findTypicalGenerationTime } from './typical-time.ts';
 
 const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
 

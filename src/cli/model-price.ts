@@ -1,6 +1,6 @@
 import { isChatPrice, minimumVideoPrice } from '../contract/pricing.ts';
 import type { UsableModel } from '../sdk/index.ts';
-import type { CreditFormat } from './load-credit-format.ts';
+import type { CreditFormat } from './credit-format.ts';
 
 /** Length a price is named for where a model has no default of its own, in seconds. */
 const USUAL_SECONDS = 5;

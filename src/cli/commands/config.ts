@@ -1,10 +1,10 @@
 import { Argument, type Command } from 'commander';
-import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../default-model-setting-names.ts';
-import { formatKeyValues } from '../render-output-text.ts';
+import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../default-model-names.ts';
+import { formatKeyValues } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 /** Loaded when a command runs: printing help does not need it. */
-const importSettings = () => import('../default-model-settings.ts');
+const importSettings = () => import('../default-models.ts');
 
 /** `reelgate config …` */
 export function addConfigCommands(program: Command, run: RunCommand): void {

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
-import { parsePositiveInteger } from '../argument-parsers.ts';
-import { type CreditFormat, loadCreditFormat } from '../load-credit-format.ts';
-import { dateTime, formatTable, type Rendering } from '../render-output-text.ts';
+import { parsePositiveInteger } from '../arguments.ts';
+import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
+import { dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {

@@ -1,10 +1,11 @@
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { AsyncEntry } from '@napi-rs/keyring';
+import envPaths from 'env-paths';
 import { defined } from '../contract/objects.ts';
-import { configFolder } from './config-folder.ts';
+import { sleep } from '../sdk/transport.ts';
 import { KeychainError } from './errors.ts';
-import { type Keychain, openKeychain } from './keychain.ts';
-import { withLock } from './process-lock.ts';
 
 /** The secret part; in the keychain where there is one. */
 interface StoredTokens {
@@ -42,7 +43,7 @@ interface CredentialFile {
   readonly entries: Readonly<Record<string, CredentialFileEntry>>;
 }
 
-export interface CredentialStoreOptions {
+interface CredentialStoreOptions {
   /** Folder of the file; default: REELGATE_CONFIG_DIR, else the platform's configuration folder. */
   readonly folder?: string;
   /** `undefined`: tokens stay in the file. Default: the system's keychain, unless REELGATE_KEYCHAIN=0. */
@@ -194,3 +195,89 @@ export class CredentialStore {
     await chmod(this.path, 0o600);
   }
 }
+
+/** The operating system's store for secrets: one text per service URL. */
+export interface Keychain {
+  /** For messages: "the macOS keychain". */
+  readonly name: string;
+  get(account: string): Promise<string | undefined>;
+  set(account: string, secret: string): Promise<void>;
+  remove(account: string): Promise<void>;
+}
+
+const SERVICE = 'reelgate';
+/** The keychain may ask the user for a password; without a reaction the command must not hang. */
+const TIMEOUT_MS = 20_000;
+const NAMES: Readonly<Record<string, string>> = {
+  darwin: 'the macOS keychain',
+  win32: 'the Windows credential manager',
+};
+
+/**
+ * Opens the keychain of this machine; undefined where there is none: no desktop session, or the optional module is not
+ * installed. Linux's kernel keyring is not used, because its content is lost at a reboot.
+ */
+async function openKeychain(): Promise<Keychain | undefined> {
+  const entryOf = await loadEntry();
+  if (entryOf === undefined) return undefined;
+  const within = () => AbortSignal.timeout(TIMEOUT_MS);
+  return {
+    name: NAMES[process.platform] ?? 'the desktop keyring',
+    get: async (account) => (await entryOf(account).getPassword(within())) ?? undefined,
+    set: (account, secret) => entryOf(account).setPassword(secret, within()),
+    async remove(account) {
+      await entryOf(account).deleteCredential(within());
+    },
+  };
+}
+
+async function loadEntry(): Promise<((account: string) => AsyncEntry) | undefined> {
+  try {
+    const { AsyncEntry: Entry } = await import('@napi-rs/keyring');
+    const entryOf = (account: string) => new Entry(SERVICE, account, { linux: { store: 'secret-service' } });
+    // Throws where there is no such store.
+    entryOf('probe');
+    return entryOf;
+  } catch {
+    return undefined;
+  }
+}
+
+const RETRY_MS = 50;
+/** SQLITE_BUSY */
+const BUSY = 5;
+
+/**
+ * Runs the work while no other process of this user runs work under the same path. It is an operating system lock, taken
+ * through SQLite on an empty file: it is released with the process, so that a killed process leaves no lock behind.
+ */
+async function withLock<T>(path: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = new DatabaseSync(path);
+  try {
+    file.exec('pragma busy_timeout = 0');
+    const deadline = performance.now() + waitMs;
+    while (!tryLock(file)) {
+      if (performance.now() > deadline)
+        throw new Error(`Another reelgate process has locked ${path} for too long. End it and try again.`);
+      await sleep(RETRY_MS * (0.5 + Math.random()));
+    }
+    return await work();
+  } finally {
+    file.close();
+  }
+}
+
+function tryLock(file: DatabaseSync): boolean {
+  try {
+    file.exec('begin immediate');
+    return true;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === BUSY) return false;
+    throw error;
+  }
+}
+
+/** Where the sign-in and the settings of this user are kept. */
+export const configFolder = (): string =>
+  process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config;

@@ -1,11 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
-import { parsePositiveInteger } from '../argument-parsers.ts';
-import { UsageError } from '../errors.ts';
-import { EXIT } from '../exit-codes.ts';
-import { formatProgressBar } from '../format-progress-bar.ts';
-import type { Output } from '../output.ts';
-import { formatTable, joinTexts, type Rendering } from '../render-output-text.ts';
+import { parsePositiveInteger } from '../arguments.ts';
+import { EXIT, UsageError } from '../errors.ts';
+import { formatProgressBar, formatTable, joinTexts, type Output, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 // Loaded by this command alone: it brings the server with it.

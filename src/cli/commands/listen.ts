@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { EventInfo, Reelgate } from '../../sdk/index.ts';
 import type { CommandContext } from '../command-context.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListenOptions {

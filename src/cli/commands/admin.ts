@@ -1,11 +1,107 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { UsageError } from '../errors.ts';
-import { EXIT } from '../exit-codes.ts';
-import { InterruptedError } from '../interrupt.ts';
-import type { Output } from '../output.ts';
-import { formatTable, styled } from '../render-output-text.ts';
+import { defined } from '../../contract/objects.ts';
+import { EXIT, InterruptedError, UsageError } from '../errors.ts';
+import { formatBytes, formatTable, type Output, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
+
+interface ResetOptions {
+  readonly stdin?: boolean;
+  readonly withoutTwoFactor?: boolean;
+}
+
+/** The server's maintenance functions, which work on its database; imported only by the commands that need them. */
+const importServerMaintenance = () => import('../../server/commands/accounts.ts');
+
+/** `reelgate admin …` */
+export function addAdminCommands(program: Command, run: RunCommand): void {
+  const admin = program
+    .command('admin')
+    .description('On the server itself: works on the database of DATABASE_URL (environment or .env), running or not')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ reelgate admin reset-password root
+  $ printf '%s' "$NEW_PASSWORD" | reelgate admin reset-password root --stdin
+  $ reelgate admin check
+  $ reelgate admin backup reelgate.backup
+  $ reelgate admin adopt-mailbox ada ada.lovelace
+  $ reelgate admin copy-database --from sqlite:./data/reelgate.db --to postgres://reelgate@db.example.com/reelgate`,
+    );
+  addAdminDatabaseCommands(admin, run);
+
+  admin
+    .command('reset-password')
+    .argument('<name>', 'user name or e-mail')
+    .option('--stdin', 'read the new password from standard input; else one is generated and shown once')
+    .option('--without-two-factor', 'turn two-step verification off too, where it was lost as well')
+    .description('Set a new password for an account and end all its sign-ins')
+    .action((name: string, { stdin, withoutTwoFactor }: ResetOptions, command: Command) =>
+      run(command, async ({ output }) => {
+        const password = stdin === true ? await readPassword() : undefined;
+        const { resetPassword } = await importServerMaintenance();
+        const reset = await resetPassword(name, {
+          withoutTwoFactor: withoutTwoFactor === true,
+          ...defined({ password }),
+        });
+        output.info(`${reset.username} has a new password; all sign-ins of the account have ended.`);
+        if (password !== undefined) return output.result({ username: reset.username }, '');
+        output.info('It is shown only now:');
+        output.result(reset, reset.password);
+      }),
+    );
+
+  admin
+    .command('reseal')
+    .description('Re-encrypt with MASTER_KEY what a key of MASTER_KEY_PREVIOUS encrypted')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { resealSecrets } = await importServerMaintenance();
+        const count = await resealSecrets();
+        output.result(
+          { resealed: count },
+          `${count} value${count === 1 ? '' : 's'} re-encrypted; nothing is encrypted with another key any more.`,
+        );
+      }),
+    );
+
+  admin
+    .command('move-artifacts')
+    .description('Move stored videos from ARTIFACTS_DIR to the bucket of ARTIFACTS=s3; may be interrupted and repeated')
+    .action((_options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { moveArtifactsToS3 } = await import('../../server/commands/move-artifacts.ts');
+        const report = await moveArtifactsToS3();
+        const { moved, bytes, skipped, bad } = report;
+        output.result(report, `${moved} moved (${formatBytes(bytes)}), ${skipped} were there already.`);
+        if (bad.length > 0)
+          throw new Error(`${bad.length} are damaged or nowhere and were left as they are: ${bad.join(', ')}`);
+      }),
+    );
+
+  admin
+    .command('adopt-mailbox')
+    .argument('<name>', 'user name or e-mail of the account')
+    .argument('<local-part>', 'the part of the address before the @')
+    .description('Register a mailbox an account had before this service; it opens with the password of the account')
+    .action((name: string, localPart: string, _options: unknown, command: Command) =>
+      run(command, async ({ output }) => {
+        const { adoptMailbox } = await importServerMaintenance();
+        const email = await adoptMailbox(name, localPart);
+        output.result({ email }, `${name} has ${email}; the mail server is told within a minute.`);
+      }),
+    );
+}
+
+/** Reads standard input to its end, without one trailing line end. */
+async function readPassword(): Promise<string> {
+  if (process.stdin.isTTY === true)
+    throw new UsageError('With --stdin, pipe the password in; typed here it would be visible.');
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
+  return text.replace(/\r?\n$/, '');
+}
 
 // Loaded by the commands that need them alone: they bring the server with them.
 const importTransfer = () => import('../../server/commands/copy-database.ts');
@@ -24,7 +120,7 @@ interface PassphraseOptions {
 }
 
 /** Commands of `reelgate admin` that work on a database as a whole. */
-export function addAdminDatabaseCommands(admin: Command, run: RunCommand): void {
+function addAdminDatabaseCommands(admin: Command, run: RunCommand): void {
   addBackupCommands(admin, run);
   addCheckCommand(admin, run);
   addCopyCommand(admin, run);
@@ -57,7 +153,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
         const { bytes, seconds, withKey } = report;
         output.result(
           report,
-          `${file} has the database${withKey ? ' and, under the passphrase, its key' : ''}: ${formatBytes(bytes)} in ${seconds.toFixed(1)} s.`,
+          `${file} has the database${withKey ? ' and, under the passphrase, its key' : ''}: ${formatDatabaseSize(bytes)} in ${seconds.toFixed(1)} s.`,
         );
         if (!withKey)
           output.info('Keep the master key in another place: without it, what is encrypted cannot be read.');
@@ -166,7 +262,7 @@ async function askPassphrase(message: string): Promise<string> {
   return answer;
 }
 
-const formatBytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+const formatDatabaseSize = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 const formatCount = (count: number): string => count.toLocaleString('en-US');
 
