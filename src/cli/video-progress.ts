@@ -1,5 +1,5 @@
 import { COARSE_PROGRESS } from '../contract/task-states.ts';
-import { estimateGenerationTimeLeft } from '../sdk/estimate-generation-time-left.ts';
+import { estimateGenerationTimeLeft } from '../sdk/account.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
 import { formatDuration, formatProgressBar, joinTexts, type Output, type Rendering, styled } from './output.ts';
 

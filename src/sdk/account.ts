@@ -10,13 +10,12 @@ import { listUsableModels } from '../contract/models.ts';
 import { defined } from '../contract/objects.ts';
 import { getStorage, listGenerationTimes } from '../contract/own-videos.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
-import { fetchAllPages } from './fetch-all-pages.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
 
 export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['data'];
 export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
 export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
-export type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
+type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
 export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'>['data'][number];
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
@@ -25,7 +24,7 @@ export type VideoDuration = EndpointPart<typeof listGenerationTimes, 'response'>
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 
-export type Storage = EndpointPart<typeof getStorage, 'response'>['data'];
+type Storage = EndpointPart<typeof getStorage, 'response'>['data'];
 
 /** The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a device's access_token. */
 export class Account {
@@ -123,4 +122,27 @@ export class Account {
   async revokeToken(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.revokeToken, { params: { id: String(id) } }, options);
   }
+}
+
+/** What measured durations say about a video that has run for a while. */
+type TimeLeft =
+  | { readonly kind: 'left'; readonly seconds: number; readonly share: number }
+  | { readonly kind: 'almost'; readonly share: number }
+  | { readonly kind: 'slow'; readonly share: number };
+
+/** What the bar shows at most before the video is there. */
+const MAX_SHARE = 0.95;
+
+/**
+ * Up to the median the rest of the median is left; then the rest of the 90 % quantile is too wide to be told as a figure; after
+ * that it is slower than nine of ten. `share` is elapsed time over the 90 % quantile, for a bar.
+ * @param elapsed seconds since the request
+ */
+export function estimateGenerationTimeLeft(
+  elapsed: number,
+  { p50_seconds: median, p90_seconds: slow }: Pick<VideoDuration, 'p50_seconds' | 'p90_seconds'>,
+): TimeLeft {
+  const share = Math.min(MAX_SHARE, elapsed / Math.max(1, slow));
+  if (elapsed > slow) return { kind: 'slow', share };
+  return elapsed < median ? { kind: 'left', seconds: Math.ceil(median - elapsed), share } : { kind: 'almost', share };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { estimateGenerationTimeLeft } from './estimate-generation-time-left.ts';
+import { estimateGenerationTimeLeft } from './account.ts';
 
 test('what is left follows from the measured quantiles, and never reaches the end by itself', () => {
   const measured = { p50_seconds: 60, p90_seconds: 120 };

@@ -1,20 +1,15 @@
 import { Account } from './account.ts';
-import { BetaApplications } from './beta-applications.ts';
-import { Budgets } from './budgets.ts';
-import { Channels } from './channels.ts';
+import { Channels, Reconciliations, SiteSettings } from './admin.ts';
 import { Chat } from './chat.ts';
 import { DeviceAuth, type DeviceClient } from './device-auth.ts';
-import { Mailbox } from './mailbox-and-app-password.ts';
+import { Mailbox } from './mailbox.ts';
 import { Notifications } from './notifications.ts';
-import { Plans } from './plans.ts';
-import { Requests } from './request-log-and-receipts.ts';
-import { SiteSettings } from './site-settings.ts';
-import { Tickets } from './tickets.ts';
+import { Budgets, Plans } from './plans.ts';
+import { Requests } from './requests.ts';
+import { BetaApplications, Tickets } from './support.ts';
 import { type Credentials, Transport, type TransportOptions } from './transport.ts';
-import { Reconciliations } from './vendor-billing-reconciliations.ts';
-import { Shares } from './video-shares.ts';
-import { Videos } from './videos.ts';
-import { Webhooks } from './webhook-endpoints-and-events.ts';
+import { Shares, Videos } from './videos.ts';
+import { Webhooks } from './webhooks.ts';
 
 export { formatWebhookSecret, signWebhook } from '../contract/webhooks.ts';
 export type {
@@ -28,9 +23,14 @@ export type {
   UsableModel,
   VideoDuration,
 } from './account.ts';
-export type { BetaApplicationInfo } from './beta-applications.ts';
-export type { BudgetInfo } from './budgets.ts';
-export type { AddedModels, ChannelPresetInfo, ChannelTestResult } from './channels.ts';
+export type {
+  AddedModels,
+  ChannelPresetInfo,
+  ChannelTestResult,
+  ReconciledAccountInfo,
+  ReconciliationInfo,
+  SiteSettingInfo,
+} from './admin.ts';
 export type {
   ChatEvent,
   ChatMessage,
@@ -43,7 +43,7 @@ export type {
 export type { DeviceClient, DeviceCode, DeviceTokens, PollOptions, RefreshedTokens } from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
 export { ReelgateError } from './errors.ts';
-export type { AppPasswordInfo, MailboxInfo } from './mailbox-and-app-password.ts';
+export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
 export type {
   Audience,
   LiveNotification,
@@ -54,22 +54,27 @@ export type {
   NotificationQuery,
   Preference,
 } from './notifications.ts';
-export type { PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
-export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './request-log-and-receipts.ts';
-export type { SiteSettingInfo } from './site-settings.ts';
-export type { NewReply, NewTicket, TicketInfo, TicketWithReplies } from './tickets.ts';
+export type { BudgetInfo, PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
+export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
+export type { BetaApplicationInfo, NewReply, NewTicket, TicketInfo, TicketWithReplies } from './support.ts';
 export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
 export { sleep, Transport } from './transport.ts';
-export type { ReconciledAccountInfo, ReconciliationInfo } from './vendor-billing-reconciliations.ts';
-export type { CreatedShare, NewShare, ShareInfo } from './video-shares.ts';
-export type { CreateVideoRequest, Video, VideoQuote, WaitOptions } from './videos.ts';
+export type {
+  CreatedShare,
+  CreateVideoRequest,
+  NewShare,
+  ShareInfo,
+  Video,
+  VideoQuote,
+  WaitOptions,
+} from './videos.ts';
 export type {
   CreateWebhookRequest,
   DeliveryInfo,
   EventInfo,
   UpdateWebhookRequest,
   WebhookInfo,
-} from './webhook-endpoints-and-events.ts';
+} from './webhooks.ts';
 
 /** Client of the service: one object for each part of the API. */
 export class Reelgate {

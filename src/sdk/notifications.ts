@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/notifications.ts';
+import { streamNotifications } from '../contract/notifications.ts';
 import { defined } from '../contract/objects.ts';
-import { type FollowOptions, followNotifications } from './notification-stream.ts';
+import { followStream, type ServerEvent } from './event-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type NotificationInfo = Static<typeof endpoints.Notification>;
@@ -101,5 +102,61 @@ export class Notifications {
         yield { kind, id, unread: (JSON.parse(data) as { unread_count: number }).unread_count };
       else yield { kind, id, notification: JSON.parse(data) as NotificationInfo };
     }
+  }
+}
+
+/** One event of the stream; `gap`: events may have been missed, so cached lists must be fetched again. */
+export interface StreamEvent {
+  readonly kind: 'notification' | 'unread' | 'gap';
+  /** Where another stream would resume; empty for a gap. */
+  readonly id: string;
+  /** The event's JSON; empty for a gap. */
+  readonly data: string;
+}
+
+interface FollowOptions {
+  /** The last event that was received; when omitted, the stream starts now, with a gap. */
+  readonly lastEventId?: string | undefined;
+  /** `user`: without the notifications for administrators. */
+  readonly audience?: 'user' | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Notifications of an account as they are sent, until the signal is aborted. A lost connection is reopened after the last
+ * event, so that nothing is missed and nothing arrives twice.
+ *
+ * @throws ReelgateError when the service refuses permanently: nobody is signed in
+ */
+export async function* followNotifications(
+  transport: Pick<Transport, 'send'>,
+  { lastEventId, audience, signal }: FollowOptions,
+): AsyncGenerator<StreamEvent, void> {
+  let last = lastEventId;
+  const headers = { accept: 'text/event-stream' };
+  const open = (during: AbortSignal) =>
+    transport.send(
+      streamNotifications,
+      { query: defined({ audience, last_event_id: last }) },
+      { signal: during, headers },
+    );
+  for await (const event of followStream(open, (events) => toNotifications(events, last !== undefined), signal)) {
+    if (event.id !== '') last = event.id;
+    yield event;
+  }
+}
+
+/** @param isResumed without a gap before the first event */
+async function* toNotifications(
+  events: AsyncIterable<ServerEvent>,
+  isResumed: boolean,
+): AsyncGenerator<StreamEvent, void> {
+  let started = isResumed;
+  for await (const { event, id, data } of events) {
+    if (event !== 'notification' && event !== 'unread') continue;
+    // The first event marks where this stream starts: earlier notifications are in the lists by then.
+    if (!started) yield { kind: 'gap', id: '', data: '' };
+    started = true;
+    yield { kind: event, id, data };
   }
 }

@@ -5,9 +5,10 @@ import { quoteModelVideo } from '../contract/own-videos.ts';
 import { getVideoReceipt } from '../contract/receipts.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
+import * as videoSharesEndpoints from '../contract/video-shares.ts';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
-import type { ReceiptInfo } from './request-log-and-receipts.ts';
-import { sleep, type Transport } from './transport.ts';
+import type { ReceiptInfo } from './requests.ts';
+import { fetchAllPages, sleep, type Transport } from './transport.ts';
 
 /** An OpenAI-style video object; which keys exist varies by vendor. */
 export interface Video {
@@ -177,4 +178,34 @@ function toTimeoutError(id: string, last: Video | ReelgateError): ReelgateError 
     return new ReelgateError(`Still ${last.status} when the time to wait was over.`, { code: 'timeout', taskId: id });
   const { message, code, status, requestId } = last;
   return new ReelgateError(message, { code, status, requestId, taskId: id, cause: last });
+}
+
+export type ShareInfo = EndpointPart<typeof videoSharesEndpoints.listShares, 'response'>['data'][number];
+export type NewShare = EndpointPart<typeof videoSharesEndpoints.createShare, 'body'>;
+export type CreatedShare = EndpointPart<typeof videoSharesEndpoints.createShare, 'response'>['data'];
+
+/** Links by which anybody who has one can watch a video of the account. */
+export class Shares {
+  readonly #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Makes a link to a finished video. Without options it lasts as long as the video and needs no password. */
+  async create(videoId: string, options: NewShare = {}): Promise<CreatedShare> {
+    const params = { task_id: videoId };
+    return (await this.#transport.call(videoSharesEndpoints.createShare, { params, body: options })).data;
+  }
+
+  /** All links that work, newest first; of one video or of all. */
+  async list(videoId?: string): Promise<ShareInfo[]> {
+    if (videoId === undefined)
+      return fetchAllPages((query) => this.#transport.call(videoSharesEndpoints.listShares, { query }));
+    return (await this.#transport.call(videoSharesEndpoints.listVideoShares, { params: { task_id: videoId } })).data;
+  }
+
+  /** Ends a link at once. */
+  async remove(videoId: string, id: number): Promise<void> {
+    await this.#transport.call(videoSharesEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
+  }
 }

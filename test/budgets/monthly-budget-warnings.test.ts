@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DAY_MS } from '../../src/contract/time-units.ts';
-import type { BudgetInfo } from '../../src/sdk/budgets.ts';
+import type { BudgetInfo } from '../../src/sdk/plans.ts';
 import { manualClock } from '../../src/server/platform/clock.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { COARSE_PROGRESS, isTerminal } from '../../contract/task-states.ts';
-import { estimateGenerationTimeLeft } from '../../sdk/estimate-generation-time-left.ts';
+import { estimateGenerationTimeLeft } from '../../sdk/account.ts';
 import { formatElapsed, formatSeconds } from '../data/format-times-and-durations.ts';
 import { durationsQuery, type Video } from '../data/video-queries.ts';
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import type { StreamEvent } from '../../sdk/notification-stream.ts';
+import type { StreamEvent } from '../../sdk/notifications.ts';
 import { NOTIFICATIONS_KEY, type NotificationItemData, unreadCountQuery } from '../data/notification-queries.ts';
 import { subscribeNotifications } from '../data/notification-stream.ts';
 import { PLAN_KEY } from '../data/plan-queries.ts';

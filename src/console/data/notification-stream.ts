@@ -1,4 +1,4 @@
-import { followNotifications, type StreamEvent } from '../../sdk/notification-stream.ts';
+import { followNotifications, type StreamEvent } from '../../sdk/notifications.ts';
 import { sleep } from '../../sdk/transport.ts';
 import { sendRequest } from './api-client.ts';
 

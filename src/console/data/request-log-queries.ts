@@ -3,7 +3,7 @@ import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import { getReceipt } from '../../contract/receipts.ts';
 import * as endpoints from '../../contract/request-log.ts';
 import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
-import { followRequests } from '../../sdk/request-log-stream.ts';
+import { followRequests } from '../../sdk/requests.ts';
 import { callAnyApi, callApi, sendRequest } from './api-client.ts';
 import { downloadFile } from './download-file.ts';
 

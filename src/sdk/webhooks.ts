@@ -2,8 +2,7 @@ import type { EndpointPart } from '../contract/endpoint.ts';
 import { listEvents } from '../contract/events.ts';
 import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/webhooks.ts';
-import { fetchAllPages } from './fetch-all-pages.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
 
 export type WebhookInfo = EndpointPart<typeof endpoints.listWebhooks, 'response'>['data'][number];
 export type CreateWebhookRequest = EndpointPart<typeof endpoints.createWebhook, 'body'>;

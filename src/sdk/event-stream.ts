@@ -15,7 +15,7 @@ const FIRST_WAIT_MS = 3_000;
 const MAX_WAIT_MS = 60_000;
 
 /** Opens one connection; the signal ends it. */
-export type OpenStream = (signal: AbortSignal) => Promise<Response>;
+type OpenStream = (signal: AbortSignal) => Promise<Response>;
 
 /**
  * Events of connections that follow each other until the signal is aborted: a lost one is reopened, after longer and longer waits.

@@ -1,8 +1,8 @@
+import * as betaApplicationsEndpoints from '../contract/beta-applications.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/tickets.ts';
-import { fetchAllPages } from './fetch-all-pages.ts';
-import type { Transport } from './transport.ts';
+import { fetchAllPages, type Transport } from './transport.ts';
 
 export type TicketInfo = EndpointPart<typeof endpoints.listTickets, 'response'>['data'][number];
 export type TicketWithReplies = EndpointPart<typeof endpoints.getTicket, 'response'>['data'];
@@ -40,5 +40,28 @@ export class Tickets {
 
   async close(id: number): Promise<void> {
     await this.#transport.call(endpoints.closeTicket, { params: { id: String(id) } });
+  }
+}
+
+export type BetaApplicationInfo = EndpointPart<
+  typeof betaApplicationsEndpoints.listBetaApplications,
+  'response'
+>['data'][number];
+
+/** The account's applications for beta features. */
+export class BetaApplications {
+  readonly #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** All of them, newest first. */
+  list(): Promise<BetaApplicationInfo[]> {
+    return fetchAllPages((query) => this.#transport.call(betaApplicationsEndpoints.listBetaApplications, { query }));
+  }
+
+  /** Returns its id. @throws ReelgateError while an application for the feature is pending or approved */
+  async apply(feature: string, reason: string): Promise<number> {
+    return (await this.#transport.call(betaApplicationsEndpoints.applyForBeta, { body: { feature, reason } })).data.id;
   }
 }

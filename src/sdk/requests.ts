@@ -1,9 +1,9 @@
-import type { EndpointPart } from '../contract/endpoint.ts';
+import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import { getReceipt, getTokenReceipt } from '../contract/receipts.ts';
-import type { RequestKind, RequestStatus } from '../contract/request-log.ts';
+import type { RequestKind, RequestStatus, streamAllRequests, streamRequests } from '../contract/request-log.ts';
 import * as endpoints from '../contract/request-log.ts';
-import { followRequests } from './request-log-stream.ts';
+import { followStream, type ServerEvent } from './event-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
@@ -60,4 +60,24 @@ export class Requests {
   async statistics(by: 'model' | 'token' = 'model', query: RequestQuery = {}): Promise<RequestStatistics[]> {
     return (await this.#transport.call(endpoints.getRequestStatistics, { query: { ...toFilter(query), by } })).data;
   }
+}
+
+/**
+ * Rows of the request log as calls end, until the signal is aborted. What ended while a lost connection was reopened is missing.
+ *
+ * @throws ReelgateError when the service refuses permanently
+ */
+export function followRequests<Row>(
+  transport: Pick<Transport, 'send'>,
+  endpoint: typeof streamRequests | typeof streamAllRequests,
+  query: EndpointPart<typeof streamAllRequests, 'query'>,
+  signal: AbortSignal,
+): AsyncGenerator<Row, void> {
+  const headers = { accept: 'text/event-stream' };
+  const open = (during: AbortSignal) => transport.send(endpoint as Endpoint, { query }, { signal: during, headers });
+  return followStream(open, toRows<Row>, signal);
+}
+
+async function* toRows<Row>(events: AsyncIterable<ServerEvent>): AsyncGenerator<Row, void> {
+  for await (const { event, data } of events) if (event === 'request') yield JSON.parse(data) as Row;
 }
