@@ -19,7 +19,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeCertificate } from '../src/sandbox/mail/self-signed-certificate.ts';
+import { makeCertificate } from '../src/sandbox/mail/mail-server.ts';
 import { isDovecotUp } from '../src/server/mailbox/backends/dovecot.ts';
 import {
   type MailServerConfigOptions,

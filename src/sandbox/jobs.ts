@@ -1,5 +1,4 @@
-import type { SandboxClock } from './clock.ts';
-import type { AspectRatio } from './load-and-serve-media-files.ts';
+import type { AspectRatio } from './media.ts';
 
 /** The phase of a job in vendor-independent terms; each simulator translates it into its own. */
 export type JobPhase = 'queued' | 'running' | 'succeeded' | 'failed' | 'filtered' | 'expired' | 'cancelled' | 'unknown';
@@ -155,4 +154,27 @@ export class JobStore {
     const age = this.#clock.now() - job.createdAtMs;
     return age < this.#speed.queuedMs * job.delayFactor ? job : undefined;
   }
+}
+
+/** Unix milliseconds. */
+export interface SandboxClock {
+  now(): number;
+}
+
+/** A clock that moves only when it is advanced, so that a test decides when a job is done. */
+export interface ManualClock extends SandboxClock {
+  advance(ms: number): void;
+}
+
+export const systemClock: SandboxClock = { now: () => Date.now() };
+
+/** @param startMs Unix milliseconds the clock begins at; the present by default, so that token lifetimes make sense. */
+export function manualClock(startMs: number = Date.now()): ManualClock {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    advance(ms) {
+      nowMs += ms;
+    },
+  };
 }

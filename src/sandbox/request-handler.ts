@@ -3,6 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../contract/objects.ts';
 import {
+  type Fault,
+  type FaultKind,
+  type FaultQueue,
+  findMarker,
+  PROBLEM_BY_STATUS,
+  REPLACEMENT_RESPONSES,
+  RESPONSE_FAULTS,
+  type WireResponse,
+} from './faults.ts';
+import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
+import { clip, loadMedia, type MediaFile, serveFile } from './media.ts';
+import {
+  type Operation,
   PROBLEM_KINDS,
   type ProblemKind,
   type Route,
@@ -11,13 +24,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   StreamInterrupted,
-} from './define-simulator.ts';
-import { PROBLEM_BY_STATUS, REPLACEMENT_RESPONSES, RESPONSE_FAULTS, type WireResponse } from './fault-responses.ts';
-import type { Fault, FaultQueue } from './faults.ts';
-import type { Job, JobOutcome, JobSnapshot, JobStore } from './jobs.ts';
-import { clip, loadMedia, type MediaFile, serveFile } from './load-and-serve-media-files.ts';
-import { findMarker } from './prompt-markers.ts';
-import type { RequestLog } from './request-log.ts';
+} from './simulator.ts';
 
 /** One running simulator and what all of them share. */
 export interface RunningSimulator {
@@ -225,4 +232,44 @@ export async function handleRequest(
   running.lastResponses.set(key, answer);
   response.writeHead(sent.status, { ...sent.headers, 'content-length': String(sent.body.length) });
   response.end(bare.method === 'HEAD' ? undefined : sent.body);
+}
+
+export interface LoggedRequest {
+  readonly vendor: string;
+  /** Undefined for a path the simulator does not have. */
+  readonly operation: Operation | undefined;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly fault: FaultKind | undefined;
+}
+
+/** The newest requests; bounded, so that a long-lived sandbox does not fill the memory. */
+export class RequestLog {
+  readonly #keep: number;
+  #entries: LoggedRequest[] = [];
+
+  constructor(keep: number) {
+    this.#keep = keep;
+  }
+
+  add(entry: LoggedRequest): void {
+    if (this.#keep === 0) return;
+    this.#entries.push(entry);
+    if (this.#entries.length > 2 * this.#keep) this.#entries = this.#entries.slice(-this.#keep);
+  }
+
+  find(where: { readonly vendor?: string; readonly operation?: Operation }): readonly LoggedRequest[] {
+    return this.#entries.filter(
+      (entry) =>
+        (where.vendor === undefined || entry.vendor === where.vendor) &&
+        (where.operation === undefined || entry.operation === where.operation),
+    );
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { manualClock } from './clock.ts';
-import { defineSimulator, jsonResponse } from './define-simulator.ts';
 import { FAULT_KINDS, type FaultKind } from './faults.ts';
-import type { JobSnapshot } from './jobs.ts';
+import { type JobSnapshot, manualClock } from './jobs.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+import { defineSimulator, jsonResponse } from './simulator.ts';
 
 const toySimulator = defineSimulator({
   name: 'toy',

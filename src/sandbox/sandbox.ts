@@ -1,14 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { artifactHost } from './artifact-host.ts';
-import { type SandboxClock, systemClock } from './clock.ts';
-import type { Operation, Simulator } from './define-simulator.ts';
 import { type Fault, type FaultChooser, type FaultHandle, FaultQueue } from './faults.ts';
-import { JOB_TIMINGS, type Job, JobStore, type JobTiming } from './jobs.ts';
-import type { MediaFile } from './load-and-serve-media-files.ts';
-import { handleRequest, type RunningSimulator } from './request-handler.ts';
-import { type LoggedRequest, RequestLog } from './request-log.ts';
+import { JOB_TIMINGS, type Job, JobStore, type JobTiming, type SandboxClock, systemClock } from './jobs.ts';
+import { isMediaName, loadMedia, type MediaFile } from './media.ts';
+import { handleRequest, type LoggedRequest, RequestLog, type RunningSimulator } from './request-handler.ts';
+import { defineSimulator, fileResponse, jsonResponse, type Operation, type Simulator } from './simulator.ts';
 
 export interface SandboxOptions {
   readonly simulators: readonly Simulator[];
@@ -29,7 +26,7 @@ export interface SandboxOptions {
 }
 
 /** How tests control and inspect a running sandbox. Names are those of simulators. */
-export interface SandboxControl {
+interface SandboxControl {
   readonly clock: SandboxClock;
   fault(fault: Fault): FaultHandle;
   clearFaults(): void;
@@ -147,3 +144,29 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     },
   };
 }
+
+/**
+ * A content network as vendors use: public URLs, no credentials. Named per vendor so that faults can target it.
+ * @param urlLifetimeMs how long a URL that says when it was issued is valid, in real time: a test that advances the clock would expire the
+ * URL before it is fetched
+ */
+const artifactHost = (vendor: string, urlLifetimeMs: number): Simulator =>
+  defineSimulator({
+    name: vendor,
+    credentials: () => ({}),
+    authorize: () => undefined,
+    problem: (problem) => jsonResponse(problem === 'not_found' ? 404 : 503, { error: problem }),
+    routes: [
+      {
+        method: 'GET',
+        path: /^\/[^/]+\/(?<job>[^/]+)(?:\/(?<issued>\d+))?\/(?<name>[^/]+)$/,
+        operation: 'content',
+        handle({ params: { job = '', issued, name = '' } }, { fileOf }) {
+          if (!isMediaName(name)) return jsonResponse(404, { error: 'not_found' });
+          if (issued !== undefined && Date.now() - Number(issued) > urlLifetimeMs)
+            return jsonResponse(403, { error: 'expired' });
+          return fileResponse(fileOf(loadMedia(name), job));
+        },
+      },
+    ],
+  });

@@ -10,7 +10,7 @@ export interface RunningSandbox {
 }
 
 /** The simulators' code is loaded only here, and only with SANDBOX=1 or MAIL_BACKEND=sandbox. */
-export const importSandbox = () => import('../sandbox/start-all-simulators.ts');
+export const importSandbox = () => import('../sandbox/simulators.ts');
 
 export async function startAppSandbox(): Promise<RunningSandbox> {
   const { CHAT_SANDBOX_MODELS, startAllSimulators } = await importSandbox();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import type { OpenSource } from '../../src/server/artifacts/artifact-copier.ts';
 import { type Artifacts, makeArtifacts } from '../../src/server/artifacts/module.ts';
 import type { PlanStorage } from '../../src/server/artifacts/storage-space.ts';

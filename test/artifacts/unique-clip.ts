@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { MediaFile } from '../../src/sandbox/load-and-serve-media-files.ts';
+import type { MediaFile } from '../../src/sandbox/media.ts';
 
 const HEADER_BYTES = 8;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
-import { clip } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { clip } from '../../src/sandbox/media.ts';
 import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
-import { wordsSentFor } from '../../src/sandbox/chat/stream-planned-text.ts';
+import { wordsSentFor } from '../../src/sandbox/chat.ts';
 import { countTokens } from '../../src/server/chat/tokens.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';

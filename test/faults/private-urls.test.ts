@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import { hostileUrls } from '../../src/server/platform/outbound/hostile-urls.fixture.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';

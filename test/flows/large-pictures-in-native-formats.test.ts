@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type Fields, startVideoService, type VideoService } from './video-fixture.ts';
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { APIError, BadRequestError, NotFoundError, PermissionDeniedError, toFile } from 'openai';
 import type { Video } from 'openai/resources/videos';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startVideoService, VENDOR_MODELS, type VideoService } from './video-fixture.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { callModelApi } from '../call-model-api.ts';

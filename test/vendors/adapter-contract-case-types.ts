@@ -1,4 +1,4 @@
-import type { ProblemKind, Simulator } from '../../src/sandbox/define-simulator.ts';
+import type { ProblemKind, Simulator } from '../../src/sandbox/simulator.ts';
 import type { ErrorReason } from '../../src/server/upstreams/vendor-errors.ts';
 import type { VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { VENDORS } from '../../src/contract/model-kinds.ts';
-import { manualClock } from '../../src/sandbox/clock.ts';
-import type { ProblemKind } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
+import { manualClock } from '../../src/sandbox/jobs.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { ProblemKind } from '../../src/sandbox/simulator.ts';
 import { parsePrice } from '../../src/server/channels/model-admin.ts';
 import { type BufferedResponse, OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';

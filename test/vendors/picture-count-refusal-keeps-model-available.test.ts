@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ErrorReason, UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';
 import type { MediaInput } from '../../src/server/vendors/adapter.ts';

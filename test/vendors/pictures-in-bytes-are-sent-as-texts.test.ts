@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { loadMedia } from '../../src/sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../src/sandbox/media.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { TextInBytes } from '../../src/server/platform/long-text.ts';
 import { UnsupportedRequestError } from '../../src/server/upstreams/vendor-errors.ts';

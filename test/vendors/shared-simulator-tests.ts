@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { manualClock } from '../../src/sandbox/clock.ts';
-import type { Simulator } from '../../src/sandbox/define-simulator.ts';
+import { manualClock } from '../../src/sandbox/jobs.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Simulator } from '../../src/sandbox/simulator.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import { PollFailed } from '../../src/server/upstreams/vendor-errors.ts';
 import type { Json, QueryOutcome, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';

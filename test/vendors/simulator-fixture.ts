@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach } from 'node:test';
-import { type ManualClock, manualClock } from '../../src/sandbox/clock.ts';
-import type { Simulator } from '../../src/sandbox/define-simulator.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
+import { type ManualClock, manualClock } from '../../src/sandbox/jobs.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Simulator } from '../../src/sandbox/simulator.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 
 /** A vendor's simulator for a test file, on a clock the tests advance. Faults and recorded requests last for one test. */

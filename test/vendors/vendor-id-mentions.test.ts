@@ -25,7 +25,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/platform/http/server.ts': 'prefixes of the endpoints in formats of vendors',
   'src/server/importer/mapping/': 'how other gateways number and price vendors',
   'src/server/vendors/model-lifecycles.ts': 'the one table of when models end, with a source for each',
-  'src/sandbox/all-simulators.ts': 'the list of simulators',
+  'src/sandbox/simulators.ts': 'the list of simulators',
   'src/cli/': 'examples in help texts',
   'scripts/quickstart.ts': 'examples it prints',
   'scripts/save-release-databases.ts': 'fills a database with one video',

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer } from 'node:tls';
+import { generate } from 'selfsigned';
+import { SMTPServer } from 'smtp-server';
 import { ImapSession } from './imap-session.ts';
-import { MailStore } from './mail-store.ts';
+import { type Authenticate, MailStore } from './mail-store.ts';
 import { Pop3Session } from './pop3-session.ts';
-import { type Certificate, makeCertificate } from './self-signed-certificate.ts';
-import { makeSmtpServer, type SmtpOptions } from './smtp-server.ts';
 
-export interface SandboxMailOptions extends SmtpOptions {
+interface SandboxMailOptions extends SmtpOptions {
   /** Used where they are free and this process may listen on them; otherwise, and by default, any free ones. */
   readonly preferredPorts?: { readonly imap: number; readonly pop3: number; readonly smtp: number };
   readonly certificate?: Certificate;
@@ -80,4 +80,87 @@ export async function startSandboxMail(options: SandboxMailOptions): Promise<San
       await Promise.all([...closed, new Promise<void>((resolve) => smtp.close(resolve))]);
     },
   };
+}
+
+interface SmtpOptions {
+  readonly domain: string;
+  readonly authenticate: Authenticate;
+  /** Whether mail for the recipient is accepted. */
+  mailboxExists(address: string): Promise<boolean>;
+}
+
+const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
+
+/** SMTP over TLS for logged-in users of one domain; no mail is sent to other servers. */
+function makeSmtpServer(options: SmtpOptions, tls: Certificate, store: MailStore): SMTPServer {
+  const fail = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
+  const server = new SMTPServer({
+    ...tls,
+    secure: true,
+    size: MAX_MESSAGE_BYTES,
+    authMethods: ['PLAIN', 'LOGIN'],
+    disableReverseLookup: true,
+    closeTimeout: 100,
+    onAuth({ username, password }, _session, done) {
+      const address = (username ?? '').toLowerCase();
+      options.authenticate(address, password ?? '', 'smtp').then(
+        (admitted) =>
+          admitted
+            ? done(null, { user: address })
+            : done(admitted === undefined ? fail(454, '4.7.0 Try again later') : fail(535, '5.7.8 Wrong password')),
+        () => done(fail(454, '4.7.0 Try again later')),
+      );
+    },
+    onMailFrom({ address }, session, done) {
+      // A login may send only as its own e-mail address.
+      done(address.toLowerCase() === session.user ? null : fail(553, '5.7.1 Sender is not yours'));
+    },
+    onRcptTo({ address }, _session, done) {
+      const to = (address ?? '').toLowerCase();
+      if (!to.endsWith(`@${options.domain}`)) return done(fail(550, '5.7.1 Mail does not leave this server'));
+      options.mailboxExists(to).then(
+        (known) => done(known ? null : fail(550, '5.1.1 No such mailbox')),
+        () => done(fail(451, '4.3.0 Try again later')),
+      );
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        if (stream.sizeExceeded) return done(fail(552, '5.3.4 Too large'));
+        const raw = Buffer.concat(chunks);
+        for (const { address } of session.envelope.rcptTo) store.deliver(address.toLowerCase(), raw);
+        done(null, 'Delivered');
+      });
+    },
+  });
+  // Clients that disconnect are not logged.
+  server.on('error', () => undefined);
+  return server;
+}
+
+/** A self-signed certificate for loopback and one host name. PEM texts. */
+interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Makes a certificate for a year. Clients should be given `cert` as their CA instead of disabling verification. */
+export async function makeCertificate(hostname: string): Promise<Certificate> {
+  const made = await generate([{ name: 'commonName', value: hostname }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: hostname },
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+        ],
+      },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
 }

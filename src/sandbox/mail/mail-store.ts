@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import type { Readable } from 'node:stream';
 
 export interface StoredMessage {
   readonly uid: number;
@@ -66,5 +67,61 @@ export class MailStore {
 
   drop(address: string): void {
     this.#addresses.delete(address);
+  }
+}
+
+/** Protocols to which credentials can be limited. */
+export type Protocol = 'imap' | 'pop3' | 'smtp';
+
+/** Whether the login is accepted; undefined when that cannot be determined now. */
+export type Authenticate = (address: string, password: string, protocol: Protocol) => Promise<boolean | undefined>;
+
+/** Reads the response of AUTH=PLAIN: authorization id, user and password between NULs (RFC 4616). */
+export function parsePlainCredentials(base64: string): { user: string; password: string } | undefined {
+  const [, user, password] = Buffer.from(base64, 'base64').toString('utf8').split('\0');
+  return user === undefined || password === undefined ? undefined : { user, password };
+}
+
+/** A socket read by lines and by counts of bytes, whichever the protocol asks for next. */
+export class SocketReader {
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #mostBytes: number;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(stream: Readable, mostBytes: number) {
+    this.#chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** The next line without its end; undefined when the client has disconnected or the line is too long. */
+  async readLine(): Promise<string | undefined> {
+    let end = this.#held.indexOf('\n');
+    while (end < 0) {
+      if (this.#held.length > 65_536 || !(await this.#more())) return undefined;
+      end = this.#held.indexOf('\n');
+    }
+    const line = this.#held.subarray(0, end).toString('utf8').replace(/\r$/, '');
+    this.#held = this.#held.subarray(end + 1);
+    return line;
+  }
+
+  async readBytes(count: number): Promise<Buffer | undefined> {
+    if (count > this.#mostBytes) return undefined;
+    while (this.#held.length < count) if (!(await this.#more())) return undefined;
+    const bytes = Buffer.from(this.#held.subarray(0, count));
+    this.#held = this.#held.subarray(count);
+    return bytes;
+  }
+
+  async #more(): Promise<boolean> {
+    try {
+      const { value, done } = await this.#chunks.next();
+      if (done) return false;
+      this.#held = Buffer.concat([this.#held, value]);
+      return true;
+    } catch {
+      // A broken connection ends the session like a closed one.
+      return false;
+    }
   }
 }

@@ -6,8 +6,8 @@ import {
   type Simulator,
   type SimulatorRequest,
   type SimulatorResponse,
-} from '../define-simulator.ts';
-import type { Protocol } from './auth-types-and-plain-credentials.ts';
+} from '../simulator.ts';
+import type { Protocol } from './mail-store.ts';
 
 /**
  * mailcow's `/api/v1`, written from its source: writes return HTTP 200 with an array whether they worked or not, unknown

@@ -1,7 +1,12 @@
 import type { Socket } from 'node:net';
-import { type Authenticate, parsePlainCredentials } from './auth-types-and-plain-credentials.ts';
-import type { MailFolder, MailStore, StoredMessage } from './mail-store.ts';
-import { SocketReader } from './socket-reader.ts';
+import {
+  type Authenticate,
+  type MailFolder,
+  type MailStore,
+  parsePlainCredentials,
+  SocketReader,
+  type StoredMessage,
+} from './mail-store.ts';
 
 const CAPABILITIES = ['TOP', 'UIDL', 'USER', 'SASL PLAIN', 'RESP-CODES', 'AUTH-RESP-CODE'];
 

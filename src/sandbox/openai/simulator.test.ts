@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import OpenAI from 'openai';
+import { openaiSimulator } from '../openai.ts';
 import { type Sandbox, startSandbox } from '../sandbox.ts';
-import { openaiSimulator } from './simulator.ts';
 
 /** The simulator as OpenAI's own client sees it, without the service between them. */
 let sandbox: Sandbox;

@@ -1,17 +1,124 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
+import { asObject } from '../../contract/objects.ts';
+import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
 import {
   defineSimulator,
   jsonResponse,
   type ProblemKind,
+  type Route,
   type SimulatorContext,
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../define-simulator.ts';
-import type { Job, JobPhase, JobSnapshot } from '../jobs.ts';
-import { klingUnits } from './kling-and-vidu-billed-units.ts';
-import { klingTurboRoutes } from './kling-turbo.ts';
-import { checkKlingBody, type KlingFamily } from './kling-validation.ts';
+} from '../simulator.ts';
+import { klingUnits } from './billed-units.ts';
+
+/** Kling's newer API, for 3.0 Turbo: the model is part of the path, and tasks are queried by their ids in the query. */
+
+interface ResponseBuilders {
+  envelope(status: number, code: number, message: string, data?: unknown): SimulatorResponse;
+  refusal(problem: ProblemKind, message?: string): SimulatorResponse;
+}
+
+type TurboBody = Readonly<Record<string, unknown>>;
+
+const TURBO_WORDS: Readonly<Record<JobPhase, string>> = {
+  queued: 'submitted',
+  running: 'processing',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  filtered: 'failed',
+  expired: 'failed',
+  cancelled: 'failed',
+  unknown: 'rendering',
+};
+const REASONS: Readonly<Partial<Record<JobPhase, string>>> = {
+  failed: 'Task processing failed, please try again',
+  filtered: 'Failure to pass the risk control system',
+  expired: 'Task expired',
+  cancelled: 'Task cancelled',
+};
+const SETTINGS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  resolution: (value) => value === '720p' || value === '1080p',
+  aspect_ratio: (value) => value === '16:9' || value === '9:16' || value === '1:1',
+  duration: (value) => Number.isInteger(value) && Number(value) >= 3 && Number(value) <= 15,
+};
+
+/** The objection to a body; undefined when it is valid. */
+function check(body: TurboBody, from: 'text' | 'image'): string | undefined {
+  const settings = asObject(body.settings ?? {});
+  if (!settings) return 'settings must be an object';
+  for (const [key, value] of Object.entries(settings))
+    if (SETTINGS[key]?.(value) !== true || (from === 'image' && key === 'aspect_ratio'))
+      return `settings.${key} is invalid`;
+  const contents = Array.isArray(body.contents) ? body.contents.map(asObject) : [];
+  const types = contents.map((part) => part?.type).join();
+  if (from === 'text') return typeof body.prompt === 'string' && body.prompt !== '' ? undefined : 'prompt is required';
+  return types === 'prompt,first_frame' ? undefined : 'contents must be a prompt and a first_frame';
+}
+
+const textOf = (body: TurboBody): string => {
+  const [first] = Array.isArray(body.contents) ? body.contents.map(asObject) : [];
+  const text = body.prompt ?? first?.text;
+  return typeof text === 'string' ? text : '';
+};
+
+function toTurboTask(job: Job, phase: JobPhase, hasArtifact: boolean, context: SimulatorContext) {
+  const task = {
+    id: job.id,
+    status: TURBO_WORDS[phase],
+    message: REASONS[phase] ?? '',
+    create_time: job.createdAtMs,
+    update_time: context.now(),
+    external_id: job.externalId ?? '',
+  };
+  if (phase !== 'succeeded') return task;
+  const { body } = job.input as { readonly body: TurboBody };
+  const amount = klingUnits(job.model, body, job.seconds);
+  const video = { type: 'video', id: `v-${job.id}`, url: context.artifactUrl(job), duration: `${job.seconds}.1` };
+  return {
+    ...task,
+    outputs: hasArtifact ? [video] : [],
+    billing: [{ charge_type: 'unit', amount, package_type: 'video' }],
+  };
+}
+
+function klingTurboRoutes({ envelope, refusal }: ResponseBuilders): readonly Route[] {
+  const create = (request: SimulatorRequest, context: SimulatorContext): SimulatorResponse => {
+    const body = request.json();
+    if (!body) return refusal('invalid', 'Request body is not valid JSON');
+    const wrong = check(body, request.params.from === 'image' ? 'image' : 'text');
+    if (wrong !== undefined) return refusal('invalid', wrong);
+    const external = asObject(body.options)?.external_task_id;
+    const externalId = typeof external === 'string' && external !== '' ? external : undefined;
+    if (externalId !== undefined && context.jobs.findByExternalId(externalId))
+      return refusal('invalid', `external_task_id ${externalId} is already used`);
+    const settings = asObject(body.settings) ?? {};
+    const job = context.createJob({
+      id: `${context.now()}${randomInt(10_000, 99_999)}`,
+      prompt: textOf(body),
+      model: 'kling-v3-turbo',
+      input: { family: 'turbo', body: { ...body, mode: settings.resolution === '1080p' ? 'pro' : 'std' } },
+      shape: toShape(settings.aspect_ratio),
+      audio: true,
+      seconds: Number(settings.duration ?? 5),
+      externalId,
+    });
+    return envelope(200, 0, 'SUCCEED', { id: job.id, status: 'submitted', create_time: job.createdAtMs });
+  };
+  const query = ({ query: asked }: SimulatorRequest, context: SimulatorContext): SimulatorResponse => {
+    const id = asked.get('task_ids');
+    const job =
+      id === null ? context.jobs.findByExternalId(asked.get('external_task_ids') ?? '') : context.jobs.find(id);
+    if (!job) return id === null ? envelope(200, 0, 'SUCCEED', []) : refusal('not_found');
+    const { phase, hasArtifact } = context.pollJob(job);
+    return envelope(200, 0, 'SUCCEED', [toTurboTask(job, phase, hasArtifact, context)]);
+  };
+  return [
+    { method: 'POST', path: /^\/(?<from>text|image)-to-video\/kling-3\.0-turbo$/, operation: 'submit', handle: create },
+    { method: 'GET', path: '/tasks', operation: 'query', handle: query },
+  ];
+}
 
 /** Kling's `/v1/videos/{text2video,image2video}`: signed tokens or an opaque key, one envelope for everything. */
 
@@ -86,12 +193,6 @@ const WORDS: Readonly<Record<JobPhase, string>> = {
   expired: 'failed',
   cancelled: 'failed',
   unknown: 'rendering',
-};
-const REASONS: Readonly<Partial<Record<JobPhase, string>>> = {
-  failed: 'Task processing failed, please try again',
-  filtered: 'Failure to pass the risk control system',
-  expired: 'Task expired',
-  cancelled: 'Task cancelled',
 };
 
 const toTask = (job: Job, snapshot: JobSnapshot, context: SimulatorContext) => ({
@@ -203,3 +304,98 @@ export const kling = defineSimulator({
     ...klingTurboRoutes({ envelope, refusal }),
   ],
 });
+
+type KlingFamily = 'text2video' | 'image2video' | 'omni-video';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const MODELS_OF_BOTH_FAMILIES = [
+  'kling-v1',
+  'kling-v1-6',
+  'kling-v2-master',
+  'kling-v2-1-master',
+  'kling-v2-5-turbo',
+  'kling-v2-6',
+  'kling-v3',
+];
+const MODELS: Readonly<Record<KlingFamily, readonly string[]>> = {
+  text2video: MODELS_OF_BOTH_FAMILIES,
+  image2video: [...MODELS_OF_BOTH_FAMILIES, 'kling-v1-5', 'kling-v2-1'],
+  'omni-video': ['kling-v3-omni', 'kling-video-o1'],
+};
+const SOUND_MODELS = ['kling-v2-6', 'kling-v3', 'kling-v3-omni'];
+const WITH_4K = ['kling-v3', 'kling-v3-omni'];
+const FREE_LENGTH: Readonly<Record<string, number>> = { 'kling-v3': 15, 'kling-v3-omni': 15, 'kling-video-o1': 10 };
+const TEXT_MAX = 2_500;
+const MOVES = ['horizontal', 'vertical', 'pan', 'tilt', 'roll', 'zoom'];
+const CAMERA_TYPES = ['simple', 'down_back', 'forward_up', 'right_turn_forward', 'left_turn_forward'];
+
+const has = (body: Body, key: string): boolean => body[key] !== undefined && body[key] !== '';
+const isText = (value: unknown, max: number): boolean =>
+  value === undefined || (typeof value === 'string' && value.length <= max);
+const isOneOf = (value: unknown, values: readonly string[]): boolean =>
+  value === undefined || (typeof value === 'string' && values.includes(value));
+
+/** A URL or bare Base64; a `data:` prefix is not accepted. */
+function isPicture(value: unknown): boolean {
+  if (value === undefined || value === '') return true;
+  return typeof value === 'string' && (/^https?:\/\//.test(value) || /^[A-Za-z0-9+/]+={0,2}$/.test(value));
+}
+
+function checkCamera(camera: unknown): string | undefined {
+  if (camera === undefined) return undefined;
+  const { type, config } = (camera ?? {}) as { type?: unknown; config?: unknown };
+  if (!isOneOf(type, CAMERA_TYPES)) return 'camera_control.type is invalid';
+  if (type !== 'simple') return config === undefined ? undefined : 'camera_control.config must be empty';
+  if (typeof config !== 'object' || config === null) return 'camera_control.config is required';
+  const moves = Object.entries(config).filter((entry) => entry[1] !== 0);
+  const [move] = moves;
+  const isRight = moves.length === 1 && move && MOVES.includes(move[0]) && Math.abs(Number(move[1])) <= 10;
+  return isRight ? undefined : 'camera_control.config needs exactly one non-zero value in [-10, 10]';
+}
+
+const MAX_IMAGES = 7;
+
+/** A picture with a type is the first or last frame; a last frame requires a first one. */
+function isImageList(list: unknown): boolean {
+  if (list === undefined) return true;
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_IMAGES) return false;
+  const types = list.map((each: { type?: unknown }) => each.type);
+  if (types.includes('end_frame') && !types.includes('first_frame')) return false;
+  return list.every(
+    (each: { image_url?: unknown; type?: unknown }) =>
+      typeof each.image_url === 'string' &&
+      isPicture(each.image_url) &&
+      isOneOf(each.type, ['first_frame', 'end_frame']),
+  );
+}
+
+/** The vendor's objection to a submit: `model` for a model it does not have in this family, else its message. */
+function checkKlingBody(family: KlingFamily, body: Body): string | undefined {
+  const model = body.model_name ?? 'kling-v1';
+  if (typeof model !== 'string' || !MODELS[family].includes(model)) return 'model';
+  if (family === 'text2video' && !has(body, 'prompt')) return 'prompt is required';
+  for (const key of ['prompt', 'negative_prompt']) if (!isText(body[key], TEXT_MAX)) return `${key} is too long`;
+  for (const key of ['image', 'image_tail', 'static_mask']) if (!isPicture(body[key])) return `${key} is not a picture`;
+  if (family === 'image2video' && !has(body, 'image') && !has(body, 'image_tail')) return 'image is required';
+  const longest = FREE_LENGTH[model];
+  if (family === 'omni-video' && !isImageList(body.image_list)) return 'image_list is invalid';
+  const durations =
+    longest === undefined ? ['5', '10'] : Array.from({ length: longest - 2 }, (_, index) => String(index + 3));
+  if (!isOneOf(body.duration, durations)) return `duration must be one of ${durations.join(', ')}, as a string`;
+  if (!isOneOf(body.mode, WITH_4K.includes(model) ? ['std', 'pro', '4k'] : ['std', 'pro']))
+    return 'mode must be std or pro';
+  if (!isOneOf(body.aspect_ratio, ['16:9', '9:16', '1:1'])) return 'aspect_ratio must be 16:9, 9:16 or 1:1';
+  if (!isOneOf(body.sound, ['on', 'off'])) return 'sound must be on or off';
+  if (body.sound !== undefined && !SOUND_MODELS.includes(model)) return 'sound is not supported by this model';
+  if (body.sound === 'on' && model === 'kling-v2-6' && body.mode !== 'pro') return 'sound needs mode pro';
+  const scale = body.cfg_scale ?? 0.5;
+  if (typeof scale !== 'number' || scale < 0 || scale > 1) return 'cfg_scale must be in [0, 1]';
+  const exclusive = [
+    has(body, 'image_tail'),
+    has(body, 'static_mask') || has(body, 'dynamic_masks'),
+    has(body, 'camera_control'),
+  ];
+  if (exclusive.filter(Boolean).length > 1) return 'image_tail, masks and camera_control exclude one another';
+  return checkCamera(body.camera_control);
+}

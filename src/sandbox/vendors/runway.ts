@@ -9,7 +9,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../define-simulator.ts';
+} from '../simulator.ts';
 
 /** Runway's developer API: two endpoints that start tasks, one that returns them. Errors are a text under `error`. */
 

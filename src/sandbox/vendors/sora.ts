@@ -1,3 +1,5 @@
+import type { Job, JobPhase } from '../jobs.ts';
+import { loadMedia } from '../media.ts';
 import {
   defineSimulator,
   fileResponse,
@@ -7,9 +9,7 @@ import {
   type SimulatorRequest,
   type SimulatorResponse,
   toShape,
-} from '../define-simulator.ts';
-import type { Job, JobPhase } from '../jobs.ts';
-import { loadMedia } from '../load-and-serve-media-files.ts';
+} from '../simulator.ts';
 
 /** OpenAI's `/v1/videos` as it was until September 2026, and as compatible services still implement it. */
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { loadMedia } from '../../sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../sandbox/media.ts';
 import { BadVideoError } from '../platform/media.ts';
 import { openOutbound } from '../platform/outbound/client.ts';
 import { IncomingCopy } from './artifact-copier.ts';

@@ -1,6 +1,5 @@
-import { loadMedia } from '../../../src/sandbox/load-and-serve-media-files.ts';
-import { serviceAccount } from '../../../src/sandbox/vendors/google-service-account.ts';
-import { veo as geminiSimulator, veoVertex } from '../../../src/sandbox/vendors/veo.ts';
+import { loadMedia } from '../../../src/sandbox/media.ts';
+import { veo as geminiSimulator, serviceAccount, veoVertex } from '../../../src/sandbox/vendors/veo.ts';
 import { veoInteractions } from '../../../src/sandbox/vendors/veo-interactions.ts';
 import type { MediaInput } from '../../../src/server/vendors/adapter.ts';
 import { veo } from '../../../src/server/vendors/veo/adapter.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../../sandbox/media.ts';
 import { validatePosterImage } from '../media.ts';
 
 const WEBP = loadMedia('thumbnail.webp').bytes;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../../sandbox/media.ts';
 import { BadVideoError, VideoCheck } from '../media.ts';
 
 const CLIP = loadMedia('wide.mp4').bytes;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fixedResponseContext, sandboxContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { manualClock } from '../../../sandbox/clock.ts';
+import { manualClock } from '../../../sandbox/jobs.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';

@@ -8,7 +8,7 @@ import {
   startSimulator,
 } from '../../../../test/vendors/simulator-fixture.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { loadMedia } from '../../../sandbox/load-and-serve-media-files.ts';
+import { loadMedia } from '../../../sandbox/media.ts';
 import { sora as simulator } from '../../../sandbox/vendors/sora.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { after, test } from 'node:test';
 import { sandboxContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
-import { manualClock } from '../../../sandbox/clock.ts';
+import { manualClock } from '../../../sandbox/jobs.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { veoVertex } from '../../../sandbox/vendors/veo.ts';
 import type { AdapterContext } from '../../upstreams/upstream.ts';

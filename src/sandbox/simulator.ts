@@ -1,5 +1,5 @@
 import type { Job, JobPhase, JobSnapshot, JobStore, NewJob } from './jobs.ts';
-import type { AspectRatio, MediaFile } from './load-and-serve-media-files.ts';
+import type { AspectRatio, MediaFile } from './media.ts';
 
 /** The purpose of a request, by which faults select it. `other` is affected only by faults that name it. */
 export type Operation = 'submit' | 'query' | 'content' | 'token' | 'other';

@@ -21,10 +21,10 @@ const TYPES = {
   'spritesheet.jpg': 'image/jpeg',
   'picture.png': 'image/png',
 } as const;
-export type MediaName = keyof typeof TYPES;
+type MediaName = keyof typeof TYPES;
 
 // Two folders below the root, as the bundle of the server is, which holds this code too.
-const FOLDER = new URL('../../src/sandbox/media/', import.meta.url);
+const FOLDER = new URL('./media', import.meta.url);
 
 const loaded = new Map<string, MediaFile>();
 

@@ -1,10 +1,20 @@
-import { ALL_SIMULATORS } from './all-simulators.ts';
-import { ANTHROPIC_SANDBOX_MODELS } from './anthropic/simulator.ts';
-import { GEMINI_SANDBOX_MODELS } from './gemini/simulator.ts';
+import { ANTHROPIC_SANDBOX_MODELS, anthropicSimulator } from './anthropic.ts';
+import { GEMINI_SANDBOX_MODELS, geminiSimulator } from './gemini.ts';
 import { JOB_TIMINGS } from './jobs.ts';
 import { startSandboxMail } from './mail/mail-server.ts';
-import { OPENAI_SANDBOX_MODELS } from './openai/simulator.ts';
+import { OPENAI_SANDBOX_MODELS, openaiSimulator } from './openai.ts';
 import { startSandbox } from './sandbox.ts';
+import type { Simulator } from './simulator.ts';
+import { hailuo } from './vendors/hailuo.ts';
+import { jimeng } from './vendors/jimeng.ts';
+import { kling } from './vendors/kling.ts';
+import { runway } from './vendors/runway.ts';
+import { seedance } from './vendors/seedance.ts';
+import { sora } from './vendors/sora.ts';
+import { veo, veoVertex } from './vendors/veo.ts';
+import { veoInteractions } from './vendors/veo-interactions.ts';
+import { vidu } from './vendors/vidu.ts';
+import { wan } from './vendors/wan.ts';
 
 interface NamedModel {
   readonly id: string;
@@ -40,3 +50,21 @@ const CHAT_SANDBOX_MODELS = [
 ];
 
 export { CHAT_SANDBOX_MODELS, startSandboxMail };
+
+/** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
+export const ALL_SIMULATORS: readonly Simulator[] = [
+  kling,
+  jimeng,
+  hailuo,
+  seedance,
+  wan,
+  veo,
+  veoVertex,
+  veoInteractions,
+  vidu,
+  sora,
+  runway,
+  openaiSimulator,
+  anthropicSimulator,
+  geminiSimulator,
+];

@@ -1,2 +1,0 @@
-/** Roughly one token a word: what the simulated models report as the tokens of a value. */
-export const countWords = (value: unknown): number => JSON.stringify(value ?? '').split(/\W+/).length;

@@ -1,0 +1,456 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  asFieldList,
+  asFields,
+  chooseCalls,
+  countWords,
+  type Directives,
+  exampleForSchema,
+  type Fields,
+  type FunctionCall,
+  newId,
+  type OfferedFunction,
+  parseDirectives,
+  planText,
+  streamText,
+  wantedFunction,
+} from './chat.ts';
+import { loadMedia } from './media.ts';
+import {
+  defineSimulator,
+  jsonResponse,
+  type ProblemKind,
+  type SimulatorContext,
+  type SimulatorRequest,
+  type SimulatorResponse,
+} from './simulator.ts';
+
+/** `POST /v1/chat/completions`. */
+function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Promise<SimulatorResponse> {
+  const body = request.json();
+  if (body === undefined || !Array.isArray(body.messages) || body.messages.length === 0)
+    return errorResponse('invalid', "'messages' is required");
+  if (!isModel(body.model)) return errorResponse('model');
+  const fault = findChatFault(body);
+  if (fault !== undefined) return errorResponse('invalid', fault);
+  const directives = parseDirectives(request);
+  const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
+  const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));
+  const usage = usageOf(body, text.pieces.length, directives('usage'));
+  const base = { id: newId('chatcmpl'), created: CREATED, model: body.model, system_fingerprint: 'fp_sandbox' };
+  const finish = calls.length > 0 ? 'tool_calls' : text.isCut ? 'length' : 'stop';
+  const toolCalls = calls.map((call) => ({ id: newId('call'), type: 'function', function: call }));
+  const waitMs = directives('wait');
+
+  if (body.stream !== true) {
+    const message =
+      toolCalls.length > 0
+        ? { role: 'assistant', content: null, tool_calls: toolCalls }
+        : { role: 'assistant', content: text.pieces.join(''), refusal: null };
+    const choice = { index: 0, message, logprobs: null, finish_reason: finish };
+    const response = jsonResponse(200, { ...base, object: 'chat.completion', choices: [choice], usage });
+    return waitMs === undefined ? response : sleep(waitMs).then(() => response);
+  }
+
+  const includesUsage = (body.stream_options as Fields | undefined)?.include_usage === true;
+  const event = (value: object): string =>
+    `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', ...value })}\n\n`;
+  const delta = (piece: object, reason: string | null = null): string =>
+    event({
+      choices: [{ index: 0, delta: piece, logprobs: null, finish_reason: reason }],
+      usage: includesUsage ? null : undefined,
+    });
+
+  async function* pieces(): AsyncGenerator<string> {
+    if (waitMs !== undefined) await sleep(waitMs);
+    if (toolCalls.length > 0) {
+      yield delta({ role: 'assistant', content: null });
+      for (const [index, call] of toolCalls.entries()) {
+        yield delta({ tool_calls: [{ ...call, index, function: { ...call.function, arguments: '' } }] });
+        yield delta({ tool_calls: [{ index, function: { arguments: call.function.arguments } }] });
+      }
+    } else {
+      yield delta({ role: 'assistant', content: '', refusal: null });
+      yield* streamText(text.pieces, directives, (content) => delta({ content }), toErrorEvent);
+    }
+    yield delta({}, finish);
+    if (includesUsage && usage) yield event({ choices: [], usage });
+    yield 'data: [DONE]\n\n';
+  }
+  return eventStream(pieces());
+}
+
+/** @param directive Of `[usage=…]`: 0 for none, -1 for negative, 2 for absurdly large figures. */
+function usageOf(body: Fields, completion: number, directive: number | undefined): object | undefined {
+  if (directive === 0) return undefined;
+  const prompt = promptTokens(body);
+  const factor = directive === -1 ? -1 : directive === 2 ? 1e300 : 1;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion * factor,
+    total_tokens: prompt + completion * factor,
+    prompt_tokens_details: { cached_tokens: 0 },
+  };
+}
+
+const VECTOR = [0.5, -0.5, 0.25, 0.125];
+
+/** Text, several texts, one list of tokens, or several lists of tokens. */
+function countInputs(input: unknown): number {
+  if (!Array.isArray(input)) return 1;
+  return typeof input[0] === 'number' ? 1 : input.length;
+}
+
+/** Float32, little-endian, in Base64: the default format of the official clients. */
+const toBase64 = (vector: readonly number[]): string =>
+  Buffer.from(new Uint8Array(Float32Array.from(vector).buffer)).toString('base64');
+
+/** `POST /v1/embeddings`: the same small vector for every input. */
+function createEmbedding(request: SimulatorRequest): SimulatorResponse {
+  const body = request.json();
+  if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
+  const length = typeof body.dimensions === 'number' ? body.dimensions : VECTOR.length;
+  const vector = Array.from({ length }, (_, index) => VECTOR[index % VECTOR.length] ?? 0);
+  const embedding = body.encoding_format === 'base64' ? toBase64(vector) : vector;
+  const data = Array.from({ length: countInputs(body.input) }, (_, index) => ({
+    object: 'embedding',
+    index,
+    embedding,
+  }));
+  const tokens = promptTokens(body);
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  return jsonResponse(200, { object: 'list', data, model: body.model, usage });
+}
+
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, type: string, code: string, text: string]>> = {
+  unauthorized: [401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided'],
+  forbidden: [403, 'invalid_request_error', 'unsupported_country_region_territory', 'Country not supported'],
+  billing: [429, 'insufficient_quota', 'insufficient_quota', 'You exceeded your current quota'],
+  model: [404, 'invalid_request_error', 'model_not_found', 'The model does not exist'],
+  rate: [429, 'requests', 'rate_limit_exceeded', 'Rate limit reached'],
+  concurrency: [429, 'requests', 'rate_limit_exceeded', 'Too many requests at once'],
+  overloaded: [503, 'server_error', 'overloaded', 'The engine is currently overloaded'],
+  broken: [500, 'server_error', 'server_error', 'The server had an error'],
+  timeout: [504, 'server_error', 'timeout', 'The engine took too long'],
+  policy: [400, 'invalid_request_error', 'content_policy_violation', 'Your request was rejected by our safety system'],
+  invalid: [400, 'invalid_request_error', 'invalid_value', 'Invalid request'],
+  not_found: [404, 'invalid_request_error', 'unknown_url', 'Unknown request URL'],
+};
+
+function errorResponse(kind: ProblemKind, message?: string): SimulatorResponse {
+  const [status, type, code, text] = PROBLEMS[kind];
+  return jsonResponse(status, { error: { message: message ?? text, type, param: null, code } });
+}
+
+/** An error inside a stream. It quotes the key, as some upstreams do. */
+const toErrorEvent = (message: string): string =>
+  `data: ${JSON.stringify({ error: { message: `${message}, key ${API_KEY}`, code: 'server_error' } })}\n\n`;
+
+/** `POST /v1/images/generations`: a URL by default, Base64 where `response_format` asks for it. */
+function createImages(request: SimulatorRequest, context: SimulatorContext): SimulatorResponse {
+  const body = request.json();
+  const length = typeof body?.n === 'number' ? body.n : 1;
+  const job = context.createJob({ prompt: String(body?.prompt), model: String(body?.model), input: body });
+  const image =
+    body?.response_format === 'b64_json'
+      ? { b64_json: loadMedia('picture.png').bytes.toString('base64') }
+      : { url: context.artifactUrl(job, 'thumbnail') };
+  return jsonResponse(200, { created: CREATED, data: Array.from({ length }, () => image) });
+}
+
+/** Writes one event; `sequence_number` counts up over the stream. */
+type WriteEvent = (type: string, fields: Fields) => string;
+
+/** `POST /v1/responses`, with the events of a stream in OpenAI's order, all of which the official clients insist on. */
+function createResponse(request: SimulatorRequest): SimulatorResponse {
+  const body = request.json();
+  if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
+  const fault = findResponseFault(body);
+  if (fault !== undefined) return errorResponse('invalid', fault);
+  const directives = parseDirectives(request);
+  const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
+  const text = planText(directives, body.max_output_tokens, chooseJson(body));
+  const items = calls.length > 0 ? calls.map(toCallItem) : [toMessageItem(text.pieces.join(''))];
+  const isCut = text.isCut && calls.length === 0;
+  const base = baseOf(body);
+  const ended = {
+    ...base,
+    status: isCut ? 'incomplete' : 'completed',
+    incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
+    output: items,
+    usage: responseUsageOf(body, text.pieces.length),
+  };
+  if (body.stream !== true) return jsonResponse(200, ended);
+
+  let sequence = 0;
+  const event: WriteEvent = (type, fields) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`;
+  async function* pieces(): AsyncGenerator<string> {
+    const begun = { ...base, status: 'in_progress', output: [], usage: null };
+    yield event('response.created', { response: begun });
+    yield event('response.in_progress', { response: begun });
+    for (const [index, item] of items.entries()) {
+      if (item.type === 'function_call') yield* streamCall(item, index, event);
+      else yield* streamMessage(item, text.pieces, directives, event);
+      yield event('response.output_item.done', { output_index: index, item });
+    }
+    yield event(isCut ? 'response.incomplete' : 'response.completed', { response: ended });
+  }
+  return eventStream(pieces());
+}
+
+const toCallItem = (call: FunctionCall) => ({
+  id: newId('fc'),
+  type: 'function_call' as const,
+  status: 'completed',
+  call_id: newId('call'),
+  ...call,
+});
+
+const toMessageItem = (text: string) => ({
+  id: newId('msg'),
+  type: 'message' as const,
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+});
+
+function* streamCall(item: ReturnType<typeof toCallItem>, index: number, event: WriteEvent): Generator<string> {
+  const place = { item_id: item.id, output_index: index };
+  yield event('response.output_item.added', {
+    output_index: index,
+    item: { ...item, status: 'in_progress', arguments: '' },
+  });
+  yield event('response.function_call_arguments.delta', { ...place, delta: item.arguments });
+  yield event('response.function_call_arguments.done', { ...place, name: item.name, arguments: item.arguments });
+}
+
+async function* streamMessage(
+  item: ReturnType<typeof toMessageItem>,
+  pieces: readonly string[],
+  directives: Directives,
+  event: WriteEvent,
+): AsyncGenerator<string> {
+  const place = { item_id: item.id, output_index: 0, content_index: 0 };
+  const [part] = item.content;
+  yield event('response.output_item.added', { output_index: 0, item: { ...item, status: 'in_progress', content: [] } });
+  yield event('response.content_part.added', { ...place, part: { ...part, text: '' } });
+  const toEvent = (delta: string) => event('response.output_text.delta', { ...place, delta, logprobs: [] });
+  yield* streamText(pieces, directives, toEvent, toErrorEvent);
+  yield event('response.output_text.done', { ...place, text: part?.text, logprobs: [] });
+  yield event('response.content_part.done', { ...place, part });
+}
+
+/** The fields of a response that do not change while it is made; typed clients read all of them. */
+const baseOf = (body: Fields): Fields => ({
+  id: newId('resp'),
+  object: 'response',
+  created_at: CREATED,
+  model: body.model,
+  error: null,
+  incomplete_details: null,
+  instructions: body.instructions ?? null,
+  max_output_tokens: body.max_output_tokens ?? null,
+  metadata: body.metadata ?? {},
+  parallel_tool_calls: true,
+  previous_response_id: body.previous_response_id ?? null,
+  reasoning: { effort: null, summary: null },
+  temperature: 1,
+  text: body.text ?? { format: { type: 'text' } },
+  tool_choice: body.tool_choice ?? 'auto',
+  tools: body.tools ?? [],
+  top_p: 1,
+  truncation: 'disabled',
+});
+
+function responseUsageOf(body: Fields, output: number): Fields {
+  const input = promptTokens(body);
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
+}
+
+/** Rows of models to insert for it: quota per million tokens, or for an image. */
+export const OPENAI_SANDBOX_MODELS = [
+  { id: 'sandbox-chat', kind: 'chat', price: { input_per_million: 1_000_000, output_per_million: 4_000_000 } },
+  { id: 'sandbox-chat-mini', kind: 'chat', price: { input_per_million: 100_000, output_per_million: 400_000 } },
+  { id: 'sandbox-embedding', kind: 'chat', price: { input_per_million: 10_000, output_per_million: 0 } },
+  { id: 'sandbox-image', kind: 'image', price: { per_call: 10_000, per_second: 0 } },
+] as const;
+
+/** A server with OpenAI's protocol: chat with tools, responses, embeddings, images. Directives: `prompt-directives.ts`. */
+export const openaiSimulator = defineSimulator({
+  name: 'openai',
+  credentials: () => ({ api_key: API_KEY }),
+  authorize: (request) =>
+    request.headers.authorization === `Bearer ${API_KEY}` ? undefined : errorResponse('unauthorized'),
+  problem: errorResponse,
+  routes: [
+    { method: 'POST', path: '/v1/chat/completions', operation: 'submit', handle: createChatCompletion },
+    { method: 'POST', path: '/v1/responses', operation: 'submit', handle: createResponse },
+    { method: 'POST', path: '/v1/embeddings', operation: 'submit', handle: createEmbedding },
+    { method: 'POST', path: '/v1/images/generations', operation: 'submit', handle: createImages },
+    {
+      method: 'GET',
+      path: '/v1/models',
+      operation: 'other',
+      handle: () =>
+        jsonResponse(200, {
+          object: 'list',
+          data: MODELS.map((id) => ({ id, object: 'model', created: 0, owned_by: 'sandbox' })),
+        }),
+    },
+  ],
+});
+
+const FUNCTION_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
+const PARTS: ReadonlySet<unknown> = new Set(['text', 'image_url', 'input_audio', 'file', 'refusal']);
+const CHOICES: ReadonlySet<unknown> = new Set(['auto', 'none', 'required']);
+const MAX_STOPS = 4;
+
+type Check = string | undefined;
+
+/**
+ * What OpenAI would refuse of a chat completion; undefined for a correct one. Members it does not know are no fault here: servers that
+ * speak its dialect have members of their own. Source: platform.openai.com/docs/api-reference/chat/create.
+ */
+const findChatFault = (body: Fields): Check =>
+  checkSampling(body) ??
+  checkTools(
+    asFieldList(body.tools).map((tool) => (tool.type === 'function' ? asFields(tool.function).name : 'other')),
+  ) ??
+  checkToolChoice(body) ??
+  checkStreamOptions(body) ??
+  checkMessages(asFieldList(body.messages));
+
+/** The same of a response. Source: platform.openai.com/docs/api-reference/responses/create. */
+const findResponseFault = (body: Fields): Check =>
+  checkSampling(body) ??
+  checkTools(asFieldList(body.tools).map(({ type, name }) => (type === 'function' ? name : 'other'))) ??
+  checkToolChoice(body) ??
+  checkItems(asFieldList(body.input), body.previous_response_id !== undefined && body.previous_response_id !== null);
+
+function checkSampling({ temperature, top_p: topP, stop }: Fields): Check {
+  if (!isWithin(temperature, 2)) return "'temperature' must be between 0 and 2";
+  if (!isWithin(topP, 1)) return "'top_p' must be between 0 and 1";
+  return Array.isArray(stop) && stop.length > MAX_STOPS ? `'stop' has more than ${MAX_STOPS} sequences` : undefined;
+}
+
+const isWithin = (value: unknown, most: number): boolean =>
+  value === undefined || value === null || (typeof value === 'number' && value >= 0 && value <= most);
+
+const checkTools = (names: readonly unknown[]): Check =>
+  names.every((name) => typeof name === 'string' && FUNCTION_NAME.test(name))
+    ? undefined
+    : "'tools': a function's name does not match ^[a-zA-Z0-9_-]{1,64}$";
+
+function checkToolChoice({ tool_choice: choice, tools }: Fields): Check {
+  if (choice === undefined || choice === null) return undefined;
+  if (typeof choice === 'string' && !CHOICES.has(choice)) return "'tool_choice' is none of none, auto and required";
+  return asFieldList(tools).length === 0 && choice !== 'none'
+    ? "'tool_choice' is only allowed with 'tools'"
+    : undefined;
+}
+
+const checkStreamOptions = ({ stream, stream_options: options }: Fields): Check =>
+  options !== undefined && options !== null && stream !== true
+    ? "'stream_options' is only allowed when streaming"
+    : undefined;
+
+function checkMessages(messages: readonly Fields[]): Check {
+  let asked: readonly unknown[] = [];
+  for (const [index, message] of messages.entries()) {
+    const { role } = message;
+    if (!ROLES.has(role)) return `messages[${index}].role: invalid value`;
+    if (role === 'tool') {
+      if (!asked.includes(message.tool_call_id))
+        return `messages[${index}]: messages with role 'tool' must respond to a preceding message with 'tool_calls'`;
+      asked = asked.filter((id) => id !== message.tool_call_id);
+    } else if (asked.length > 0)
+      return `messages[${index}]: 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'`;
+    const fault = checkContent(message);
+    if (fault !== undefined) return `messages[${index}].content: ${fault}`;
+    if (role === 'assistant') asked = asFieldList(message.tool_calls).map(({ id }) => id);
+  }
+  return asked.length > 0
+    ? "'tool_calls' must be followed by tool messages responding to each 'tool_call_id'"
+    : undefined;
+}
+
+function checkContent({ role, content, tool_calls: calls }: Fields): Check {
+  if (typeof content === 'string') return undefined;
+  if (content === null || content === undefined)
+    return role === 'assistant' || asFieldList(calls).length > 0 ? undefined : 'expected a string or a list, got null';
+  const parts = asFieldList(content);
+  if (parts.length === 0) return 'expected a string or a list of parts';
+  return parts.map(checkPart).find((each) => each !== undefined);
+}
+
+function checkPart({ type, text, image_url: picture }: Fields): Check {
+  if (!PARTS.has(type)) return `invalid type '${String(type)}'`;
+  if (type === 'text' && typeof text !== 'string') return "missing 'text'";
+  return type === 'image_url' && typeof asFields(picture).url !== 'string' ? "missing 'image_url.url'" : undefined;
+}
+
+/** @param continues whether earlier items are stored at OpenAI, so that calls may stand there */
+function checkItems(items: readonly Fields[], continues: boolean): Check {
+  const calls = new Set<unknown>();
+  for (const [index, { type, role, call_id: id }] of items.entries()) {
+    if (type === undefined && !ROLES.has(role)) return `input[${index}].role: invalid value`;
+    if (type === 'function_call') calls.add(id);
+    if (type === 'function_call_output' && !calls.has(id) && !continues)
+      return `No tool call found for function call output with call_id ${String(id)}.`;
+  }
+  return undefined;
+}
+
+/** Chat completions nest a function under `function`, responses have its fields beside `type`. */
+function toFunction(tool: Fields): OfferedFunction | undefined {
+  if (tool.type !== 'function') return undefined;
+  const { name, parameters } = tool.function === undefined ? tool : asFields(tool.function);
+  return typeof name === 'string' ? { name, parameters } : undefined;
+}
+
+/** The calls of the simulated model, by the tools of either API. @param count how many at once @param wanted the name of one */
+function chooseFunctionCalls(body: Fields, count = 1, wanted?: string): readonly FunctionCall[] {
+  const hasResult =
+    asFieldList(body.messages).some(({ role }) => role === 'tool') ||
+    asFieldList(body.input).some(({ type }) => type === 'function_call_output');
+  if (hasResult || body.tool_choice === 'none') return [];
+  const offered = asFieldList(body.tools)
+    .map(toFunction)
+    .filter((each) => each !== undefined);
+  const choice = asFields(body.tool_choice);
+  return chooseCalls(offered, asFields(choice.function).name ?? choice.name ?? wanted, count);
+}
+
+/** Structured output: the schema of `response_format` (chat) or `text.format` (responses) becomes a value that fits it. */
+function chooseJson(body: Fields): string | undefined {
+  const format =
+    body.response_format === undefined ? asFields(asFields(body.text).format) : asFields(body.response_format);
+  if (format.type === 'json_object') return '{"city":"Paris"}';
+  if (format.type !== 'json_schema') return undefined;
+  return JSON.stringify(exampleForSchema(format.schema ?? asFields(format.json_schema).schema));
+}
+
+/** `created` of every object, in Unix seconds; fixed, so that responses can be compared. */
+const CREATED = 1_767_225_600;
+
+/** Of a chat, a response or an embedding. */
+const promptTokens = (body: Fields): number => countWords(body.messages ?? body.input);
+
+const eventStream = (pieces: AsyncIterable<string>): SimulatorResponse => ({
+  kind: 'stream',
+  status: 200,
+  headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+  pieces,
+});
+
+const API_KEY = 'sk-sandbox-openai-0123456789abcdef';
+const MODELS = ['sandbox-chat', 'sandbox-chat-mini', 'sandbox-embedding', 'sandbox-image'];
+const isModel = (name: unknown): name is string => typeof name === 'string' && MODELS.includes(name);
