@@ -7,7 +7,7 @@ import type { NotReadyReason } from '../../../contract/service.ts';
 import * as healthEndpoints from '../../../contract/service.ts';
 import type { AccentName } from '../../../design/accent-colors.ts';
 import { logoSvg } from '../../../design/logo.ts';
-import { PAGES_CSS } from '../../../design/server-rendered-pages-css.ts';
+import { PAGES_CSS } from '../../../design/pages-css.ts';
 import { toTokensCss } from '../../../design/tokens-css.ts';
 import { AppError } from '../app-error.ts';
 import type { Config } from '../config.ts';
