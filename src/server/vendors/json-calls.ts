@@ -83,16 +83,6 @@ export function refusedSubmit(error: VendorError, response: BufferedResponse): S
 }
 
 /**
- * The outcome of a submit whose response is `{id}` with a 2xx, and a refusal from 400 on.
- *
- * @throws OutboundError `mayHaveArrived` for anything else
- */
-function parseIdSubmit(response: BufferedResponse, toError: () => VendorError): SubmitOutcome {
-  if (response.status >= 400) return refusedSubmit(toError(), response);
-  return acceptedSubmit(isSuccessStatus(response) ? asId(asObject(response.json)?.id) : undefined, response);
-}
-
-/**
  * A finished task, by the value in place of its video's URL. Text or nothing is the vendor's statement that there is
  * none, a failure; any other type is a damaged response, and the next poll's may be intact.
  *
