@@ -3,10 +3,10 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { Suspense } from 'react';
-import { PageLoadingIndicator } from './components/page-loading-indicator.tsx';
+import { PageLoadingIndicator } from './components/page.tsx';
 import { ToastProvider } from './components/toasts.tsx';
 import { styleNonce } from './csp-nonce.ts';
-import { queryClient } from './data/query-client.ts';
+import { queryClient } from './data/api-client.ts';
 import { resolveCssVariables, theme } from './mantine-theme.ts';
 import { router } from './router.tsx';
 

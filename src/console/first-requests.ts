@@ -1,8 +1,7 @@
-import { embeddedStatus } from './data/embedded-public-settings.ts';
-import { readUserId } from './data/stored-user-id.ts';
-import { beginsAtStudio, isPlayedAtOnce } from './is-studio-url-and-autoplays-newest.ts';
-import { NEWEST_VIDEOS_COUNT } from './pages/studio/newest-videos-count.ts';
+import { readUserId } from './data/browser-storage.ts';
+import { embeddedStatus } from './data/embedded-status.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
+import { beginsAtStudio, isPlayedAtOnce, NEWEST_VIDEOS_COUNT } from './studio-start.ts';
 
 /**
  * A script of its own, which the page runs before anything else has arrived: for the studio, where most visits begin, it asks for what

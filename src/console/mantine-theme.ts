@@ -1,4 +1,5 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
 import { DARK, FONTS, GRAY, RADII, TEXT_SIZES } from '../design/tokens.ts';
 
 /** The palette of the site, which `/tokens.css` declares: another colour in the settings needs no other build. */
@@ -51,3 +52,5 @@ export const resolveCssVariables: CSSVariablesResolver = () => ({
   },
   dark: {},
 });
+
+export const COLOR_SCHEME_ICONS = { light: IconSun, dark: IconMoon, auto: IconDeviceDesktop } as const;

@@ -2,14 +2,14 @@ import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { defined } from '../contract/objects.ts';
 import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
+import { PageLoadingIndicator } from './components/page.tsx';
 import { PageError } from './components/page-error.tsx';
-import { PageLoadingIndicator } from './components/page-loading-indicator.tsx';
-import { queryClient, setSignedOutListener } from './data/query-client.ts';
+import { queryClient, setSignedOutListener } from './data/api-client.ts';
+import { clearUserId } from './data/browser-storage.ts';
 import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
-import { clearUserId } from './data/stored-user-id.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
-import { appRoute, lazyPage, rootRoute } from './root-and-signed-in-parent-routes.tsx';
+import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
 
 /** `back`: the page to return to; whatever is no path of this console is dropped. `ended`: the session was ended. */
 const parseSignInSearch = (search: Record<string, unknown>): { back?: string; ended?: true } =>
@@ -103,7 +103,7 @@ const sharesRoute = createRoute({
 const tokensRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/account/tokens',
-  component: lazyPage(async () => (await import('./pages/account/api-key-list-page.tsx')).ApiKeyListPage),
+  component: lazyPage(async () => (await import('./pages/account/api-keys-page.tsx')).ApiKeyListPage),
 });
 
 const tokenRoute = createRoute({
@@ -173,7 +173,7 @@ const notificationSettingsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/notifications/settings',
   component: lazyPage(
-    async () => (await import('./pages/notifications/notification-preferences-page.tsx')).NotificationPreferencesPage,
+    async () => (await import('./pages/notifications/preferences-page.tsx')).NotificationPreferencesPage,
   ),
 });
 

@@ -23,8 +23,7 @@ const ON_DEMAND =
 const OF_OTHER_PAGES =
   /use-(collapse|clipboard)[\\/]|(components|styles)[\\/](Checkbox|CheckboxIndicator|PasswordInput|List|Fieldset|Timeline|Container|SimpleGrid|Card|Collapse|Radio|Accordion)([\\/]|\.css)/;
 
-const SHARED_COMPONENTS =
-  /[\\/]components[\\/](page|panel|relative-time|credit-amount|use-format-credits|task-status-color|favourite-button|error-alert|empty-state)\.tsx?$/;
+const SHARED_COMPONENTS = /[\\/]components[\\/]panel\.tsx$/;
 
 /**
  * Small parts that pages share are in one file, since each request costs more than what a page does not need of it: those of
@@ -36,7 +35,7 @@ function isSharedBy(isFirstScreen: boolean, id: string): boolean {
   if (FIRST_SCREEN.has(id)) return isFirstScreen;
   return (
     !isFirstScreen &&
-    (/[\\/]src[\\/](contract|console[\\/]data)[\\/](?!request-log-queries)/.test(id) || SHARED_COMPONENTS.test(id))
+    (/[\\/]src[\\/](contract|console[\\/]data)[\\/](?!requests\.)/.test(id) || SHARED_COMPONENTS.test(id))
   );
 }
 

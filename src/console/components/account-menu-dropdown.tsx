@@ -4,11 +4,9 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { logout } from '../../contract/accounts.ts';
-import { callApi } from '../data/api-client.ts';
-import { clearStoredDrafts } from '../data/clear-stored-drafts.ts';
-import { queryClient } from '../data/query-client.ts';
-import { useSelf } from '../data/signed-in-user-and-site-queries.ts';
-import { clearUserId } from '../data/stored-user-id.ts';
+import { callApi, queryClient } from '../data/api-client.ts';
+import { clearStoredDrafts, clearUserId } from '../data/browser-storage.ts';
+import { useSelf } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 

@@ -1,6 +1,6 @@
 import { NumberInput, type NumberInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useAmountUnitName } from './use-format-credits.ts';
+import { useAmountUnitName } from './credit-amount.tsx';
 
 export interface AmountInputProps extends NumberInputProps {
   readonly label: string;

@@ -1,16 +1,30 @@
-import { Anchor, Box, Burger, Group, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import {
+  ActionIcon,
+  Anchor,
+  Box,
+  Burger,
+  Group,
+  Kbd,
+  Loader,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { type ReactNode, Suspense, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSiteName } from '../data/signed-in-user-and-site-queries.ts';
-import { AccountMenuButton } from './account-menu-button.tsx';
-import { LanguageAndThemeMenus } from './language-and-theme-menus.tsx';
+import { ReelgateError } from '../../sdk/errors.ts';
+import { fetchStatus } from '../data/api-client.ts';
+import { useSelf, useSiteName } from '../data/self.ts';
+import { CreditAmount } from './credit-amount.tsx';
+import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
+import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotificationBell } from './notification-bell.tsx';
-import { PageLoadingIndicator } from './page-loading-indicator.tsx';
-import { CommandPaletteButton } from './palette/command-palette-button.tsx';
-import { ServiceUnreachableNotice } from './service-unreachable-notice.tsx';
+import { PageLoadingIndicator } from './page.tsx';
 
 /** What the scroll lock under dialogs keeps in its place when it takes the scroll bar away (react-remove-scroll). */
 const SCROLLBAR_SIDE = 'right-scroll-bar-position';
@@ -59,7 +73,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
   );
 }
 
-export function Brand() {
+function Brand() {
   const siteName = useSiteName();
   return (
     <Box
@@ -74,5 +88,101 @@ export function Brand() {
         </Text>
       </Group>
     </Box>
+  );
+}
+
+const Dropdown = lazy(() => import('./account-menu-dropdown.tsx'));
+
+function AccountMenuButton() {
+  const { t } = useTranslation();
+  const { data: self } = useSelf();
+  const name = self?.display_name || self?.username || '';
+  return (
+    <LazyDropdownButton
+      dropdown={(button) => <Dropdown target={button} />}
+      popup="menu"
+      button={
+        <UnstyledButton p={4} style={{ borderRadius: 8 }}>
+          <VisuallyHidden>{t('accountMenu')}</VisuallyHidden>
+          <Group gap="xs" wrap="nowrap">
+            <Text size="sm" fw={600} miw={72} ta="right" visibleFrom="xs">
+              {self === undefined ? '' : <CreditAmount value={self.quota} />}
+            </Text>
+            <span className="initial">{name.slice(0, 1).toUpperCase()}</span>
+          </Group>
+        </UnstyledButton>
+      }
+    />
+  );
+}
+
+const RETRY_MS = 2_000;
+
+/**
+ * A line while the service cannot be reached: the page stays as it is, with what has been typed, and everything that failed
+ * meanwhile is fetched again once the service responds.
+ */
+function ServiceUnreachableNotice() {
+  const { t } = useTranslation();
+  const queries = useQueryClient();
+  const [isLost, setLost] = useState(false);
+  useEffect(
+    () =>
+      queries.getQueryCache().subscribe((event) => {
+        if (event.type === 'updated' && event.action.type === 'error' && isUnreachable(event.action.error))
+          setLost(true);
+      }),
+    [queries],
+  );
+  useEffect(() => {
+    if (!isLost) return;
+    const probe = async (): Promise<void> => {
+      await fetchStatus();
+      setLost(false);
+      await queries.invalidateQueries({ predicate: ({ state }) => state.status === 'error' });
+    };
+    const timer = setInterval(() => void probe().catch(() => undefined), RETRY_MS);
+    return () => clearInterval(timer);
+  }, [isLost, queries]);
+  if (!isLost) return null;
+  return (
+    <div className="connection-lost" role="status">
+      <Group gap="xs" wrap="nowrap">
+        <Loader size="xs" color="gray" />
+        <Text size="sm" fw={600}>
+          {t('reconnecting')}
+        </Text>
+      </Group>
+    </div>
+  );
+}
+
+/** The network failed, or the proxy in front of the service has no service behind it. */
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof ReelgateError &&
+  (error.code === 'network' || ['http_502', 'http_503', 'http_504'].includes(error.code));
+
+/** Its code and texts come when it is first opened. */
+const CommandPalette = lazy(() => import('./command-palette.tsx'));
+
+/** Opens the palette, as Ctrl-K does on every page, from inside fields too. */
+function CommandPaletteButton() {
+  const { t } = useTranslation();
+  const [opened, setOpened] = useState(false);
+  useHotkeys([['mod+K', () => setOpened((value) => !value)]], []);
+  return (
+    <>
+      <UnstyledButton className="palette-button" visibleFrom="sm" onClick={() => setOpened(true)}>
+        <Group gap="xs" wrap="nowrap">
+          <IconSearch size={16} />
+          <Text size="sm">{t('search')}</Text>
+          <Kbd size="xs">Ctrl K</Kbd>
+        </Group>
+      </UnstyledButton>
+      <ActionIcon hiddenFrom="sm" size="lg" aria-label={t('search')} onClick={() => setOpened(true)}>
+        <IconSearch size={20} />
+      </ActionIcon>
+      <Suspense>{opened ? <CommandPalette onClose={() => setOpened(false)} /> : null}</Suspense>
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { Code, ScrollArea, Tabs, Text } from '@mantine/core';
-import { CopyIconButton } from './copy-button-and-field.tsx';
+import { CopyIconButton } from './copy-button.tsx';
 import { Dialog } from './dialog.tsx';
 
 export interface CodeSamplesDialogProps {

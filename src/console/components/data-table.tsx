@@ -1,12 +1,22 @@
-import { Box, Group, Paper, Skeleton, Stack, Table, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import {
+  Box,
+  Checkbox,
+  Group,
+  NativeSelect,
+  Paper,
+  Skeleton,
+  Stack,
+  Table,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconSelector } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
-import type { Sort } from '../../contract/responses.ts';
-import { nextSort, sortRows } from './list/next-sort-and-sort-rows.ts';
-import { SelectAll, SelectRow } from './list/selection-checkboxes.tsx';
-import { SortSelect } from './list/sort-select.tsx';
-import type { RowSelection } from './list/use-row-selection.ts';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
+import { nextSort, sortRows } from './list/sort-rows.ts';
 
 export interface Column<Row> {
   readonly label: string;
@@ -186,4 +196,116 @@ function RowCards<Row>({ label, columns, rows, rowKey, selection }: DataTablePro
       ))}
     </Stack>
   );
+}
+
+interface SelectRowProps<Row> {
+  readonly row: Row;
+  readonly rowKey: RowKey;
+  readonly selection: RowSelection<Row>;
+}
+
+/** Chooses one row. */
+function SelectRow<Row>({ row, rowKey, selection }: SelectRowProps<Row>) {
+  const { t } = useTranslation('list');
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={t('selectRow', { name: rowKey })}
+      checked={selection.has(rowKey)}
+      disabled={!selection.allows(row)}
+      onChange={() => selection.toggle(row)}
+    />
+  );
+}
+
+interface SelectAllProps<Row> {
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => RowKey;
+  readonly selection: RowSelection<Row>;
+}
+
+/** Chooses or leaves all rows of the page. */
+function SelectAll<Row>({ rows, keyOf, selection }: SelectAllProps<Row>) {
+  const { t } = useTranslation('list');
+  const allowed = rows.filter(selection.allows);
+  const count = allowed.filter((row) => selection.has(keyOf(row))).length;
+  const isAll = allowed.length > 0 && count === allowed.length;
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={t('selectPage')}
+      checked={isAll}
+      indeterminate={count > 0 && !isAll}
+      disabled={allowed.length === 0}
+      onChange={() => selection.set(allowed, !isAll)}
+    />
+  );
+}
+
+interface SortSelectProps {
+  readonly columns: readonly { readonly label: string; readonly sortKey?: string }[];
+  readonly sort: Sort | undefined;
+  readonly onSort: (sort: Sort | undefined) => void;
+}
+
+/** What a list is sorted by where its rows are cards without a head to click on; nothing where no column can be sorted by. */
+function SortSelect({ columns, sort, onSort }: SortSelectProps) {
+  const { t } = useTranslation('list');
+  const orders = columns.flatMap(({ label: column, sortKey }) =>
+    sortKey === undefined
+      ? []
+      : [
+          { value: `-${sortKey}`, label: t('descending', { column }) },
+          { value: sortKey, label: t('ascending', { column }) },
+        ],
+  );
+  if (orders.length === 0) return null;
+  return (
+    <NativeSelect
+      mb="xs"
+      aria-label={t('sortBy')}
+      value={sort === undefined ? '' : formatSort(sort)}
+      onChange={({ currentTarget: { value } }) => onSort(parseSort(value))}
+      data={[{ value: '', label: t('defaultOrder') }, ...orders]}
+    />
+  );
+}
+
+type RowKey = string | number;
+
+/** Rows of a table chosen to be dealt with together, those of other pages included. */
+export interface RowSelection<Row> {
+  readonly rows: readonly Row[];
+  has(key: RowKey): boolean;
+  /** Whether a row can be chosen. */
+  allows(row: Row): boolean;
+  toggle(row: Row): void;
+  /** Chooses or leaves all of some rows. */
+  set(rows: readonly Row[], chosen: boolean): void;
+  clear(): void;
+}
+
+/** @param allows rows the viewer may change; default: every row */
+export function useRowSelection<Row>(
+  keyOf: (row: Row) => RowKey,
+  allows: (row: Row) => boolean = () => true,
+): RowSelection<Row> {
+  const [chosen, setChosen] = useState<ReadonlyMap<RowKey, Row>>(new Map());
+  const set = (rows: readonly Row[], isChosen: boolean): void =>
+    setChosen((before) => {
+      const after = new Map(before);
+      for (const row of rows.filter(allows)) {
+        if (isChosen) after.set(keyOf(row), row);
+        else after.delete(keyOf(row));
+      }
+      return after;
+    });
+  return {
+    rows: [...chosen.values()],
+    has: (key) => chosen.has(key),
+    allows,
+    toggle: (row) => set([row], !chosen.has(keyOf(row))),
+    set,
+    clear: () => setChosen(new Map()),
+  };
 }

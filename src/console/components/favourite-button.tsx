@@ -1,7 +1,10 @@
 import { ActionIcon } from '@mantine/core';
 import { IconStar, IconStarFilled } from '@tabler/icons-react';
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { useFavouriteVideos, useSetFavouriteVideo } from '../data/favourite-videos.ts';
+import { addFavourite, listFavourites, removeFavourite } from '../../contract/own-videos.ts';
+import { callApi } from '../data/api-client.ts';
+import type { VideoFilter } from '../data/videos.ts';
 import { toErrorMessage } from './error-alert.tsx';
 import { useToasts } from './toasts.tsx';
 
@@ -24,4 +27,42 @@ export function FavouriteButton({ id }: { readonly id: string }) {
       {starred ? <IconStarFilled size={16} /> : <IconStar size={17} />}
     </ActionIcon>
   );
+}
+
+const favouritesQuery = queryOptions({
+  queryKey: ['videos', 'favourites'],
+  queryFn: async ({ signal }) => (await callApi(listFavourites, {}, { signal })).data,
+  staleTime: 60_000,
+});
+
+/** Task ids of the own favourites; undefined until they are known. */
+const useFavouriteVideos = (): readonly string[] | undefined => useQuery(favouritesQuery).data;
+
+/** Marks a video as a favourite or removes the mark; it shows at once and goes back where the service refuses. */
+function useSetFavouriteVideo(onError: (error: unknown) => void) {
+  const queries = useQueryClient();
+  const setCached = (id: string, starred: boolean): void =>
+    void queries.setQueryData(favouritesQuery.queryKey, (ids) => {
+      const others = ids?.filter((each) => each !== id);
+      return starred && others !== undefined ? [id, ...others] : others;
+    });
+  return useMutation({
+    mutationFn: ({ id, starred }: { readonly id: string; readonly starred: boolean }) =>
+      callApi(starred ? addFavourite : removeFavourite, { params: { task_id: id } }),
+    onMutate: async ({ id, starred }) => {
+      // A list under way would bring the old state back.
+      await queries.cancelQueries({ queryKey: favouritesQuery.queryKey });
+      setCached(id, starred);
+    },
+    onError: (error, { id, starred }) => {
+      setCached(id, !starred);
+      onError(error);
+    },
+    // Only the list of favourites depends on it; the others would be fetched for nothing.
+    onSuccess: () =>
+      queries.invalidateQueries({
+        queryKey: ['videos', 'list'],
+        predicate: ({ queryKey }) => (queryKey[4] as VideoFilter | undefined)?.favourite !== undefined,
+      }),
+  });
 }

@@ -1,7 +1,7 @@
 import { Menu } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { queryClient } from '../data/query-client.ts';
-import { changeLanguage, currentLanguage } from '../strings/init-and-change-language.ts';
+import { queryClient } from '../data/api-client.ts';
+import { changeLanguage, currentLanguage } from '../strings/language.ts';
 import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 

@@ -1,12 +1,18 @@
 import { ActionIcon, Indicator } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { unreadCountQuery } from '../data/notification-queries.ts';
-import { useSelf } from '../data/signed-in-user-and-site-queries.ts';
+import type { StreamEvent } from '../../sdk/notifications.ts';
+import {
+  NOTIFICATIONS_KEY,
+  type NotificationItemData,
+  subscribeNotifications,
+  unreadCountQuery,
+} from '../data/notifications.ts';
+import { PLAN_KEY } from '../data/plans.ts';
+import { selfQuery, useSelf } from '../data/self.ts';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
-import { useRefetchOnNotification } from './use-refetch-on-notification.ts';
 
 const BellDropdown = lazy(() => import('./notification-dropdown.tsx'));
 
@@ -55,4 +61,37 @@ function useUnreadCountInTitle(unread: number): void {
     if (title !== null) watch.observe(title, { childList: true });
     return () => watch.disconnect();
   }, [unread]);
+}
+
+/** What a notification of a kind makes stale besides the center itself. */
+const STALE_QUERIES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  system: [['videos', 'list'], ['devices'], ['sessions'], PLAN_KEY, selfQuery.queryKey],
+  ticket_reply: [['tickets']],
+  ticket_status: [['tickets']],
+  beta_result: [['beta']],
+  admin_ticket: [['admin']],
+  admin_beta: [['admin']],
+};
+
+/** Refetches the data on the screen that a notification of the service has made outdated. */
+function useRefetchOnNotification(userId: number | undefined): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (userId === undefined) return;
+    const unmounted = new AbortController();
+    const invalidate = (key: readonly string[]): void => void queries.invalidateQueries({ queryKey: key });
+    const onEvent = ({ kind, data }: StreamEvent): void => {
+      // What follows says how many are unread.
+      if (kind === 'gap') invalidate([...NOTIFICATIONS_KEY, 'list']);
+      else if (kind === 'unread') {
+        queries.setQueryData(unreadCountQuery.queryKey, (JSON.parse(data) as { unread_count: number }).unread_count);
+        invalidate([...NOTIFICATIONS_KEY, 'list']);
+      } else {
+        invalidate([...NOTIFICATIONS_KEY, 'list']);
+        for (const key of STALE_QUERIES[(JSON.parse(data) as NotificationItemData).type] ?? []) invalidate(key);
+      }
+    };
+    subscribeNotifications(userId, onEvent, unmounted.signal).catch(() => undefined);
+    return () => unmounted.abort();
+  }, [userId, queries]);
 }

@@ -5,11 +5,12 @@ import { useRouter } from '@tanstack/react-router';
 import type { MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import {
+  markAllRead,
   markRead,
   NOTIFICATIONS_KEY,
   type NotificationItemData,
   notificationPath,
-} from '../data/notification-queries.ts';
+} from '../data/notifications.ts';
 import { toSafeRedirectPath } from '../data/safe-redirect-path.ts';
 import { RelativeTime } from './relative-time.tsx';
 
@@ -84,4 +85,12 @@ function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (
     onOpen?.();
     history.push(toSafeRedirectPath(target));
   };
+}
+
+export function useMarkAllRead() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: markAllRead,
+    onSuccess: () => queries.invalidateQueries({ queryKey: NOTIFICATIONS_KEY }),
+  });
 }

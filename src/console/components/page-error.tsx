@@ -1,11 +1,12 @@
-import { Center, Container, Loader, Stack, Text, Title } from '@mantine/core';
+import { Button, Center, Container, Loader, Stack, Text, Title } from '@mantine/core';
+import { IconMovieOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { ErrorComponentProps } from '@tanstack/react-router';
+import { type ErrorComponentProps, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fetchStatus } from '../data/api-client.ts';
-import { isPageLoadError } from '../data/wrap-page-load-errors.ts';
 import { ErrorAlert } from './error-alert.tsx';
+import { EmptyState } from './page.tsx';
 
 /** Shown in place of a page that failed: one whose code could not be loaded waits for the service, others can be retried. */
 export function PageError({ error, reset }: ErrorComponentProps) {
@@ -40,5 +41,38 @@ function Reconnecting() {
         </Text>
       </Stack>
     </Center>
+  );
+}
+
+/** The code or the texts of a page could not be loaded. */
+class PageLoadError extends Error {
+  constructor(cause: unknown) {
+    super('the page could not be loaded', { cause });
+    this.name = 'PageLoadError';
+  }
+}
+
+const isPageLoadError = (error: unknown): boolean => error instanceof PageLoadError;
+
+/** Loads the code of a page. A failure is wrapped in PageLoadError; the router would reload the page on the original error. */
+export async function loadPage<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new PageLoadError(error);
+  }
+}
+
+export function NotFound() {
+  const { t } = useTranslation();
+  return (
+    <EmptyState
+      icon={<IconMovieOff size={28} />}
+      order={1}
+      title={t('notFound.title')}
+      action={<Button renderRoot={(props) => <Link to="/studio" {...props} />}>{t('notFound.action')}</Button>}
+    >
+      {t('notFound.text')}
+    </EmptyState>
   );
 }

@@ -1,6 +1,6 @@
 import { Text, type TextProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { formatDateTime, formatRelativeTime } from '../data/format-times-and-durations.ts';
+import { formatDateTime, formatRelativeTime } from '../data/format-times.ts';
 
 /** How long ago, with the exact time on hover. @param at Unix seconds, null where it never happened. */
 export function RelativeTime({

@@ -1,6 +1,7 @@
 import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core';
-import { createLink } from '@tanstack/react-router';
+import { createLink, useParams } from '@tanstack/react-router';
 import type { ReactNode, Ref } from 'react';
+import type { NameLookup } from '../data/names.ts';
 
 interface LinkElementProps {
   readonly ref?: Ref<HTMLAnchorElement>;
@@ -15,3 +16,33 @@ export const RouteLink = createLink((props: LinkElementProps & Omit<AnchorProps,
 export const RouteButton = createLink((props: LinkElementProps & Omit<ButtonProps, 'href'>) => (
   <Button component="a" {...props} />
 ));
+
+/** The `id` parameter in the URL of a detail page. */
+export const useRouteId = (): string => (useParams({ strict: false }) as { readonly id?: string }).id ?? '';
+
+interface UserOrChannelLinkProps extends AnchorProps {
+  readonly to: 'users' | 'channels';
+  readonly id: number | null;
+  readonly names: NameLookup;
+}
+
+/** A user or a channel by name; by id while the name is being fetched and after the entity was deleted. */
+export function UserOrChannelLink({ to, id, names, ...anchor }: UserOrChannelLinkProps) {
+  return id === null ? (
+    '–'
+  ) : (
+    <RouteLink
+      to={`/admin/${to}/$id`}
+      params={{ id: String(id) }}
+      size="sm"
+      title={`#${id}`}
+      truncate
+      display="inline-block"
+      maw={160}
+      style={{ verticalAlign: 'bottom' }}
+      {...anchor}
+    >
+      {names(id) ?? `#${id}`}
+    </RouteLink>
+  );
+}

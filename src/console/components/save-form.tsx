@@ -1,7 +1,10 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ChangeEvent, type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useInvalidateQueries } from '../data/admin.ts';
 import { ErrorAlert } from './error-alert.tsx';
+import { useToasts } from './toasts.tsx';
 
 interface SaveFormProps {
   readonly submitLabel: string;
@@ -40,4 +43,55 @@ export function SaveForm({ submitLabel, save, disabled, hint, explain = (error) 
       </Stack>
     </form>
   );
+}
+
+type TextInput = HTMLInputElement | HTMLTextAreaElement;
+type KeysOf<Draft, Value> = { [Key in keyof Draft]: Draft[Key] extends Value ? Key : never }[keyof Draft];
+
+/**
+ * The values of a form, and what binds an input to one of them: `text` for inputs of text, `value` for those that hand over
+ * their value (numbers, selects), `checked` for switches. The inputs state the constraints on a value and the server
+ * checks them, so this hook has no validation rules.
+ */
+export function useFormValues<Draft extends object>(initial: Draft | (() => Draft)) {
+  const [draft, setDraft] = useState(initial);
+  const set = (part: Partial<Draft>): void => setDraft((known) => ({ ...known, ...part }));
+  return {
+    draft,
+    set,
+    text: (name: KeysOf<Draft, string>) => ({
+      value: draft[name] as string,
+      onChange: (event: ChangeEvent<TextInput>) => set({ [name]: event.currentTarget.value } as Partial<Draft>),
+    }),
+    value: <Name extends keyof Draft>(name: Name) => ({
+      value: draft[name],
+      onChange: (next: Draft[Name]) => set({ [name]: next } as unknown as Partial<Draft>),
+    }),
+    checked: (name: KeysOf<Draft, boolean>) => ({
+      checked: draft[name] as boolean,
+      onChange: (event: ChangeEvent<HTMLInputElement>) =>
+        set({ [name]: event.currentTarget.checked } as Partial<Draft>),
+    }),
+  };
+}
+
+interface SaveAndCloseOptions {
+  readonly onClose: () => void;
+  /** Shown afterwards; "Saved" by default. */
+  readonly message?: string;
+}
+
+/** What the button of an administration dialog does: saves, refetches what is on the screen, confirms it, and closes. */
+export function useSaveAndClose(save: () => Promise<unknown>, { onClose, message }: SaveAndCloseOptions) {
+  const { t } = useTranslation();
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: save,
+    onSuccess: async () => {
+      await invalidate();
+      toasts.success(message ?? t('saved'));
+      onClose();
+    },
+  });
 }

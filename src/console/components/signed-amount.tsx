@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import { useFormatCredits } from './use-format-credits.ts';
+import { useFormatCredits } from './credit-amount.tsx';
 
 /** The amount of a ledger entry. It always shows its sign: the colour of gains alone would not be accessible. */
 export function SignedAmount({ value }: { readonly value: number }) {

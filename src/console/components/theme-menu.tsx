@@ -1,7 +1,7 @@
 import { Menu, useMantineColorScheme } from '@mantine/core';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
-import { COLOR_SCHEME_ICONS } from './color-scheme-icons.ts';
+import { COLOR_SCHEME_ICONS } from '../mantine-theme.ts';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 
 export default function ThemeMenu({ target }: { readonly target: ReactElement }) {

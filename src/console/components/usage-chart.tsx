@@ -3,9 +3,9 @@ import { BarChart } from '@mantine/charts';
 import { Group, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { currentLanguage } from '../strings/init-and-change-language.ts';
+import { currentLanguage } from '../strings/language.ts';
+import { useFormatAmountNumber } from './credit-amount.tsx';
 import { evenlySpacedTicks, toChartSeries, type UsageMeasure, type UsagePoint } from './usage-chart-data.ts';
-import { useFormatAmountNumber } from './use-format-credits.ts';
 
 const COLORS = ['accent.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'gray.5'] as const;
 

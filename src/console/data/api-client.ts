@@ -1,10 +1,12 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import type { Endpoint } from '../../contract/endpoint.ts';
 import { getStatus } from '../../contract/service.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
 import { type CallOptions, Transport } from '../../sdk/transport.ts';
-import { currentLanguage } from '../strings/init-and-change-language.ts';
+import { currentLanguage } from '../strings/language.ts';
 import { LOCALES } from '../strings/preferred-language.ts';
-import { embeddedStatus, type PublicStatus } from './embedded-public-settings.ts';
-import { readUserId } from './stored-user-id.ts';
+import { readUserId } from './browser-storage.ts';
+import { embeddedStatus, type PublicStatus } from './embedded-status.ts';
 
 let userHeader = embeddedStatus?.api_user_header ?? 'Service-Api-User';
 /** Takes a response that `first-requests.ts` has asked for. */
@@ -47,3 +49,21 @@ export async function fetchStatus(): Promise<PublicStatus> {
   }
   return data;
 }
+
+/** Called when the service no longer accepts the session. */
+let onSignedOut: () => void = () => {};
+
+export const setSignedOutListener = (listener: () => void): void => {
+  onSignedOut = listener;
+};
+
+const onError = (error: unknown): void => {
+  if (error instanceof ReelgateError && error.status === 401 && readUserId() !== undefined) onSignedOut();
+};
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  // The transport repeats what may be repeated; doing it here too would only delay bad news.
+  defaultOptions: { queries: { retry: false, staleTime: 10_000, refetchOnWindowFocus: true } },
+});

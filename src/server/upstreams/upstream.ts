@@ -458,7 +458,7 @@ type UpstreamAddress = Pick<UpstreamAccount, 'baseUrl' | 'options'>;
 
 const VERSION = String.raw`v\d+(?:\.\d+)?(?:(?:alpha|beta)\d*)?`;
 /** A version at the end, or before the `/openai` under which Google and DeepInfra serve OpenAI's protocol. */
-const NAMES_VERSION = new RegExp(String.raw`^[^:]+://[^/]+/(?:.*/)?${VERSION}(?:/openai)?$`, 'i');
+const NAMES_VERSION = new RegExp(`^[^:]+://[^/]+/(?:.*/)?${VERSION}(?:/openai)?$`, 'i');
 const AT_END = new RegExp(`/${VERSION}(?:/openai)?$`, 'i');
 const THROUGH_VERSION = new RegExp(String.raw`^(?:/[\w-]+)*?/${VERSION}(?=[/?]|$)`, 'i');
 

@@ -14,7 +14,7 @@ import {
   unreadablePoll,
 } from './error-mapping.ts';
 import { stripDataUrlPrefix } from './media.ts';
-import { asId, asUrl, isSuccessStatus, ownEntry, toRawResponse } from './untrusted-json.ts';
+import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
  * What adapters of vendors with JSON over HTTP have in common: a key in a header, a task id as the whole handle, one GET

@@ -1,8 +1,8 @@
 import { Button, Group, Text } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { BulkAction } from './bulk-action-type.ts';
-import type { RowSelection } from './use-row-selection.ts';
+import type { RowSelection } from '../data-table.tsx';
+import type { BulkAction } from './bulk-dialog.tsx';
 
 const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
 

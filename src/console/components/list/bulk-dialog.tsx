@@ -4,7 +4,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../dialog.tsx';
 import { toErrorMessage } from '../error-alert.tsx';
-import type { BulkAction } from './bulk-action-type.ts';
 
 interface BulkDialogProps {
   readonly action: BulkAction<unknown>;
@@ -104,4 +103,16 @@ function ResultRow({ name, result }: { readonly name: string; readonly result: R
       )}
     </Group>
   );
+}
+
+/** Something that is done with each of the chosen rows, one request for each. */
+export interface BulkAction<Row> {
+  readonly id: string;
+  readonly label: string;
+  /** What it does, shown before it is done. */
+  readonly text: string;
+  /** Rows it makes no sense for are left out; default: none. */
+  readonly appliesTo?: (row: Row) => boolean;
+  readonly run: (row: Row) => Promise<unknown>;
+  readonly isDangerous?: boolean;
 }

@@ -3,13 +3,12 @@ import { IconFilterOff } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/query-any-admin-endpoint.ts';
-import { type Column, DataTable } from '../data-table.tsx';
-import { EmptyState } from '../empty-state.tsx';
+import { ADMIN_PAGE_SIZE, type ListResponse } from '../../data/admin.ts';
+import { type Column, DataTable, type RowSelection } from '../data-table.tsx';
 import { ErrorAlert } from '../error-alert.tsx';
+import { EmptyState } from '../page.tsx';
 import { Pager } from '../pager.tsx';
 import type { ListFilters } from './use-list-filters.ts';
-import type { RowSelection } from './use-row-selection.ts';
 
 interface PagedTableProps<Row> {
   readonly label: string;

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { formatSort, parseSort, type Sort } from '../../../contract/responses.ts';
-import { ADMIN_PAGE_SIZE } from '../../data/query-any-admin-endpoint.ts';
+import { ADMIN_PAGE_SIZE } from '../../data/admin.ts';
 
 /** The filters of a list and its page as they stand in the URL; each list reads those it has. */
 export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;

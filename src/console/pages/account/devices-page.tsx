@@ -1,20 +1,31 @@
-import { Badge, Button, Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { IconDeviceLaptop } from '@tabler/icons-react';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Card,
+  Group,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import { IconDeviceLaptop, IconPencil } from '@tabler/icons-react';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { endDevice } from '../../../contract/device-auth.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { endDevice, NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
+import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { Page } from '../../components/page.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { formatDate } from '../../data/format-times-and-durations.ts';
-import { type Device, devicesQuery, PAGE_SIZE } from '../../data/session-email-and-device-queries.ts';
-import { RenameDevice } from './rename-device.tsx';
+import { formatDate } from '../../data/format-times.ts';
+import { type Device, devicesQuery, PAGE_SIZE } from '../../data/sessions.ts';
 
 /** Where the account is signed in by a code. */
 export function DevicesPage() {
@@ -100,5 +111,48 @@ function DeviceCard({ device }: { readonly device: Device }) {
         </Text>
       </Stack>
     </Card>
+  );
+}
+
+/** Lets the user rename a device. */
+function RenameDevice({ device }: { readonly device: Device }) {
+  const { t } = useTranslation('account');
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Tooltip label={t('devices.rename')}>
+        <ActionIcon size="sm" aria-label={t('devices.rename')} onClick={() => setOpen(true)}>
+          <IconPencil size={15} />
+        </ActionIcon>
+      </Tooltip>
+      {open ? <RenameDialog device={device} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function RenameDialog({ device, onClose }: { readonly device: Device; readonly onClose: () => void }) {
+  const { t } = useTranslation(['account', 'app']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [name, setName] = useState(device.name);
+  const save = useMutation({
+    mutationFn: () => callApi(renameDevice, { params: { id: String(device.id) }, body: { name } }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['devices'] });
+      toasts.success(t('app:saved'));
+      onClose();
+    },
+  });
+  return (
+    <FormDialog title={t('devices.rename')} submitLabel={t('app:save')} save={save} onClose={onClose}>
+      <TextInput
+        label={t('devices.name')}
+        description={t('devices.nameHint', { client: device.client })}
+        maxLength={NAME_LENGTH_MAX}
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+    </FormDialog>
   );
 }

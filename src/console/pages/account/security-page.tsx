@@ -1,12 +1,40 @@
-import { Stack } from '@mantine/core';
+import {
+  Alert,
+  Badge,
+  Box,
+  Button,
+  Code,
+  Group,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { encode } from 'uqr';
+import {
+  createManagementToken,
+  disableTwoFactor,
+  enableTwoFactor,
+  endSession,
+  putSelf,
+  setUpTwoFactor,
+} from '../../../contract/accounts.ts';
+import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { RecentLoginAttempts, SessionRow } from '../../components/login-attempts.tsx';
+import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { Page } from '../../components/page.tsx';
-import { RecentLoginAttempts } from '../../components/recent-login-attempts.tsx';
-import { SettingsSection } from '../../components/settings-section.tsx';
-import { ManagementTokenSection } from './management-token-section.tsx';
-import { PasswordSection } from './password-section.tsx';
-import { SessionsSection } from './sessions-section.tsx';
-import { TwoStepSection } from './two-step-section.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { SettingsSection } from '../../components/panel.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
+import { PAGE_SIZE, sessionsQuery } from '../../data/sessions.ts';
 
 /** Everything that decides who gets into the account. */
 export function SecurityPage() {
@@ -23,5 +51,310 @@ export function SecurityPage() {
         <ManagementTokenSection />
       </Stack>
     </Page>
+  );
+}
+
+function PasswordSection() {
+  const { t } = useTranslation(['account', 'sign-in']);
+  const { data: self } = useSelf();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [original, setOriginal] = useState('');
+  const [next, setNext] = useState('');
+  const change = useMutation({
+    mutationFn: () => callApi(putSelf, { body: { password: next, original_password: original } }),
+    onSuccess: async () => {
+      setOriginal('');
+      setNext('');
+      toasts.success(t('security.changed'));
+      await queries.invalidateQueries({ queryKey: ['sessions'] });
+    },
+  });
+  return (
+    <SettingsSection title={t('security.password')} subtitle={t('security.passwordText')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate();
+        }}
+      >
+        <Stack maw={420}>
+          {/* Password managers look for the name the password belongs to. */}
+          <input type="text" autoComplete="username" value={self?.username ?? ''} readOnly hidden />
+          <PasswordInput
+            label={t('security.original')}
+            autoComplete="current-password"
+            required
+            value={original}
+            onChange={(event) => setOriginal(event.currentTarget.value)}
+          />
+          <NewPasswordInput
+            label={t('security.next')}
+            description={t('sign-in:register.passwordHint')}
+            required
+            value={next}
+            onChange={(event) => setNext(event.currentTarget.value)}
+          />
+          <ErrorAlert error={change.error} />
+          <Group>
+            <Button type="submit" loading={change.isPending} disabled={original === '' || next === ''}>
+              {t('security.change')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </SettingsSection>
+  );
+}
+
+/** Off → secret and QR → code → backup codes, shown once; on → off again by a code. */
+function TwoStepSection() {
+  const { t } = useTranslation('account');
+  const { data: self } = useSelf();
+  const [codes, setCodes] = useState<readonly string[]>();
+  const setUp = useMutation({ mutationFn: async () => (await callApi(setUpTwoFactor, {})).data });
+  const on = self?.has_2fa === true;
+  return (
+    <SettingsSection
+      title={t('security.twoStep')}
+      subtitle={t('security.twoStepText')}
+      aside={<Badge color={on ? 'teal' : 'gray'}>{on ? t('security.on') : t('security.off')}</Badge>}
+    >
+      <ErrorAlert error={setUp.error} />
+      {codes !== undefined ? (
+        <BackupCodes codes={codes} onKept={() => setCodes(undefined)} />
+      ) : on ? (
+        <DisableTwoStep />
+      ) : setUp.data === undefined ? (
+        <Stack align="flex-start" gap="sm">
+          <Text size="sm">{t('security.setUpWarning')}</Text>
+          <Button loading={setUp.isPending} onClick={() => setUp.mutate()}>
+            {t('security.setUp')}
+          </Button>
+        </Stack>
+      ) : (
+        <EnableTwoStep {...setUp.data} onDone={setCodes} />
+      )}
+    </SettingsSection>
+  );
+}
+
+interface EnableTwoStepProps {
+  readonly secret: string;
+  readonly otpauth_url: string;
+  readonly onDone: (codes: readonly string[]) => void;
+}
+
+function EnableTwoStep({ secret, otpauth_url, onDone }: EnableTwoStepProps) {
+  const { t } = useTranslation('account');
+  const queries = useQueryClient();
+  const enable = useMutation({
+    mutationFn: async (code: string) => (await callApi(enableTwoFactor, { body: { code } })).data.backup_codes,
+    onSuccess: async (codes) => {
+      onDone(codes);
+      await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+    },
+  });
+  return (
+    <Group align="flex-start" gap="xl">
+      <QrCode text={otpauth_url} label={t('security.qr')} />
+      <Stack flex={1} miw={240}>
+        <Text size="sm">{t('security.scan')}</Text>
+        <CopyField text={secret} />
+        <CodeForm
+          label={t('security.enterCode')}
+          action={t('security.turnOn')}
+          busy={enable.isPending}
+          onCode={enable.mutate}
+        />
+        <ErrorAlert error={enable.error} />
+      </Stack>
+    </Group>
+  );
+}
+
+function DisableTwoStep() {
+  const { t } = useTranslation(['account', 'sign-in']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const disable = useMutation({
+    mutationFn: (code: string) => callApi(disableTwoFactor, { body: { code } }),
+    onSuccess: async () => {
+      toasts.success(t('security.turnedOff'));
+      await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+    },
+  });
+  return (
+    <Stack>
+      <Text size="sm">{t('security.turnOffText')}</Text>
+      <CodeForm
+        label={t('sign-in:signIn.code')}
+        action={t('security.turnOff')}
+        busy={disable.isPending}
+        onCode={disable.mutate}
+      />
+      <ErrorAlert error={disable.error} />
+    </Stack>
+  );
+}
+
+interface CodeFormProps {
+  readonly label: string;
+  readonly action: string;
+  readonly busy: boolean;
+  readonly onCode: (code: string) => void;
+}
+
+function CodeForm({ label, action, busy, onCode }: CodeFormProps) {
+  const [code, setCode] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onCode(code.trim());
+      }}
+    >
+      <Group align="flex-end" gap="sm">
+        <TextInput
+          label={label}
+          autoComplete="one-time-code"
+          maxLength={64}
+          required
+          withAsterisk={false}
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+        <Button type="submit" loading={busy} disabled={code.trim() === ''}>
+          {action}
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+function BackupCodes({ codes, onKept: onSaved }: { readonly codes: readonly string[]; readonly onKept: () => void }) {
+  const { t } = useTranslation('account');
+  const text = codes.join('\n');
+  return (
+    <Stack>
+      <Alert color="yellow" title={t('security.backupTitle')}>
+        {t('security.backupText')}
+      </Alert>
+      <SimpleGrid cols={{ base: 2, xs: 3 }} maw={420}>
+        {codes.map((code) => (
+          <Code key={code} fz="sm" ta="center" py={6}>
+            {code}
+          </Code>
+        ))}
+      </SimpleGrid>
+      <Group>
+        <Button
+          variant="default"
+          component="a"
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(`${text}\n`)}`}
+          download="reelgate-backup-codes.txt"
+        >
+          {t('security.download')}
+        </Button>
+        <CopyIconButton text={text} />
+        <Button onClick={onSaved}>{t('security.kept')}</Button>
+      </Group>
+    </Stack>
+  );
+}
+
+/** A QR code drawn as one path: dark on white in every appearance, since readers expect that. */
+function QrCode({
+  text,
+  label,
+  size = 196,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly size?: number;
+}) {
+  const { data, size: cells } = encode(text, { border: 2 });
+  const path = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
+  return (
+    <Box bg="white" p={4} w={size + 8} style={{ borderRadius: 10 }}>
+      <svg
+        width={size}
+        height={size}
+        viewBox={`0 0 ${cells} ${cells}`}
+        role="img"
+        aria-label={label}
+        shapeRendering="crispEdges"
+      >
+        <path d={path} fill="#000" />
+      </svg>
+    </Box>
+  );
+}
+
+function SessionsSection() {
+  const { t } = useTranslation('account');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [page, setPage] = useState(1);
+  const sessions = useQuery({ ...sessionsQuery(page), placeholderData: keepPreviousData });
+  const end = useMutation({
+    mutationFn: (id: number) => callApi(endSession, { params: { id: String(id) } }),
+    onSuccess: async () => {
+      toasts.success(t('security.ended'));
+      await queries.invalidateQueries({ queryKey: ['sessions'] });
+    },
+  });
+  return (
+    <SettingsSection title={t('security.sessions')} subtitle={t('security.sessionsText')}>
+      <ErrorAlert error={sessions.error ?? end.error} />
+      <Stack gap="sm">
+        {(sessions.data?.data ?? []).map((session) => (
+          <SessionRow key={session.id} session={session}>
+            {session.current ? null : (
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate(session.id)}>
+                {t('security.endSession')}
+              </Button>
+            )}
+          </SessionRow>
+        ))}
+      </Stack>
+      <Pager page={page} total={sessions.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+    </SettingsSection>
+  );
+}
+
+function ManagementTokenSection() {
+  const { t } = useTranslation('account');
+  const { data: self } = useSelf();
+  const { data: status } = useStatus();
+  const [token, setToken] = useState<string>();
+  return (
+    <SettingsSection
+      title={t('security.access')}
+      subtitle={t('security.accessText')}
+      aside={
+        <ConfirmDialog
+          title={t('security.makeAccessTitle')}
+          confirmLabel={t('security.makeAccess')}
+          onConfirm={async () => setToken((await callApi(createManagementToken, {})).data.access_token)}
+          trigger={(open) => (
+            <Button variant="default" onClick={open}>
+              {t('security.makeAccess')}
+            </Button>
+          )}
+        >
+          {t('security.makeAccessText')}
+        </ConfirmDialog>
+      }
+    >
+      {token === undefined ? null : (
+        <Stack>
+          <Alert color="yellow" title={t('security.accessTitle')}>
+            {t('security.accessOnce', { header: status?.api_user_header, id: self?.id })}
+          </Alert>
+          <CopyField text={token} />
+        </Stack>
+      )}
+    </SettingsSection>
   );
 }

@@ -5,8 +5,8 @@ import { NO_PACKAGE } from '../../../contract/plans.ts';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { Page } from '../../components/page.tsx';
-import { formatDate } from '../../data/format-times-and-durations.ts';
-import { useSelf } from '../../data/signed-in-user-and-site-queries.ts';
+import { formatDate } from '../../data/format-times.ts';
+import { useSelf } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { COST_FILTERS, CostExplorer } from '../costs/cost-explorer.tsx';
 

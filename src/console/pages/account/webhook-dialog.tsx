@@ -4,13 +4,12 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE_TYPES } from '../../../contract/events.ts';
 import { createWebhook, updateWebhook, WEBHOOK_PRESETS, type WebhookPreset } from '../../../contract/webhooks.ts';
-import { CopyField } from '../../components/copy-button-and-field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
-import { OneTimeSecretDialog } from '../../components/one-time-secret-dialog.tsx';
-import { useFormValues } from '../../components/use-form-values.ts';
+import { CopyField } from '../../components/copy-button.tsx';
+import { FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
+import { useFormValues } from '../../components/save-form.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { isAdmin, useSelf } from '../../data/signed-in-user-and-site-queries.ts';
-import type { Webhook } from '../../data/webhook-queries.ts';
+import { isAdmin, useSelf } from '../../data/self.ts';
+import type { Webhook } from '../../data/webhooks.ts';
 
 interface WebhookDialogProps {
   /** Undefined: a new one. */

@@ -5,12 +5,10 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../components/data-table.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
-import { Page } from '../../components/page.tsx';
-import { PageLoadingIndicator } from '../../components/page-loading-indicator.tsx';
-import { type Webhook, webhooksQuery } from '../../data/webhook-queries.ts';
+import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
+import { type Webhook, webhooksQuery } from '../../data/webhooks.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 /** The programs of an account that get its events. */

@@ -1,8 +1,23 @@
-import { createRoute, redirect } from '@tanstack/react-router';
+import { createRoute, Outlet, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
+import { ErrorAlert } from '../../components/error-alert.tsx';
 import type { ListSearch } from '../../components/list/use-list-filters.ts';
-import { appRoute, lazyPage } from '../../root-and-signed-in-parent-routes.tsx';
-import { RequireAdmin } from './require-admin.tsx';
+import { PageLoadingIndicator } from '../../components/page.tsx';
+import { NotFound } from '../../components/page-error.tsx';
+import { isAdmin, useSelf } from '../../data/self.ts';
+import { appRoute, lazyPage } from '../../root-routes.tsx';
+
+/** Hides pages from users without the role, which would be empty for them. Access control itself is enforced by the service. */
+function RequireAdmin() {
+  const self = useSelf();
+  if (self.data === undefined)
+    return self.error === null ? (
+      <PageLoadingIndicator />
+    ) : (
+      <ErrorAlert error={self.error} retry={() => void self.refetch()} />
+    );
+  return isAdmin(self.data.role) ? <Outlet /> : <NotFound />;
+}
 
 const adminRoute = createRoute({ getParentRoute: () => appRoute, id: 'admin', component: RequireAdmin });
 
@@ -44,11 +59,11 @@ export const adminRoutes = adminRoute.addChildren([
   page('packages/new', async () => (await import('./plans/new-plan-page.tsx')).NewPlanPage),
   page('packages/$id', async () => (await import('./plans/plan-page.tsx')).PlanPage),
   page('codes', async () => (await import('./redemption-codes/redemption-codes-page.tsx')).RedemptionCodesPage),
-  page('tickets', async () => (await import('./tickets/admin-ticket-list-page.tsx')).AdminTicketListPage),
+  page('tickets', async () => (await import('./tickets/admin-tickets-page.tsx')).AdminTicketListPage),
   page('tickets/$id', async () => (await import('./tickets/admin-ticket-page.tsx')).AdminTicketPage),
   page(
     'beta-applications',
-    async () => (await import('./beta-applications/beta-application-list-page.tsx')).AdminBetaApplicationListPage,
+    async () => (await import('./beta-applications/application-list-page.tsx')).AdminBetaApplicationListPage,
   ),
   page(
     'beta-applications/$id',
@@ -57,6 +72,6 @@ export const adminRoutes = adminRoute.addChildren([
   page('announcements', async () => (await import('./announcements/announcements-page.tsx')).AnnouncementsPage),
   page('settings', async () => (await import('./settings/settings-page.tsx')).SettingsPage),
   page('audit', async () => (await import('./audit/audit-log-page.tsx')).AuditLogPage),
-  page('logins', async () => (await import('./logins/login-history-page.tsx')).LoginHistoryPage),
+  page('logins', async () => (await import('./audit/login-history-page.tsx')).LoginHistoryPage),
   page('device-clients', async () => (await import('./device-clients/device-clients-page.tsx')).DeviceClientsPage),
 ]);

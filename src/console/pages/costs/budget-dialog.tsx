@@ -3,13 +3,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { DEFAULT_THRESHOLDS, deleteBudget, putBudget } from '../../../contract/budgets.ts';
 import { AmountInput } from '../../components/amount-input.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
-import { useFormValues } from '../../components/use-form-values.ts';
+import { FormDialog } from '../../components/dialog.tsx';
+import { useFormValues } from '../../components/save-form.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { apiKeysQuery } from '../../data/api-key-queries.ts';
-import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
-import { creditsToQuota } from '../../data/credits-to-quota.ts';
-import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
+import { type BudgetEntry, budgetsQuery } from '../../data/costs.ts';
+import { creditsToQuota } from '../../data/field-values.ts';
+import { apiKeysQuery } from '../../data/keys.ts';
+import { useStatus } from '../../data/self.ts';
 
 interface BudgetDialogProps {
   readonly budget: BudgetEntry | 'new';

@@ -1,12 +1,12 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { type BudgetEntry, budgetsQuery } from '../../data/budget-queries.ts';
-import { BudgetBar } from './budget-bar.tsx';
+import { type BudgetEntry, budgetsQuery } from '../../data/costs.ts';
 
 const BudgetDialog = lazy(() => import('./budget-dialog.tsx'));
 
@@ -55,4 +55,41 @@ export function BudgetSection({ tokenId }: { readonly tokenId?: number }) {
       )}
     </Panel>
   );
+}
+
+/** How much of a budget is spent, and what the month will cost at this pace. */
+function BudgetBar({ budget }: { readonly budget: BudgetEntry }) {
+  const { t } = useTranslation('costs');
+  const credits = useFormatCredits();
+  const percent = Math.round((budget.spent / budget.month_quota) * 100);
+  const name = budget.token_id === 0 ? t('budget.account') : budget.token_name;
+  const expected = forecast(budget.spent, budget.month, Date.now());
+  return (
+    <div style={{ flex: 1, minWidth: 0 }}>
+      <Text size="sm" fw={600} truncate>
+        {name}
+      </Text>
+      <Progress
+        value={Math.min(100, percent)}
+        color={percent >= 100 ? 'red' : percent >= 80 ? 'yellow' : 'teal'}
+        my={6}
+        aria-label={t('budget.barLabel', { name, percent })}
+      />
+      <Text size="xs" c="dimmed">
+        {t('budget.spentOf', { spent: credits(budget.spent), budget: credits(budget.month_quota), percent })}
+        {' · '}
+        {t('budget.forecast', { amount: credits(expected) })}
+      </Text>
+    </div>
+  );
+}
+
+/** What a month will cost at the pace so far. @param month of UTC, such as `2026-11` */
+function forecast(spent: number, month: string, nowMs: number): number {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  const begin = Date.UTC(year, number - 1, 1);
+  const end = Date.UTC(year, number, 1);
+  // In the first hours nothing can be said.
+  const passed = Math.max(0.02, Math.min(1, (nowMs - begin) / (end - begin)));
+  return Math.round(spent / passed);
 }

@@ -1,24 +1,34 @@
-import { Button, Group, Input, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Group, Input, Paper, Progress, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DAY_MS } from '../../../contract/time-units.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { DAY_MS, DAY_SECONDS } from '../../../contract/time-units.ts';
+import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { LazyUsageChart } from '../../components/lazy-usage-chart.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
+import { EmptyState } from '../../components/page.tsx';
+import { RouteLink } from '../../components/route-link.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { useFormatCredits } from '../../components/use-format-credits.ts';
-import { COST_GROUPS, type CostGroup } from '../../data/cost-queries.ts';
-import { downloadRowsAsCsv } from '../../data/download-rows-as-csv.ts';
-import type { RequestScope } from '../../data/request-log-queries.ts';
-import { currentLanguage } from '../../strings/init-and-change-language.ts';
-import { CostTable } from './cost-table.tsx';
-import { dayCountOf, formatDay, toDayRange } from './day-range.ts';
-import { relativeChange } from './group-costs.ts';
-import { RangePicker } from './range-picker.tsx';
-import { RelativeChange } from './relative-change.tsx';
-import { type ShownGroup, useCosts } from './use-costs.ts';
+import { LazyUsageChart } from '../../components/usage-panel.tsx';
+import {
+  COST_GROUPS,
+  type CostFilter,
+  type CostGroup,
+  type CostRow,
+  costsQuery,
+  type DayRange,
+  performanceQuery,
+} from '../../data/costs.ts';
+import { downloadRowsAsCsv } from '../../data/download-file.ts';
+import { formatMilliseconds } from '../../data/format-times.ts';
+import { apiKeysQuery } from '../../data/keys.ts';
+import { useChannelNames, useUserNames } from '../../data/names.ts';
+import type { RequestScope } from '../../data/requests.ts';
+import { currentLanguage } from '../../strings/language.ts';
+import { dayCountOf, formatDay, PRESET_DAYS, rangeBefore, toDayRange } from './day-range.ts';
+import { keyOf, relativeChange, toGroupCosts } from './group-costs.ts';
 
 /** Loaded when they are asked for, or the address has one. */
 const CostFilters = lazy(() => import('./cost-filters.tsx'));
@@ -166,3 +176,240 @@ const toCsvRows = (groups: readonly ShownGroup[]) =>
     quotaBefore,
     Math.round(share * 10_000) / 10_000,
   ]);
+
+interface CostTableProps {
+  readonly scope: RequestScope;
+  readonly by: CostGroup;
+  readonly range: DayRange;
+  readonly groups: readonly ShownGroup[];
+  readonly filters: ListFilters;
+  readonly stale: boolean;
+}
+
+const FILTER_NAME = { model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
+
+/** A row for each group; its name opens the calls behind it. */
+function CostTable({ scope, by, range, groups, filters, stale }: CostTableProps) {
+  const { t } = useTranslation('costs');
+  const name: Column<ShownGroup> = {
+    label: t(`groups.${by}`),
+    sortKey: 'name',
+    sortValue: (group) => group.name,
+    cell: (group) => <GroupName scope={scope} by={by} range={range} group={group} />,
+  };
+  return (
+    <DataTable
+      label={t(`groups.${by}`)}
+      rows={groups}
+      rowKey={({ key }) => key}
+      stale={stale}
+      sort={filters.sort}
+      onSort={filters.setSort}
+      columns={[name, ...useFigureColumns()]}
+    />
+  );
+}
+
+interface GroupNameProps extends Pick<CostTableProps, 'scope' | 'by' | 'range'> {
+  readonly group: ShownGroup;
+}
+
+function GroupName({ scope, by, range, group: { key, name, share } }: GroupNameProps) {
+  return (
+    <div style={{ minWidth: 120, maxWidth: 320 }}>
+      <RouteLink
+        to={scope === 'all' ? '/admin/requests' : '/account/requests'}
+        search={{
+          [FILTER_NAME[by]]: by === 'model' ? key : Number(key),
+          from: range.fromDay * DAY_SECONDS,
+          to: (range.toDay + 1) * DAY_SECONDS - 1,
+        }}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {name}
+      </RouteLink>
+      <Progress value={share * 100} size={3} mt={4} aria-hidden color="gray" />
+    </div>
+  );
+}
+
+/** What a group used, how well its calls went, and what they cost. */
+function useFigureColumns(): readonly Column<ShownGroup>[] {
+  const { t } = useTranslation('costs');
+  const count = new Intl.NumberFormat(currentLanguage()).format;
+  const percent = new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format;
+  const column = (
+    label: string,
+    sortKey: string,
+    sortValue: (group: ShownGroup) => number | null,
+    cell: Column<ShownGroup>['cell'],
+    hideOnPhone = false,
+  ): Column<ShownGroup> => ({ label, align: 'right', sortKey, sortValue, cell, hideOnPhone });
+  return [
+    column(
+      t('calls'),
+      'calls',
+      ({ requests }) => requests,
+      ({ requests }) => count(requests),
+    ),
+    column(
+      t('tokens'),
+      'tokens',
+      ({ tokens }) => tokens,
+      ({ tokens }) => (tokens === 0 ? '–' : count(tokens)),
+      true,
+    ),
+    column(
+      t('success'),
+      'success',
+      ({ figures }) => figures?.success_rate ?? null,
+      ({ figures }) => (figures === undefined ? '–' : percent(figures.success_rate)),
+    ),
+    column(
+      t('latency'),
+      'latency',
+      ({ figures }) => figures?.p95_ms ?? null,
+      ({ figures }) => <Latency {...figures} />,
+      true,
+    ),
+    column(
+      t('share'),
+      'share',
+      ({ share }) => share,
+      ({ share }) => percent(share),
+      true,
+    ),
+    column(
+      t('cost'),
+      'cost',
+      ({ quota }) => quota,
+      ({ quota }) => <CreditAmount value={quota} />,
+    ),
+    column(
+      t('change'),
+      'change',
+      ({ change }) => change,
+      (group) => <ChangeCell group={group} />,
+    ),
+  ];
+}
+
+function ChangeCell({ group: { change, quotaBefore } }: { readonly group: ShownGroup }) {
+  const { t } = useTranslation('costs');
+  if (change !== null) return <RelativeChange value={change} />;
+  return (
+    <Text span size="sm" c="dimmed">
+      {quotaBefore === 0 ? t('new') : '–'}
+    </Text>
+  );
+}
+
+function Latency({ p50_ms: p50, p95_ms: p95 }: { readonly p50_ms?: number | null; readonly p95_ms?: number | null }) {
+  if (p50 == null || p95 == null) return '–';
+  return (
+    <span style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}>
+      {formatMilliseconds(p50)} / {formatMilliseconds(p95)}
+    </span>
+  );
+}
+
+/** So many days up to today, or any days between two. */
+function RangePicker({ filters, range }: { readonly filters: ListFilters; readonly range: DayRange }) {
+  const { t } = useTranslation('costs');
+  const isFree = filters.value.from !== undefined || filters.value.to !== undefined;
+  const preset = PRESET_DAYS.find((each) => each === filters.value.days) ?? '30';
+  return (
+    <>
+      <SegmentedControl
+        aria-label={t('period')}
+        value={isFree ? '' : preset}
+        onChange={(value) =>
+          filters.setAll({ days: value === '30' ? undefined : value, from: undefined, to: undefined })
+        }
+        data={PRESET_DAYS.map((value) => ({ value, label: t('days', { count: Number(value) }) }))}
+      />
+      {(['from', 'to'] as const).map((name) => (
+        <TextInput
+          key={name}
+          type="date"
+          label={t(name)}
+          w={150}
+          value={formatDay(name === 'from' ? range.fromDay : range.toDay)}
+          onChange={({ currentTarget: { value } }) =>
+            filters.setAll({
+              from: formatDay(range.fromDay),
+              to: formatDay(range.toDay),
+              [name]: value === '' ? undefined : value,
+              days: undefined,
+            })
+          }
+        />
+      ))}
+    </>
+  );
+}
+
+/** A relative change with its sign; neither direction is good or bad by itself, so it has no colour. */
+function RelativeChange({ value }: { readonly value: number | null }) {
+  const { t } = useTranslation('costs');
+  if (value === null) return null;
+  const percent = new Intl.NumberFormat(currentLanguage(), {
+    style: 'percent',
+    maximumFractionDigits: 0,
+    signDisplay: 'exceptZero',
+  }).format(value);
+  return (
+    <Text span inherit fw={600} title={t('changeHint')} style={{ whiteSpace: 'nowrap' }}>
+      {percent}
+    </Text>
+  );
+}
+
+interface CostView {
+  readonly scope: RequestScope;
+  readonly by: CostGroup;
+  readonly range: ReturnType<typeof toDayRange>;
+  readonly filter: CostFilter;
+}
+
+const NO_ROWS: readonly CostRow[] = [];
+
+/** What a view of the costs shows: rows by day for the chart, groups for the table, totals of this range and the one before. */
+function useCosts({ scope, by, range, filter }: CostView) {
+  const shared = { placeholderData: keepPreviousData };
+  const now = useQuery({ ...costsQuery(scope, range, `day,${by}`, filter), ...shared });
+  const before = useQuery({ ...costsQuery(scope, rangeBefore(range), by, filter), ...shared });
+  const performance = useQuery({ ...performanceQuery(scope, range, by, filter), ...shared });
+  const rows = now.data?.rows ?? NO_ROWS;
+  const rowsBefore = before.data?.rows ?? NO_ROWS;
+  const groups = useMemo(() => toGroupCosts(rows, rowsBefore, by), [rows, rowsBefore, by]);
+  const nameOf = useGroupNames(scope, by, groups);
+  const figures = new Map(performance.data?.map((each) => [each.key, each]));
+  return {
+    groups: groups.map((group) => ({ ...group, name: nameOf(group.key), figures: figures.get(group.key) })),
+    chart: rows.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })),
+    total: now.data?.total,
+    totalBefore: before.data?.total,
+    error: now.error ?? before.error,
+    retry: () => void Promise.all([now.refetch(), before.refetch()]),
+    isStale: now.isPlaceholderData,
+  };
+}
+type ShownGroup = ReturnType<typeof useCosts>['groups'][number];
+
+/** Names of what is grouped by. */
+function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { readonly key: string }[]) {
+  const { t } = useTranslation('costs');
+  const users = useUserNames(by === 'user' ? groups.map(({ key }) => Number(key)) : []);
+  const channels = useChannelNames(by === 'channel');
+  const keys = useQuery({ ...apiKeysQuery(1), enabled: by === 'token' && scope === 'own' });
+  return (key: string): string => {
+    if (by === 'model') return key;
+    if (by === 'user') return users(Number(key)) ?? `#${key}`;
+    if (by === 'channel') return key === '0' ? t('noChannel') : (channels(Number(key)) ?? `#${key}`);
+    if (key === '0') return t('console');
+    if (key === '-1') return t('imported');
+    return keys.data?.data.find(({ id }) => String(id) === key)?.name ?? `#${key}`;
+  };
+}

@@ -1,11 +1,6 @@
+import { ApiKeyFilter, ChannelFilter, ModelFilter, UserFilter } from '../../components/list/filter-bar.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
-import {
-  ApiKeyFilter,
-  ChannelFilter,
-  ModelFilter,
-  UserFilter,
-} from '../../components/list/user-channel-key-and-model-filters.tsx';
-import type { RequestScope } from '../../data/request-log-queries.ts';
+import type { RequestScope } from '../../data/requests.ts';
 
 interface CostFiltersProps {
   readonly scope: RequestScope;

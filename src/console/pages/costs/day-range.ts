@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../contract/time-units.ts';
-import type { DayRange } from '../../data/cost-queries.ts';
+import type { DayRange } from '../../data/costs.ts';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 export const PRESET_DAYS = ['7', '30', '90'] as const;

@@ -1,4 +1,4 @@
-import type { CostGroup, CostRow } from '../../data/cost-queries.ts';
+import type { CostGroup, CostRow } from '../../data/costs.ts';
 
 /** What one model, key, user or channel cost in a range, and in the one before. */
 export interface GroupCost {

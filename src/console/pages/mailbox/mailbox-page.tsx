@@ -1,15 +1,34 @@
-import { Skeleton, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Code,
+  Group,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import { IconEye, IconEyeOff } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { getMailbox } from '../../../contract/mailbox.ts';
-import { CopyField } from '../../components/copy-button-and-field.tsx';
+import type { EndpointPart } from '../../../contract/endpoint.ts';
+import { applyForMailbox, getAppPassword, getMailbox, regenerateAppPassword } from '../../../contract/mailbox.ts';
+import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { RevealableSecretText } from '../../components/revealable-secret-text.tsx';
-import { SettingsSection } from '../../components/settings-section.tsx';
+import { SettingsSection } from '../../components/panel.tsx';
+import { useToasts } from '../../components/toasts.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { AppPasswordAndMailServerSettings } from './app-password-and-mail-server-settings.tsx';
-import { MailboxApplicationForm } from './mailbox-application-form.tsx';
+import { useSelf } from '../../data/self.ts';
 
 /** Secrets are fetched when the page is opened and discarded when the user leaves it. */
 const NO_CACHE = { staleTime: 0, gcTime: 0 } as const;
@@ -51,5 +70,190 @@ export function MailboxPage() {
         <MailboxApplicationForm />
       )}
     </Page>
+  );
+}
+
+function MailboxApplicationForm() {
+  const { t } = useTranslation('mailbox');
+  const { data: self } = useSelf();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [name, setName] = useState('');
+  const apply = useMutation({
+    mutationFn: () => callApi(applyForMailbox, { body: name.trim() === '' ? {} : { local_part: name.trim() } }),
+    onSuccess: async () => {
+      toasts.success(t('created'));
+      await queries.invalidateQueries({ queryKey: ['mailbox'] });
+    },
+  });
+  const bound = self === undefined || self.phone_bound || self.messaging_bound;
+  return (
+    <SettingsSection title={t('applyTitle')} subtitle={t('applyText')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply.mutate();
+        }}
+      >
+        <Stack maw={460}>
+          {bound ? null : (
+            <Alert color="yellow">
+              {t('needsBinding')}{' '}
+              <Anchor size="sm" c="inherit" renderRoot={(props) => <Link to="/account/profile" {...props} />}>
+                {t('bind')}
+              </Anchor>
+            </Alert>
+          )}
+          <TextInput
+            label={t('localPart')}
+            description={t('localPartHint')}
+            autoCapitalize="none"
+            maxLength={30}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value.toLowerCase())}
+          />
+          <ErrorAlert error={apply.error} />
+          <Group>
+            <Button type="submit" loading={apply.isPending} disabled={!bound}>
+              {t('apply')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </SettingsSection>
+  );
+}
+
+type AppPassword = EndpointPart<typeof getAppPassword, 'response'>['data'];
+
+/** The application password, whether it still works, and what a mail program wants to know, ready to copy. */
+function AppPasswordAndMailServerSettings() {
+  const { t } = useTranslation('mailbox');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const key = ['mailbox', 'app-password'];
+  const known = useQuery({
+    queryKey: key,
+    queryFn: async ({ signal }) => (await callApi(getAppPassword, {}, { signal })).data,
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const make = useMutation({
+    mutationFn: async () => (await callApi(regenerateAppPassword, {})).data,
+    onSuccess: (data) => {
+      queries.setQueryData(key, data);
+      toasts.success(t('regenerated'));
+    },
+  });
+  const data = known.data;
+  return (
+    <SettingsSection title={t('app')} subtitle={t('appText')}>
+      <Stack>
+        <ErrorAlert error={known.error ?? make.error} retry={() => void known.refetch()} />
+        {data === undefined && known.error === null ? <Skeleton h={120} /> : null}
+        {data?.has_app_password === false ? (
+          <Group>
+            <Button loading={make.isPending} onClick={() => make.mutate()}>
+              {t('makeApp')}
+            </Button>
+          </Group>
+        ) : null}
+        {data?.has_app_password === true ? (
+          <>
+            <Group align="flex-end" gap="sm">
+              <RevealableSecretText label={t('appPassword')} text={data.app_password} />
+              <Badge color={data.consistent ? 'teal' : 'red'} mb={6}>
+                {data.consistent ? t('consistent') : t('lost')}
+              </Badge>
+            </Group>
+            {data.consistent ? null : <Alert color="red">{t('lostText')}</Alert>}
+            <ServerSettings data={data} />
+            <Group>
+              <ConfirmDialog
+                title={t('regenerateTitle')}
+                confirmLabel={t('regenerate')}
+                onConfirm={() => make.mutateAsync()}
+                trigger={(open) => (
+                  <Button variant="default" onClick={open}>
+                    {t('regenerate')}
+                  </Button>
+                )}
+              >
+                {t('regenerateText')}
+              </ConfirmDialog>
+            </Group>
+          </>
+        ) : null}
+      </Stack>
+    </SettingsSection>
+  );
+}
+
+function ServerSettings({ data }: { readonly data: AppPassword }) {
+  const { t } = useTranslation('mailbox');
+  const servers = [
+    [t('incoming'), data.imap_host, data.imap_port],
+    [t('outgoing'), data.smtp_host, data.smtp_port],
+  ] as const;
+  return (
+    <div>
+      <Title order={3} mb="xs">
+        {t('settings')}
+      </Title>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {servers.map(([name, host, port]) => (
+          <Stack key={name} gap={2}>
+            <Text size="sm" fw={600}>
+              {name}
+            </Text>
+            <SettingRow name={t('server')} value={host} />
+            <SettingRow name={t('port')} value={String(port)} />
+            <SettingRow name={t('security')} value={t('tls')} />
+            <SettingRow name={t('username')} value={data.email} />
+          </Stack>
+        ))}
+      </SimpleGrid>
+      <Text size="xs" c="dimmed" mt="xs">
+        {t('protocols', { list: data.protocols.map((each) => each.toUpperCase()).join(', ') })}
+      </Text>
+    </div>
+  );
+}
+
+function SettingRow({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Text size="sm" c="dimmed" w={88}>
+        {name}
+      </Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {value}
+      </Text>
+      <CopyIconButton text={value} label={`${name}: ${value}`} />
+    </Group>
+  );
+}
+
+/** A secret that is hidden until the user reveals it, so that bystanders cannot read it from the screen. */
+function RevealableSecretText({ label, text }: { readonly label: string; readonly text: string }) {
+  const { t } = useTranslation('mailbox');
+  const [shown, setShown] = useState(false);
+  return (
+    <div>
+      <Text size="sm" fw={500} mb={2}>
+        {label}
+      </Text>
+      <Group gap={4} wrap="nowrap" maw="100%">
+        <Code fz="sm" px="sm" py={6} style={{ overflowWrap: 'anywhere' }}>
+          {shown ? text : '•'.repeat(16)}
+        </Code>
+        <Tooltip label={shown ? t('hide') : t('show')}>
+          <ActionIcon aria-label={`${shown ? t('hide') : t('show')}: ${label}`} onClick={() => setShown(!shown)}>
+            {shown ? <IconEyeOff size={16} /> : <IconEye size={16} />}
+          </ActionIcon>
+        </Tooltip>
+        <CopyIconButton text={text} />
+      </Group>
+    </div>
   );
 }

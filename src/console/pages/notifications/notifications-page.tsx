@@ -3,14 +3,12 @@ import { IconBell, IconChecks, IconSettings } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { NotificationItem } from '../../components/notification-item.tsx';
-import { Page } from '../../components/page.tsx';
+import { NotificationItem, useMarkAllRead } from '../../components/notification-item.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { useMarkAllRead } from '../../components/use-mark-all-read.ts';
-import { notificationsQuery } from '../../data/notification-queries.ts';
+import { notificationsQuery } from '../../data/notifications.ts';
 
 const PAGE_SIZE = 20;
 

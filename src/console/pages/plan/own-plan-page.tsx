@@ -1,12 +1,42 @@
-import { SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import {
+  Alert,
+  Badge,
+  Button,
+  Card,
+  Group,
+  List,
+  Progress,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { formatListPrice } from '../../../contract/amounts.ts';
+import type { EndpointPart } from '../../../contract/endpoint.ts';
+import { NO_PACKAGE, redeemCode } from '../../../contract/plans.ts';
+import { DAY_SECONDS } from '../../../contract/time-units.ts';
+import { CreditAmount, useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { currentPlanQuery, purchasablePlansQuery } from '../../data/plan-queries.ts';
-import { CurrentPlanSection } from './current-plan.tsx';
-import { PurchasablePlanCard } from './purchasable-plan-card.tsx';
-import { RedeemCode } from './redeem-code.tsx';
+import { SettingsSection } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { formatDate, formatDateTime } from '../../data/format-times.ts';
+import {
+  type CurrentPlan,
+  currentPlanQuery,
+  type PurchasablePlan,
+  purchasablePlansQuery,
+  refetchPlanAndCredits,
+} from '../../data/plans.ts';
+import { currentLanguage } from '../../strings/language.ts';
 
 /** What the account has, how a code is redeemed, and what there is to be had. */
 export function OwnPlanPage() {
@@ -41,5 +71,228 @@ export function OwnPlanPage() {
         </div>
       </Stack>
     </Page>
+  );
+}
+
+type Allowance = CurrentPlan['windows'][number];
+
+/** The active plan: its remaining allowance, when that is renewed, and which plan follows. */
+function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
+  const { t } = useTranslation('plan');
+  const none = current.package_code === NO_PACKAGE;
+  const until =
+    current.expires_at === 0 ? null : (
+      <Text size="sm" c="dimmed" title={formatDateTime(current.expires_at)}>
+        {t('until')} <RelativeTime at={current.expires_at} />
+      </Text>
+    );
+  return (
+    <SettingsSection
+      title={none ? t('none') : current.name}
+      subtitle={none ? t('noneText') : current.description === '' ? undefined : current.description}
+      aside={none ? undefined : until}
+    >
+      <Stack>
+        {current.windows.length === 0 ? null : (
+          <SimpleGrid cols={{ base: 1, sm: current.windows.length }}>
+            {current.windows.map((window) => (
+              <AllowanceMeter key={window.kind} window={window} />
+            ))}
+          </SimpleGrid>
+        )}
+        <Text size="sm">
+          {t('wallet')}: <CreditAmount value={current.wallet} fw={600} />
+        </Text>
+        {current.models.length === 0 ? null : (
+          <Group gap={6}>
+            <Text size="sm">{t('models')}:</Text>
+            {current.models.map((model) => (
+              <Badge key={model} color="gray">
+                {model}
+              </Badge>
+            ))}
+          </Group>
+        )}
+        {current.waiting.length === 0 ? null : (
+          <div>
+            <Text size="sm" fw={600} mb={4}>
+              {t('waiting')}
+            </Text>
+            <List size="sm">
+              {current.waiting.map(({ package_code, name, duration_days, starts_at }) => (
+                <List.Item key={`${package_code}${starts_at}`}>
+                  {t('waitingItem', { name, count: duration_days, moment: formatDateTime(starts_at) })}
+                </List.Item>
+              ))}
+            </List>
+          </div>
+        )}
+      </Stack>
+    </SettingsSection>
+  );
+}
+
+/** How much of one allowance is left, and whether the present pace is too fast for it. */
+function AllowanceMeter({ window }: { readonly window: Allowance }) {
+  const { t } = useTranslation('plan');
+  const quota = useFormatCredits();
+  const { kind, limit, left, refreshes_at, runs_out_at } = window;
+  const percent = limit === 0 ? 0 : Math.round((left / limit) * 100);
+  const name = t(`windows.${kind}`);
+  return (
+    <div>
+      <Group justify="space-between" gap="xs" mb={4}>
+        <Text size="sm" fw={600}>
+          {name}
+        </Text>
+        <Text size="sm">{t('leftOf', { left: quota(left), limit: quota(limit) })}</Text>
+      </Group>
+      <Progress
+        value={percent}
+        color={percent > 25 ? 'teal' : percent > 8 ? 'yellow' : 'red'}
+        aria-label={t('leftLabel', { name, percent })}
+      />
+      <Text size="xs" c="dimmed" mt={4}>
+        {t('refreshes')} <RelativeTime at={refreshes_at} />
+      </Text>
+      {left > 0 && runs_out_at > 0 ? (
+        <Text size="xs" fw={600}>
+          {t('runsOut')} <RelativeTime at={runs_out_at} />
+        </Text>
+      ) : null}
+      {left === 0 ? (
+        <Text size="xs" fw={600}>
+          {t('usedUp')}
+        </Text>
+      ) : null}
+    </div>
+  );
+}
+
+const HOUR_SECONDS = 3600;
+/** One plan as it is offered. */
+function PurchasablePlanCard({
+  card: plan,
+  current,
+}: {
+  readonly card: PurchasablePlan;
+  readonly current: CurrentPlan | undefined;
+}) {
+  const { t } = useTranslation('plan');
+  const own = current?.package_code === plan.package_code;
+  const price = formatListPrice(plan.price_amount, useAmountUnit(), currentLanguage());
+  return (
+    <Card p="lg" component="article" aria-label={plan.name} bd={own ? '2px solid accent.7' : undefined}>
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <Title order={3} style={{ overflowWrap: 'anywhere' }}>
+          {plan.name}
+        </Title>
+        {own ? <Badge style={{ flexShrink: 0 }}>{t('yours')}</Badge> : null}
+      </Group>
+      <Text mt={4}>
+        <Text component="span" fz={24} fw={700}>
+          {price}
+        </Text>{' '}
+        <Text component="span" size="sm" c="dimmed">
+          {t('forDays', { count: plan.duration_days })}
+        </Text>
+      </Text>
+      {plan.description === '' ? null : (
+        <Text size="sm" c="dimmed" mt="xs" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+          {plan.description}
+        </Text>
+      )}
+      <Allowances card={plan} />
+    </Card>
+  );
+}
+
+function Allowances({ card: plan }: { readonly card: PurchasablePlan }) {
+  const { t } = useTranslation('plan');
+  const quota = useFormatCredits();
+  const every = plan.refresh_interval_seconds;
+  const period =
+    every % DAY_SECONDS === 0
+      ? t('everyDays', { count: every / DAY_SECONDS })
+      : every % HOUR_SECONDS === 0
+        ? t('everyHours', { count: every / HOUR_SECONDS })
+        : t('everyMinutes', { count: Math.max(1, Math.round(every / 60)) });
+  return (
+    <List size="sm" mt="sm" spacing={2}>
+      <List.Item>
+        {every === 0
+          ? t('perDay', { amount: quota(plan.daily_quota) })
+          : t('perPeriod', { amount: quota(plan.interval_quota), period })}
+      </List.Item>
+      {plan.weekly_quota_limit === 0 ? null : (
+        <List.Item>{t('perWeek', { amount: quota(plan.weekly_quota_limit) })}</List.Item>
+      )}
+    </List>
+  );
+}
+
+type GrantResult = EndpointPart<typeof redeemCode, 'response'>['data'];
+
+/** Redeems a code for a plan or credits. A link may prefill the code (`/packages?code=…`), but the user has to submit it. */
+function RedeemCode() {
+  const { t } = useTranslation('plan');
+  const queries = useQueryClient();
+  const { code: initialCode = '' } = useSearch({ from: '/app/packages' });
+  const [code, setCode] = useState(initialCode);
+  const redeem = useMutation({
+    mutationFn: async (text: string) => (await callApi(redeemCode, { body: { code: text } })).data,
+    onSuccess: async () => {
+      setCode('');
+      await refetchPlanAndCredits(queries);
+    },
+  });
+  return (
+    <SettingsSection title={t('redeem')} subtitle={t('redeemLead')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          redeem.mutate(code.trim());
+        }}
+      >
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label={t('code')}
+            flex={1}
+            miw={220}
+            maw={420}
+            maxLength={200}
+            autoComplete="off"
+            autoCapitalize="characters"
+            spellCheck={false}
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+            value={code}
+            onChange={(event) => setCode(event.currentTarget.value)}
+          />
+          <Button type="submit" loading={redeem.isPending} disabled={code.trim() === ''}>
+            {t('redeemAction')}
+          </Button>
+        </Group>
+      </form>
+      <div aria-live="polite">
+        {redeem.data === undefined ? null : <RedeemResult granted={redeem.data} />}
+        {redeem.error === null ? null : (
+          <div style={{ marginTop: 12 }}>
+            <ErrorAlert error={redeem.error} />
+          </div>
+        )}
+      </div>
+    </SettingsSection>
+  );
+}
+
+function RedeemResult({ granted }: { readonly granted: GrantResult }) {
+  const { t } = useTranslation('plan');
+  const quota = useFormatCredits();
+  const { outcome, quota: credited, package_code, package_expires_at } = granted;
+  const until = package_expires_at === 0 ? '' : formatDate(package_expires_at);
+  return (
+    <Alert mt="sm" color="teal" icon={<IconCheck />}>
+      {t(`outcome.${outcome}`, { amount: quota(credited), name: package_code, day: until })}
+    </Alert>
   );
 }

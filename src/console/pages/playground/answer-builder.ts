@@ -1,6 +1,6 @@
 import { defined } from '../../../contract/objects.ts';
 import type { ChatEvent } from '../../../sdk/chat.ts';
-import type { ToolCall, Turn } from './stored-conversations.ts';
+import type { ToolCall, Turn } from './conversations.ts';
 
 interface ToolDelta {
   readonly index?: number;

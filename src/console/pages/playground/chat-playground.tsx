@@ -1,24 +1,45 @@
-import { ActionIcon, Button, Grid, Group, Paper, Stack, Text, Title, UnstyledButton } from '@mantine/core';
+import {
+  ActionIcon,
+  Button,
+  Grid,
+  Group,
+  JsonInput,
+  NumberInput,
+  Paper,
+  Select,
+  Stack,
+  Text,
+  Textarea,
+  Title,
+  UnstyledButton,
+} from '@mantine/core';
 import { IconCode, IconMessages, IconPlus, IconTrash } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ownChatCompletions } from '../../../contract/model-calls.ts';
+import { Chat, type ChatRequest } from '../../../sdk/chat.ts';
+import { parseErrorResponse } from '../../../sdk/errors.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { toErrorMessage } from '../../components/error-alert.tsx';
+import { EmptyState } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { chatSamples } from './chat-code-samples.ts';
-import { parseTools, toChatRequest } from './chat-request-body.ts';
-import { ChatSettings } from './chat-settings.tsx';
-import { Composer } from './composer.tsx';
-import { MessageView } from './message-view.tsx';
+import { sendRequest } from '../../data/api-client.ts';
+import { usableModelsQuery } from '../../data/models.ts';
+import { AnswerBuilder } from './answer-builder.ts';
+import { chatSamples } from './code-samples.ts';
 import {
   type Conversation,
   NO_SETTINGS,
+  parseTools,
   readConversations,
   removeStoredConversation,
+  type ChatSettings as Settings,
   storeConversation,
   type Turn,
-} from './stored-conversations.ts';
-import { toStreamingRequest, useStreamedAnswer } from './use-streamed-answer.ts';
+  toChatRequest,
+} from './conversations.ts';
+import { Composer, MessageView } from './message-view.tsx';
 
 const newConversation = (settings = NO_SETTINGS): Conversation => ({
   id: String(Date.now()),
@@ -177,4 +198,123 @@ function KeptConversations({ kept, current, onOpen, onForget }: KeptConversation
       </Stack>
     </Paper>
   );
+}
+
+interface ChatSettingsProps {
+  readonly settings: Settings;
+  readonly onChange: (part: Partial<Settings>) => void;
+}
+
+/** Model, system prompt and parameters of a conversation. */
+function ChatSettings({ settings, onChange }: ChatSettingsProps) {
+  const { t } = useTranslation('playground');
+  const models = useQuery(usableModelsQuery);
+  const chatModels = (models.data ?? []).filter(({ kind, permitted }) => kind === 'chat' && permitted);
+  return (
+    <Stack gap="sm">
+      <Select
+        label={t('model')}
+        data={chatModels.map(({ id }) => id)}
+        value={settings.model === '' ? null : settings.model}
+        onChange={(model) => onChange({ model: model ?? '' })}
+        searchable
+        allowDeselect={false}
+        placeholder={t('chooseModel')}
+        nothingFoundMessage={t('noModel')}
+      />
+      <Textarea
+        label={t('system')}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={settings.system}
+        onChange={({ currentTarget: { value } }) => onChange({ system: value })}
+      />
+      <NumberInput
+        label={t('temperature')}
+        placeholder={t('byModel')}
+        min={0}
+        max={2}
+        step={0.1}
+        decimalScale={2}
+        value={settings.temperature}
+        onChange={(temperature) => onChange({ temperature })}
+      />
+      <NumberInput
+        label={t('maxTokens')}
+        placeholder={t('byModel')}
+        min={1}
+        allowDecimal={false}
+        value={settings.maxTokens}
+        onChange={(maxTokens) => onChange({ maxTokens })}
+      />
+      <JsonInput
+        label={t('tools')}
+        description={t('toolsHint')}
+        validationError={t('toolsInvalid')}
+        autosize
+        minRows={2}
+        maxRows={10}
+        value={settings.tools}
+        onChange={(tools) => onChange({ tools })}
+      />
+    </Stack>
+  );
+}
+
+/** The body of a streamed call, as it is sent. */
+const toStreamingRequest = (request: ChatRequest) => ({
+  ...request,
+  stream: true,
+  stream_options: { include_usage: true },
+});
+
+/** Under /api a refusal may have the status of a success. @throws ReelgateError */
+async function throwRefusal(response: Response): Promise<void> {
+  if (response.headers.get('content-type')?.startsWith('application/json') !== true) return;
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  const failure = parseErrorResponse(response.status, response.headers, body);
+  if (failure !== undefined) throw failure;
+}
+
+/** Streams answers; one at a time. */
+function useStreamedAnswer() {
+  const { t } = useTranslation();
+  const [partial, setPartial] = useState<Turn>();
+  const controller = useRef<AbortController>(undefined);
+
+  /** The answer, complete or as far as it came; never rejects. */
+  const ask = async (request: ChatRequest): Promise<Turn> => {
+    const abort = new AbortController();
+    controller.current = abort;
+    const builder = new AnswerBuilder(request.model);
+    let requestId: string | undefined;
+    // The same call as with a key, by the session of the console.
+    const chat = new Chat({
+      send: async (_endpoint, input, options) => {
+        const response = await sendRequest(ownChatCompletions, input as never, options);
+        requestId = response.headers.get('x-request-id') ?? undefined;
+        await throwRefusal(response);
+        return response;
+      },
+    });
+    setPartial(builder.toTurn());
+    try {
+      for await (const event of chat.events(toStreamingRequest(request), { signal: abort.signal })) {
+        builder.add(event);
+        setPartial(builder.toTurn());
+      }
+      return builder.toTurn({ requestId });
+    } catch (error) {
+      const isStopped = abort.signal.aborted;
+      return builder.toTurn({ requestId, error: isStopped ? undefined : toErrorMessage(error, t('unreachable')) });
+    } finally {
+      controller.current = undefined;
+      setPartial(undefined);
+    }
+  };
+  return { ask, partial, stop: () => controller.current?.abort() };
 }

@@ -1,14 +1,36 @@
-import { Alert, Anchor, Code, Group, Loader, Paper, Text, UnstyledButton } from '@mantine/core';
+import {
+  Alert,
+  Anchor,
+  Button,
+  CloseButton,
+  Code,
+  FileButton,
+  Group,
+  Loader,
+  Paper,
+  Text,
+  Textarea,
+  UnstyledButton,
+} from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconChevronDown, IconChevronRight, IconTool } from '@tabler/icons-react';
+import {
+  IconChevronDown,
+  IconChevronRight,
+  IconPhotoPlus,
+  IconPlayerStopFilled,
+  IconSend,
+  IconTool,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFormatPrice } from '../../components/use-format-credits.ts';
-import { formatMilliseconds } from '../../data/format-times-and-durations.ts';
-import { receiptQuery } from '../../data/request-log-queries.ts';
-import { MessageImages } from './message-images.tsx';
-import type { Turn } from './stored-conversations.ts';
+import { useFormatPrice } from '../../components/credit-amount.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { readFileAsDataUrl } from '../../data/data-url.ts';
+import { formatMilliseconds } from '../../data/format-times.ts';
+import { receiptQuery } from '../../data/requests.ts';
+import type { Turn } from './conversations.ts';
 
 /** One message. What a model says is only text: nothing of it becomes a part of the page. */
 export function MessageView({ turn, busy = false }: { readonly turn: Turn; readonly busy?: boolean }) {
@@ -113,5 +135,123 @@ function Figures({ turn }: { readonly turn: Turn }) {
         </>
       )}
     </Text>
+  );
+}
+
+interface ComposerProps {
+  readonly busy: boolean;
+  readonly disabled: boolean;
+  readonly onSend: (text: string, images: readonly string[]) => void;
+  readonly onStop: () => void;
+}
+
+const TYPES = 'image/png,image/jpeg,image/webp,image/gif';
+const MAX_BYTES = 10 * 1024 * 1024;
+
+/** Where a message is written; pictures are chosen or pasted. Enter sends, Shift+Enter begins a line. */
+export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
+  const { t } = useTranslation('playground');
+  const toasts = useToasts();
+  const [text, setText] = useState('');
+  const [images, setImages] = useState<readonly string[]>([]);
+  const isEmpty = text.trim() === '' && images.length === 0;
+  const addImages = async (files: readonly File[]): Promise<void> => {
+    const fitting = files.filter(({ type, size }) => TYPES.includes(type) && type !== '' && size <= MAX_BYTES);
+    if (fitting.length < files.length) toasts.error(t('imageRefused'));
+    const added = await Promise.all(fitting.map(readFileAsDataUrl));
+    setImages((known) => [...known, ...added]);
+  };
+  const send = (): void => {
+    if (isEmpty || busy || disabled) return;
+    onSend(text.trim(), images);
+    setText('');
+    setImages([]);
+  };
+  return (
+    <Paper withBorder p="sm">
+      <Textarea
+        aria-label={t('message')}
+        placeholder={t('messagePlaceholder')}
+        variant="unstyled"
+        autosize
+        minRows={2}
+        maxRows={10}
+        value={text}
+        onChange={({ currentTarget: { value } }) => setText(value)}
+        onPaste={({ clipboardData }) => void addImages([...clipboardData.files])}
+        onKeyDown={(event) => {
+          // While an input method composes, Enter chooses a word.
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          send();
+        }}
+      />
+      <MessageImages
+        images={images}
+        height={56}
+        onRemove={(place) => setImages((known) => known.filter((_, each) => each !== place))}
+      />
+      <Group justify="space-between" mt="xs">
+        <FileButton multiple accept={TYPES} onChange={(files) => void addImages(files)}>
+          {(props) => (
+            <Button
+              {...props}
+              variant="subtle"
+              color="gray"
+              size="compact-sm"
+              leftSection={<IconPhotoPlus size={16} />}
+            >
+              {t('addImage')}
+            </Button>
+          )}
+        </FileButton>
+        {busy ? (
+          <Button variant="default" leftSection={<IconPlayerStopFilled size={16} />} onClick={onStop}>
+            {t('stop')}
+          </Button>
+        ) : (
+          <Button leftSection={<IconSend size={16} />} disabled={isEmpty || disabled} onClick={send}>
+            {t('send')}
+          </Button>
+        )}
+      </Group>
+    </Paper>
+  );
+}
+
+interface MessageImagesProps {
+  /** `data:` addresses. */
+  readonly images: readonly string[];
+  readonly height: number;
+  /** Without it they stay. */
+  readonly onRemove?: (place: number) => void;
+}
+
+/** Pictures of a message, side by side. */
+function MessageImages({ images, height, onRemove }: MessageImagesProps) {
+  const { t } = useTranslation('playground');
+  if (images.length === 0) return null;
+  return (
+    <Group gap="xs" mt="xs">
+      {images.map((src, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same picture may be there twice
+        <div key={place} style={{ position: 'relative' }}>
+          <img
+            src={src}
+            alt={t('imageOf', { number: place + 1 })}
+            style={{ maxHeight: height, maxWidth: '100%', borderRadius: 8 }}
+          />
+          {onRemove === undefined ? null : (
+            <CloseButton
+              size="xs"
+              variant="filled"
+              aria-label={t('removeImage', { number: place + 1 })}
+              style={{ position: 'absolute', top: 2, right: 2 }}
+              onClick={() => onRemove(place)}
+            />
+          )}
+        </div>
+      ))}
+    </Group>
   );
 }

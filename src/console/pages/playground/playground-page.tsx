@@ -1,9 +1,35 @@
+import {
+  Anchor,
+  Button,
+  Grid,
+  NumberInput,
+  Paper,
+  Select,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { IconCode, IconPhoto } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ownImageGenerations } from '../../../contract/model-calls.ts';
+import { defined } from '../../../contract/objects.ts';
+import { parseErrorResponse, ReelgateError } from '../../../sdk/errors.ts';
+import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
-import { Page } from '../../components/page.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
+import { useFormValues } from '../../components/save-form.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
+import { sendRequest } from '../../data/api-client.ts';
+import { usableModelsQuery } from '../../data/models.ts';
 import { ChatPlayground } from './chat-playground.tsx';
-import { ImagePlayground } from './image-playground.tsx';
+import { type ImageRequest, imageSamples } from './code-samples.ts';
 
 /** Tries chat and image models, charged like any call. */
 export function PlaygroundPage() {
@@ -28,3 +54,137 @@ export function PlaygroundPage() {
     </Page>
   );
 }
+
+interface GeneratedImage {
+  readonly url?: string;
+  readonly b64_json?: string;
+}
+interface Generated {
+  readonly images: readonly GeneratedImage[];
+  readonly requestId: string | undefined;
+}
+
+/** Pictures from a text. */
+function ImagePlayground() {
+  const { t } = useTranslation('playground');
+  const models = useQuery(usableModelsQuery);
+  const [code, setCode] = useState(false);
+  const { draft, text, value } = useFormValues({
+    model: null as string | null,
+    prompt: '',
+    size: '',
+    count: 1 as number | string,
+  });
+  const body: ImageRequest = defined({
+    model: draft.model ?? '',
+    prompt: draft.prompt.trim(),
+    n: Number(draft.count) || 1,
+    size: draft.size.trim() === '' ? undefined : draft.size.trim(),
+  });
+  const generate = useMutation({ mutationFn: () => generateImages(body) });
+  const isReady = body.model !== '' && body.prompt !== '';
+  const imageModels = (models.data ?? []).filter(({ kind, permitted }) => kind === 'image' && permitted);
+  return (
+    <Grid gap="lg">
+      <Grid.Col span={{ base: 12, md: 4, lg: 3 }}>
+        <Paper withBorder p="md">
+          <Stack gap="sm">
+            <Select
+              label={t('model')}
+              data={imageModels.map(({ id }) => id)}
+              searchable
+              allowDeselect={false}
+              placeholder={t('chooseModel')}
+              nothingFoundMessage={t('noModel')}
+              {...value('model')}
+            />
+            <Textarea label={t('prompt')} autosize minRows={3} maxRows={10} {...text('prompt')} />
+            <TextInput label={t('size')} placeholder="1024x1024" {...text('size')} />
+            <NumberInput label={t('count')} min={1} max={10} allowDecimal={false} {...value('count')} />
+            <Button loading={generate.isPending} disabled={!isReady} onClick={() => generate.mutate()}>
+              {t('generate')}
+            </Button>
+            <Button
+              variant="default"
+              leftSection={<IconCode size={16} />}
+              disabled={!isReady}
+              onClick={() => setCode(true)}
+            >
+              {t('code')}
+            </Button>
+          </Stack>
+        </Paper>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 8, lg: 9 }} aria-live="polite">
+        <ErrorAlert error={generate.error} />
+        {generate.isPending ? <Skeleton h={320} radius="lg" /> : null}
+        {generate.data === undefined && !generate.isPending && generate.error === null ? (
+          <EmptyState icon={<IconPhoto size={28} />} title={t('noImages')}>
+            {t('noImagesText')}
+          </EmptyState>
+        ) : null}
+        {generate.data === undefined || generate.isPending ? null : <Results {...generate.data} prompt={body.prompt} />}
+      </Grid.Col>
+      {code ? (
+        <CodeSamplesDialog
+          title={t('code')}
+          hint={t('codeHint')}
+          samples={imageSamples(body, location.origin)}
+          onClose={() => setCode(false)}
+        />
+      ) : null}
+    </Grid>
+  );
+}
+
+async function generateImages(body: ImageRequest): Promise<Generated> {
+  const response = await sendRequest(ownImageGenerations, { body });
+  const answer = (await response.json().catch(() => undefined)) as
+    | { readonly data?: readonly GeneratedImage[] }
+    | undefined;
+  const failure = parseErrorResponse(response.status, response.headers, answer);
+  if (failure !== undefined) throw failure;
+  if (!Array.isArray(answer?.data))
+    throw new ReelgateError('The answer has no pictures.', { status: response.status, code: 'not_json' });
+  return { images: answer.data, requestId: response.headers.get('x-request-id') ?? undefined };
+}
+
+function Results({ images, requestId, prompt }: Generated & { readonly prompt: string }) {
+  const { t } = useTranslation('playground');
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, sm: images.length > 1 ? 2 : 1 }}>
+        {images.map(({ url, b64_json: data }, index) =>
+          data === undefined ? (
+            // Pictures of other hosts are not loaded into the console.
+            // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no other name
+            <Anchor key={index} href={safeUrl(url)} target="_blank" rel="noopener noreferrer">
+              {t('openImage', { number: index + 1 })}
+            </Anchor>
+          ) : (
+            <img
+              // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no other name
+              key={index}
+              src={`data:image/png;base64,${data}`}
+              alt={prompt}
+              style={{ maxWidth: '100%', borderRadius: 12 }}
+            />
+          ),
+        )}
+      </SimpleGrid>
+      {requestId === undefined ? null : (
+        <Text size="xs">
+          <Anchor
+            size="xs"
+            renderRoot={(props) => <Link to="/account/receipts/$id" params={{ id: requestId }} {...props} />}
+          >
+            {t('receipt')}
+          </Anchor>
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** An upstream names the address: a script in it must not run. */
+const safeUrl = (url: string | undefined): string => (url !== undefined && /^https?:\/\//i.test(url) ? url : '#');

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
+import { ChannelFilter, UserFilter } from '../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
-import { ChannelFilter, UserFilter } from '../../components/list/user-channel-key-and-model-filters.tsx';
 import { useAdminRequestColumns } from './request-columns.tsx';
 import { REQUEST_FILTERS, RequestLog, useRequestRows } from './request-log.tsx';
 

@@ -2,21 +2,19 @@ import { Badge, Button, Code, Group, SimpleGrid, Stack, Table, Text } from '@man
 import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
-import { DescriptionList } from '../../components/description-list.tsx';
+import { TOKEN_PARTS } from '../../../contract/pricing.ts';
+import { CopyIconButton, JsonView } from '../../components/copy-button.tsx';
+import { useFormatPrice } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { JsonView } from '../../components/json-view.tsx';
-import { Page } from '../../components/page.tsx';
-import { PageLoadingIndicator } from '../../components/page-loading-indicator.tsx';
-import { Panel } from '../../components/panel.tsx';
-import { ReceiptLinesTable } from '../../components/receipt-lines-table.tsx';
-import { RouteLink } from '../../components/route-link.tsx';
+import { Page, PageLoadingIndicator } from '../../components/page.tsx';
+import { DescriptionList, Panel } from '../../components/panel.tsx';
+import { RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { SignedAmount } from '../../components/signed-amount.tsx';
-import { useFormatPrice } from '../../components/use-format-credits.ts';
-import { useRouteId } from '../../components/use-route-id.ts';
 import { downloadFile } from '../../data/download-file.ts';
-import { formatDateTime, formatMilliseconds } from '../../data/format-times-and-durations.ts';
-import { type Receipt, receiptQuery } from '../../data/request-log-queries.ts';
+import { formatDateTime, formatMilliseconds } from '../../data/format-times.ts';
+import { type Receipt, receiptQuery } from '../../data/requests.ts';
+import type requestStrings from '../../strings/en/requests.ts';
+import { currentLanguage } from '../../strings/language.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
 
@@ -143,3 +141,65 @@ const saveReceipt = (receipt: Receipt): void =>
     `receipt-${receipt.ref.replace(/[^\w-]/g, '_')}.json`,
     new Blob([JSON.stringify(receipt, null, 2)], { type: 'application/json' }),
   );
+
+type LineLabel = keyof typeof requestStrings.lines;
+const TOKEN_LABELS: ReadonlySet<string> = new Set(['input', 'output', ...Object.keys(TOKEN_PARTS)]);
+const MILLION = 1_000_000;
+
+interface PriceLinesTableProps {
+  readonly lines: Receipt['lines'];
+  /** What they add up to, rounded up. */
+  readonly total: number;
+}
+
+/** How a cost is made up: a line for each term of the price, as receipts and quotes have them. */
+function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
+  const { t } = useTranslation('requests');
+  const price = useFormatPrice();
+  const number = new Intl.NumberFormat(currentLanguage(), { maximumFractionDigits: 6 }).format;
+  return (
+    <Table.ScrollContainer
+      minWidth={380}
+      // Where it scrolls, the keyboard must be able to scroll it.
+      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': t('linesTitle'), role: 'region' } }}
+    >
+      <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t('linesTitle')}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('lineLabel')}</Table.Th>
+            <Table.Th ta="right">{t('quantity')}</Table.Th>
+            <Table.Th ta="right">{t('unitPrice')}</Table.Th>
+            <Table.Th ta="right">{t('amount')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody style={{ fontVariantNumeric: 'tabular-nums' }}>
+          {lines.map((line) => (
+            <Table.Tr key={line.label}>
+              <Table.Td>{t(`lines.${line.label as LineLabel}`, { defaultValue: line.label })}</Table.Td>
+              <Table.Td ta="right">{number(line.quantity)}</Table.Td>
+              <Table.Td ta="right">
+                {TOKEN_LABELS.has(line.label)
+                  ? t('perMillion', { price: price(line.unit_quota * MILLION) })
+                  : price(line.unit_quota)}
+                {line.multiplier === 1 ? null : (
+                  <Text span size="xs" c="dimmed">
+                    {` × ${number(line.multiplier)}`}
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td ta="right">{price(line.quota)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+        <Table.Tfoot>
+          <Table.Tr>
+            <Table.Th colSpan={3}>{t('total')}</Table.Th>
+            <Table.Th ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>
+              {price(total)}
+            </Table.Th>
+          </Table.Tr>
+        </Table.Tfoot>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

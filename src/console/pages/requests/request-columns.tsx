@@ -2,12 +2,11 @@ import { Badge, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import type { Column } from '../../components/data-table.tsx';
-import { RouteLink } from '../../components/route-link.tsx';
-import { UserOrChannelLink } from '../../components/user-or-channel-link.tsx';
-import { formatMilliseconds, formatMoment } from '../../data/format-times-and-durations.ts';
-import type { RequestEntry } from '../../data/request-log-queries.ts';
-import { useChannelNames, useUserNames } from '../../data/user-and-channel-names.ts';
-import { currentLanguage } from '../../strings/init-and-change-language.ts';
+import { RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
+import { formatMilliseconds, formatMoment } from '../../data/format-times.ts';
+import { useChannelNames, useUserNames } from '../../data/names.ts';
+import type { RequestEntry } from '../../data/requests.ts';
+import { currentLanguage } from '../../strings/language.ts';
 
 const COLORS = { ok: 'teal', failed: 'red', cancelled: 'gray' } as const;
 

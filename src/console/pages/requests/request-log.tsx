@@ -1,25 +1,23 @@
 import { Button, Group, Switch, Text } from '@mantine/core';
 import { IconDownload, IconFilterOff, IconListSearch } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-log.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
-import { ChoiceFilter, FilterBar } from '../../components/list/filter-bar-and-fields.tsx';
-import { FromOrToDateFilter } from '../../components/list/from-or-to-date-filter.tsx';
+import { ChoiceFilter, FilterBar, FromOrToDateFilter, ModelFilter } from '../../components/list/filter-bar.tsx';
 import type { ListFilters } from '../../components/list/use-list-filters.ts';
-import { ModelFilter } from '../../components/list/user-channel-key-and-model-filters.tsx';
-import { Page } from '../../components/page.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import {
   downloadRequests,
+  followRequestLog,
   type RequestEntry,
+  type RequestFilter,
   type RequestScope,
   requestsQuery,
-} from '../../data/request-log-queries.ts';
-import { useLiveRequests } from './use-live-requests.ts';
+} from '../../data/requests.ts';
 
 /** What the address of a request log may filter by. */
 export const REQUEST_FILTERS = ['model', 'token_id', 'status', 'kind', 'user_id', 'channel_id', 'from', 'to'] as const;
@@ -111,7 +109,7 @@ export function useRequestRows(scope: RequestScope, filters: ListFilters) {
     newCount: live.rows.length,
   };
 }
-export type RequestRows = ReturnType<typeof useRequestRows>;
+type RequestRows = ReturnType<typeof useRequestRows>;
 
 function NoRequests({ filters }: { readonly filters: ListFilters }) {
   const { t } = useTranslation(['requests', 'list']);
@@ -172,4 +170,34 @@ function ExportButton({ scope, filters }: { readonly scope: RequestScope; readon
       {t('export')}
     </Button>
   );
+}
+
+/** More than anybody reads; older ones are on the next page. */
+const MAX_ROWS = 200;
+
+/** Calls that ended since the view was switched on, newest first, and why it ended. */
+function useLiveRequests(
+  scope: RequestScope,
+  filter: RequestFilter,
+  enabled: boolean,
+): { readonly rows: readonly RequestEntry[]; readonly error: unknown } {
+  const [rows, setRows] = useState<readonly RequestEntry[]>([]);
+  const [error, setError] = useState<unknown>();
+  const key = JSON.stringify(filter);
+  useEffect(() => {
+    setRows([]);
+    setError(undefined);
+    if (!enabled) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const follow = async (): Promise<void> => {
+      for await (const row of followRequestLog(scope, JSON.parse(key) as RequestFilter, signal))
+        setRows((known) => [row, ...known].slice(0, MAX_ROWS));
+    };
+    follow().catch((failure: unknown) => {
+      if (!signal.aborted) setError(failure);
+    });
+    return () => controller.abort();
+  }, [scope, key, enabled]);
+  return { rows, error };
 }

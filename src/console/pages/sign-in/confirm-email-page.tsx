@@ -6,8 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { confirmEmail } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { readLinkToken } from './read-link-token.ts';
-import { SignInFrame } from './sign-in-frame.tsx';
+import { readLinkToken, SignInFrame } from './sign-in-frame.tsx';
 
 /**
  * Where the link of a confirmation mail leads. It takes a press of a button, because mail filters open links, and one of them

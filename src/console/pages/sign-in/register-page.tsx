@@ -7,9 +7,9 @@ import { login, register } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { NewPasswordInput } from '../../components/new-password-input.tsx';
 import { callApi } from '../../data/api-client.ts';
+import { storeUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
-import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
-import { storeUserId } from '../../data/stored-user-id.ts';
+import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 export function RegisterPage() {

@@ -6,9 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { resetPassword } from '../../../contract/accounts.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { clearUserId } from '../../data/stored-user-id.ts';
-import { readLinkToken } from './read-link-token.ts';
-import { SignInFrame } from './sign-in-frame.tsx';
+import { clearUserId } from '../../data/browser-storage.ts';
+import { readLinkToken, SignInFrame } from './sign-in-frame.tsx';
 
 /** Where the link of a mail for a new password leads. */
 export function ResetPasswordPage() {

@@ -1,7 +1,7 @@
 import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
-import { LanguageAndThemeMenus } from '../../components/language-and-theme-menus.tsx';
-import { useSiteName } from '../../data/signed-in-user-and-site-queries.ts';
+import { LanguageAndThemeMenus } from '../../components/menus.tsx';
+import { useSiteName } from '../../data/self.ts';
 
 /** The frame of the pages before one is signed in. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -32,4 +32,17 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
       </Center>
     </Box>
   );
+}
+
+/** By page, for as long as it is open. React mounts a page anew when a part of it had to be loaded first, and forgets its state. */
+const taken = new Map<string, string>();
+
+/** The token behind `#` of a link; empty where there is none. It is taken out of the URL, so that no history keeps it. */
+export function readLinkToken(): string {
+  const { hash, pathname } = location;
+  if (hash.length > 1) {
+    taken.set(pathname, hash.slice(1));
+    history.replaceState(history.state, '', pathname);
+  }
+  return taken.get(pathname) ?? '';
 }

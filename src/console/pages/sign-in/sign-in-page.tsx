@@ -1,17 +1,16 @@
 import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { IconFlask } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
+import { IconFlask, IconInfoCircle } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { login, loginSecondStep } from '../../../contract/accounts.ts';
+import { getSessionEnd } from '../../../contract/logins.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { callApi } from '../../data/api-client.ts';
-import { queryClient } from '../../data/query-client.ts';
+import { callApi, queryClient } from '../../data/api-client.ts';
+import { storeUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
-import { useStatus } from '../../data/signed-in-user-and-site-queries.ts';
-import { storeUserId } from '../../data/stored-user-id.ts';
-import { SessionEndNotice } from './session-end-notice.tsx';
+import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 /** Asks for the password, then for the code if the account requires one; then returns to the requested page. */
@@ -158,5 +157,31 @@ function CodeForm({ onDone, onBack }: { onDone: (id: number) => Promise<void>; o
         </Button>
       </Stack>
     </form>
+  );
+}
+
+const sessionEndQuery = {
+  queryKey: ['session-end'],
+  queryFn: async ({ signal }: { readonly signal: AbortSignal }) => (await callApi(getSessionEnd, {}, { signal })).data,
+};
+
+/** Why somebody who was signed in has to sign in again. Its height does not change when the reason arrives. */
+function SessionEndNotice() {
+  const { t } = useTranslation('sign-in');
+  const end = useQuery(sessionEndQuery);
+  // A cookie that is gone has expired: whatever else ends a session leaves the cookie.
+  const reason = end.data?.reason ?? 'expired';
+  return (
+    <Alert
+      variant="light"
+      color="yellow"
+      icon={<IconInfoCircle />}
+      title={t('ended.title')}
+      p="sm"
+      role="status"
+      mih={92}
+    >
+      {end.isPending ? ' ' : t(`ended.reasons.${reason}`)}
+    </Alert>
   );
 }

@@ -1,16 +1,23 @@
-import { AspectRatio, Center, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import {
+  IconArrowBackUp,
+  IconArrowsMaximize,
+  IconArrowsShuffle,
+  IconDownload,
+  IconPhotoDown,
+  IconPlayerTrackNext,
+} from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
+import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { TaskProgress } from '../../components/task-progress.tsx';
-import { VideoFailure } from '../../components/video-failure.tsx';
+import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
+import { useToasts } from '../../components/toasts.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { VideoStatusBadge } from '../../components/video-status-badge.tsx';
-import { formatElapsed } from '../../data/format-times-and-durations.ts';
-import { uploadPoster } from '../../data/upload-poster.ts';
-import { type Video, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
-import { type RemixActions, RemixButtons } from './remix-buttons.tsx';
+import { formatElapsed } from '../../data/format-times.ts';
+import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
 
 /** One video in the middle of the studio, as large as there is room: its progress, then the player; of a failure why. */
 export function CurrentVideo({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
@@ -75,3 +82,81 @@ export const firstFrameUpload = (
   video: Pick<VideoDetail, 'poster_url' | 'task_id'>,
 ): { readonly onFrame?: (frame: HTMLVideoElement) => void } =>
   video.poster_url === '' ? { onFrame: (frame) => uploadPoster(video.task_id, frame) } : {};
+
+/** What can be made of a video; each fills the form, and nothing is started before the price was shown. */
+export interface RemixActions {
+  /** The same with another seed. */
+  readonly vary: (taskId: string) => void;
+  /** The same prompt and settings, to be changed. */
+  readonly remix: (taskId: string) => void;
+  /** The same settings, beginning where it ends. */
+  readonly extend: (taskId: string) => void;
+  /** Its end as the first picture of the form as it is. */
+  readonly takeLastFrame: (taskId: string) => void;
+}
+
+export function RemixButtons({ video, actions }: { readonly video: Video; readonly actions: RemixActions }) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const { task_id: id } = video;
+  const finished = video.status === 'SUCCESS';
+  return (
+    <Group gap={4}>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowBackUp size={15} />}
+        aria-keyshortcuts="r"
+        onClick={() => actions.remix(id)}
+      >
+        {t('reuse')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowsShuffle size={15} />}
+        aria-keyshortcuts="v"
+        onClick={() => actions.vary(id)}
+      >
+        {t('vary')}
+      </Button>
+      {finished ? (
+        <>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconPlayerTrackNext size={15} />}
+            aria-keyshortcuts="e"
+            onClick={() => actions.extend(id)}
+          >
+            {t('extend')}
+          </Button>
+          <ActionIcon
+            data-hint={t('takeLastFrame')}
+            aria-label={t('takeLastFrame')}
+            aria-keyshortcuts="l"
+            onClick={() => actions.takeLastFrame(id)}
+          >
+            <IconPhotoDown size={17} />
+          </ActionIcon>
+          <ActionIcon
+            data-hint={t('download')}
+            aria-label={t('download')}
+            onClick={() => void downloadVideo(queries, id).catch((error: Error) => toasts.error(error.message))}
+          >
+            <IconDownload size={17} />
+          </ActionIcon>
+        </>
+      ) : null}
+      <FavouriteButton id={id} />
+      <ActionIcon
+        data-hint={t('open')}
+        aria-label={t('open')}
+        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
+      >
+        <IconArrowsMaximize size={16} />
+      </ActionIcon>
+    </Group>
+  );
+}

@@ -1,11 +1,10 @@
 import { ActionIcon, Alert, FileButton, Group, Image, Paper, Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconLink, IconPhotoPlus, IconX } from '@tabler/icons-react';
-import { lazy, useState } from 'react';
+import { lazy, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import type { AvailableControls, ImageInput } from './draft-type-and-fit-to-model.ts';
-import { ACCEPTED_TYPES, readImage } from './read-image-files.ts';
-import { usePictureDropAndPaste } from './use-picture-drop-and-paste.ts';
+import type { AvailableControls, ImageInput } from './draft.ts';
+import { ACCEPTED_TYPES, imageFilesOf, readImage } from './image-files.ts';
 
 const PictureLinkInput = lazy(() => import('./picture-link-input.tsx'));
 
@@ -152,4 +151,46 @@ function EmptySlot({ role, onFiles, onLink }: EmptySlotProps) {
       />
     </Paper>
   );
+}
+
+/**
+ * Takes pictures that are dropped or pasted anywhere on the page; whether some are dragged over it. Undefined: the model takes none, and
+ * the browser does what it does without.
+ */
+function usePictureDropAndPaste(take: ((files: readonly File[]) => Promise<void>) | undefined): boolean {
+  const [isDragged, setDragged] = useState(false);
+  const current = useRef(take);
+  current.current = take;
+  const takes = take !== undefined;
+  useEffect(() => {
+    if (!takes) return undefined;
+    const accept = (event: ClipboardEvent | DragEvent, data: DataTransfer | null): void => {
+      const files = imageFilesOf(data);
+      if (files.length === 0) return;
+      event.preventDefault();
+      void current.current?.(files);
+    };
+    const onPaste = (event: ClipboardEvent): void => accept(event, event.clipboardData);
+    const onDragOver = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      // Without this the browser would leave the page for the picture.
+      event.preventDefault();
+      setDragged(true);
+    };
+    const onDragLeave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setDragged(false);
+    };
+    const onDrop = (event: DragEvent): void => {
+      setDragged(false);
+      accept(event, event.dataTransfer);
+    };
+    const listeners = { paste: onPaste, dragover: onDragOver, dragleave: onDragLeave, drop: onDrop } as const;
+    for (const [name, listener] of Object.entries(listeners))
+      document.addEventListener(name, listener as EventListener);
+    return () => {
+      for (const [name, listener] of Object.entries(listeners))
+        document.removeEventListener(name, listener as EventListener);
+    };
+  }, [takes]);
+  return isDragged;
 }

@@ -2,10 +2,9 @@ import { ActionIcon, Group, InputBase, Text } from '@mantine/core';
 import { IconArrowsExchange, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { UsableModel } from '../../data/usable-models-query.ts';
-import type { Draft } from './draft-type-and-fit-to-model.ts';
-import { readFavouriteAndRecentModels, toggleFavouriteModel } from './favourite-and-recent-models.ts';
-import { modelLabel } from './model-label.ts';
+import type { UsableModel } from '../../data/models.ts';
+import type { Draft } from './draft.ts';
+import { modelLabel, readFavouriteAndRecentModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 

@@ -5,21 +5,24 @@ import {
   Input,
   JsonInput,
   NativeSelect,
+  Skeleton,
   Slider,
   Stack,
   Switch,
   Text,
+  Textarea,
+  type TextareaProps,
   TextInput,
   UnstyledButton,
 } from '@mantine/core';
 import { IconChevronRight, IconDice5 } from '@tabler/icons-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { GrowingTextarea } from '../../components/growing-textarea.tsx';
+import { STANDARD_FIELDS } from '../../../contract/video.ts';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import type { UsableModel } from '../../data/usable-models-query.ts';
-import { controlsFor, type Draft, type DurationRange } from './draft-type-and-fit-to-model.ts';
-import { MediaSchemaFields } from './media-schema-fields.tsx';
+import type { UsableModel } from '../../data/models.ts';
+import { controlsFor, type Draft, type DurationRange } from './draft.ts';
+import type { Property } from './json-schema-input.tsx';
 
 interface ParametersProps {
   readonly model: UsableModel;
@@ -220,5 +223,66 @@ function Advanced({ model, draft, onChange }: ParametersProps) {
         </Stack>
       ) : null}
     </div>
+  );
+}
+
+const JsonSchemaPropertyInput = lazy(() => import('./json-schema-input.tsx'));
+
+interface MediaSchemaFieldsProps {
+  /** The model's media schema (JSON Schema), or null. */
+  readonly schema: unknown;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly onChange: (values: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Fields of a model's media schema beyond the common ones: texts, numbers, choices and switches; required ones are marked. */
+function MediaSchemaFields({ schema, values, onChange }: MediaSchemaFieldsProps) {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    readonly properties?: Readonly<Record<string, Property>>;
+    readonly required?: readonly string[];
+  };
+  const set = (name: string, value: unknown): void => {
+    const { [name]: _, ...rest } = values;
+    onChange(value === '' || value === undefined ? rest : { ...rest, [name]: value });
+  };
+  return Object.entries(properties)
+    .filter(([name]) => !STANDARD_FIELDS.has(name))
+    .map(([name, property]) => (
+      <Suspense key={name} fallback={<Skeleton h={60} />}>
+        <JsonSchemaPropertyInput
+          name={name}
+          property={property}
+          required={required.includes(name)}
+          value={values[name] ?? property.default}
+          onChange={(value) => set(name, value)}
+        />
+      </Suspense>
+    ));
+}
+
+interface GrowingTextareaProps extends Omit<TextareaProps, 'autosize'> {
+  readonly minRows: number;
+  readonly maxRows: number;
+}
+
+/** CSS Basic User Interface 4, section 5.2. */
+const CAN_SIZE_BY_CSS = CSS.supports('field-sizing', 'content');
+
+/** Of so many lines, with padding and border. */
+const heightOf = (rows: number): string => `calc(${rows} * 1lh + 2 * var(--input-padding-y) + 2px)`;
+
+/**
+ * Grows with its text. Where the browser can do that by style sheet, it does: measuring a second field, as the component library
+ * does, makes it lay the page out twice before it is first shown.
+ */
+export function GrowingTextarea({ minRows, maxRows, ...others }: GrowingTextareaProps) {
+  return CAN_SIZE_BY_CSS ? (
+    <Textarea
+      {...others}
+      classNames={{ input: 'growing' }}
+      styles={{ input: { minHeight: heightOf(minRows), maxHeight: heightOf(maxRows) } }}
+    />
+  ) : (
+    <Textarea {...others} autosize minRows={minRows} maxRows={maxRows} />
   );
 }

@@ -2,7 +2,7 @@ import { Button, Popover, Stack, TextInput } from '@mantine/core';
 import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
-import { isLink } from './read-image-files.ts';
+import { isLink } from './image-files.ts';
 
 interface PictureLinkProps {
   readonly target: ReactElement<{ onClick?: () => void }>;

@@ -1,28 +1,57 @@
-import { Alert, Button, Group, Paper, Stack, Text, UnstyledButton } from '@mantine/core';
-import { IconBookmark, IconCode } from '@tabler/icons-react';
-import { lazy, Suspense, useState } from 'react';
-import { useTranslation } from 'react-i18next';
-import { GrowingTextarea } from '../../components/growing-textarea.tsx';
-import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import type { UsableModel } from '../../data/usable-models-query.ts';
-import { CompareModelsPicker } from './compare-models-picker.tsx';
-import { bodiesFor, modelsOfDraft } from './compared-models-and-request-bodies.ts';
 import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Box,
+  Button,
+  Group,
+  Kbd,
+  Paper,
+  Pill,
+  Stack,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import {
+  IconAlertTriangle,
+  IconBookmark,
+  IconCode,
+  IconColumns,
+  IconPlayerPlayFilled,
+  IconPlus,
+} from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { ErrorAlert } from '../../components/error-alert.tsx';
+import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { formatRelativeTime } from '../../data/format-times.ts';
+import type { UsableModel } from '../../data/models.ts';
+import { selfQuery, useSelf } from '../../data/self.ts';
+import { submitVideo, type VideoBody, type VideoQuote, videosQuery } from '../../data/videos.ts';
+import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
+import {
+  bodiesFor,
   controlsFor,
   type Draft,
   type DraftField,
   EMPTY_DRAFT,
   fitDraftToModel,
-} from './draft-type-and-fit-to-model.ts';
-import { GenerateBar } from './generate-bar.tsx';
+  MAX_COMPARED,
+  modelsOfDraft,
+  toggleCompared,
+} from './draft.ts';
 import { ImageSlots } from './image-slots.tsx';
 import { ModelPicker } from './model-picker.tsx';
-import { ParameterControls } from './parameter-controls.tsx';
-import { useStudioShortcuts } from './use-studio-shortcuts.ts';
-import { useSubmitVideos } from './use-submit-videos.ts';
+import { addRecentModels, modelLabel, useTotalPrice } from './models.ts';
+import { GrowingTextarea, ParameterControls } from './parameter-controls.tsx';
 
-const VideoCodeSamplesDialog = lazy(() => import('./video-code-samples-dialog.tsx'));
-const TemplatesAndDraftsMenu = lazy(() => import('./templates-and-drafts-menu.tsx'));
+const VideoCodeSamplesDialog = lazy(() => import('./video-samples-dialog.tsx'));
+const TemplatesAndDraftsMenu = lazy(() => import('./templates-menu.tsx'));
 
 interface StudioFormProps {
   readonly models: readonly UsableModel[];
@@ -195,4 +224,243 @@ function missingInput(model: UsableModel, draft: Draft, t: T): string | undefine
   if (needsPrompt(model) && draft.prompt.trim() === '') return t('promptRequired');
   if (draft.pictures.length < min) return t('pictureNeeded', { count: min });
   return bodiesFor(draft, [model]) === undefined ? t('metadataBroken') : undefined;
+}
+
+const ModelGrid = lazy(() => import('./model-grid.tsx'));
+
+interface ComparePickerProps {
+  readonly models: readonly UsableModel[];
+  readonly draft: Draft;
+  readonly onChange: (compare: Draft['compare']) => void;
+}
+
+/** Further models to make the same video with: up to four together. */
+function CompareModelsPicker({ models, draft, onChange }: ComparePickerProps) {
+  const { t } = useTranslation('studio');
+  const [opened, setOpened] = useState(false);
+  const others = modelsOfDraft(draft, models).slice(1);
+  const close = (): void => setOpened(false);
+  const toggle = (id: string): void => {
+    const compare = toggleCompared(draft, id);
+    onChange(compare);
+    if (compare.length >= MAX_COMPARED - 1) close();
+  };
+  return (
+    <>
+      {others.length === 0 ? (
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          leftSection={<IconColumns size={15} />}
+          aria-keyshortcuts="c"
+          data-compare
+          style={{ alignSelf: 'flex-start' }}
+          onClick={() => setOpened(true)}
+        >
+          {t('compare')}
+        </Button>
+      ) : (
+        <Group gap={6}>
+          {others.map((model) => (
+            <Pill
+              key={model.id}
+              size="md"
+              withRemoveButton
+              onRemove={() => onChange(toggleCompared(draft, model.id))}
+              removeButtonProps={{
+                'aria-label': t('compareRemove', { model: modelLabel(model) }),
+                'aria-hidden': false,
+                tabIndex: 0,
+              }}
+            >
+              {modelLabel(model)}
+            </Pill>
+          ))}
+          {others.length < MAX_COMPARED - 1 ? (
+            <ActionIcon aria-label={t('compare')} data-compare onClick={() => setOpened(true)}>
+              <IconPlus size={16} />
+            </ActionIcon>
+          ) : null}
+        </Group>
+      )}
+      {opened ? (
+        <Suspense>
+          <ModelGrid
+            title={t('compareTitle')}
+            models={models.filter(({ id }) => id !== draft.model)}
+            draft={draft}
+            selected={draft.compare}
+            onSelect={({ id }) => toggle(id)}
+            onClose={close}
+          />
+        </Suspense>
+      ) : null}
+    </>
+  );
+}
+
+interface GenerateBarProps {
+  /** One for each model; undefined while the form is not complete. */
+  readonly bodies: readonly VideoBody[] | undefined;
+  /** What is missing, in words. */
+  readonly missing: string | undefined;
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly onRun: () => void;
+}
+
+/** The price, on the button itself before it is pressed, and the balance that would be left. */
+function GenerateBar({ bodies, missing, busy, error, onRun }: GenerateBarProps) {
+  const { t } = useTranslation('studio');
+  const formatCredits = useFormatCredits();
+  const { data: self } = useSelf();
+  const price = useTotalPrice(bodies);
+  const cost = price.quota;
+  // What a plan pays of a single video is known; of several the service says what each is paid from.
+  const fromBalance = price.quote === null ? cost : price.quote.from_wallet;
+  const left = self === undefined || fromBalance === null ? undefined : self.quota - fromBalance;
+  const isShort = left !== undefined && left < 0;
+  const count = bodies?.length ?? 1;
+  const label = (): string => (cost === null ? t('run') : t('runPrice', { price: formatCredits(cost) }));
+  const labelOfMany = (): string =>
+    cost === null ? t('runMany', { count }) : t('runManyPrice', { count, price: formatCredits(cost) });
+  // Where a plan pays, a small wallet is no reason to stop: the service decides then.
+  const hint = missing ?? describeBalance();
+  function describeBalance(): string {
+    if (left === undefined) return '';
+    if (left < 0) return t('missing', { amount: formatCredits(-left) });
+    return t(fromBalance === 0 && cost !== 0 ? 'paidByPlan' : 'balanceAfter', { balance: formatCredits(left) });
+  }
+  return (
+    <Stack gap="xs">
+      {isShort && error !== null && cost !== null && self !== undefined ? (
+        // The service counts in quota units; the message uses credits, like the rest of the console.
+        <Alert color="red" icon={<IconAlertTriangle />} role="alert">
+          {t('notEnough', { price: formatCredits(cost), balance: formatCredits(self.quota) })}
+        </Alert>
+      ) : (
+        <ErrorAlert error={error ?? price.error} />
+      )}
+      <Button
+        id="generate"
+        size="md"
+        fullWidth
+        leftSection={<IconPlayerPlayFilled size={16} />}
+        loading={busy}
+        disabled={bodies === undefined}
+        onClick={onRun}
+      >
+        {count > 1 ? labelOfMany() : label()}
+      </Button>
+      <Group justify="space-between" mih={24} wrap="nowrap">
+        <Text size="xs" c={isShort ? 'var(--mantine-color-error)' : 'dimmed'}>
+          {hint}{' '}
+          {isShort && missing === undefined ? (
+            <Anchor size="xs" renderRoot={(props) => <Link to="/packages" {...props} />}>
+              {t('getCredits')}
+            </Anchor>
+          ) : null}
+        </Text>
+        <Kbd size="xs" visibleFrom="sm">
+          {t('shortcut')}
+        </Kbd>
+      </Group>
+      {/* Its line is there before it: the button would move when the quote comes, away from a press under way. */}
+      <Box mih="calc(var(--mantine-font-size-xs) * var(--mantine-line-height-xs))">
+        {price.quote === null || missing !== undefined ? null : <AffordableVideosHint quote={price.quote} />}
+      </Box>
+    </Stack>
+  );
+}
+
+/** How many videos like this the account can generate now and today, and when an allowance that was used begins anew. */
+function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
+  const { t } = useTranslation('studio');
+  const formatCredits = useFormatCredits();
+  const { how_many_now: now, how_many_today: today } = quote;
+  const isMoreToday = now !== null && today !== null && today > now;
+  const parts = [
+    ...(now === null ? [] : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now, today })]),
+    ...quote.windows
+      .filter(({ left, limit }) => left < limit)
+      .map(({ kind, left, limit, full_again }) =>
+        t('allowanceLeft', {
+          name: t(`windows.${kind}`),
+          left: formatCredits(left),
+          limit: formatCredits(limit),
+          when: formatRelativeTime(full_again),
+        }),
+      ),
+  ];
+  if (parts.length === 0) return null;
+  return (
+    <Text size="xs" c="dimmed" data-quote>
+      {parts.join(' ')}
+    </Text>
+  );
+}
+
+/**
+ * Starts a video for each request and names those that came of it. A press starts each once even if its request has to be sent again:
+ * the keys are renewed after each press. A request that a vendor refused is a video that failed: the list has its reason in our words,
+ * so the vendor's are not shown as the error of the form.
+ */
+function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const press = useRef(crypto.randomUUID());
+  return useMutation({
+    mutationFn: async (bodies: readonly VideoBody[]) => {
+      const before = await queries.ensureQueryData(videosQuery(1, NEWEST_VIDEOS_COUNT));
+      const known = new Set(before.data.map(({ task_id }) => task_id));
+      const results = await Promise.allSettled(
+        bodies.map((body, index) => submitVideo(body, index === 0 ? press.current : `${press.current}-${index}`)),
+      );
+      const started = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+      const list = await queries.fetchQuery({ ...videosQuery(1, NEWEST_VIDEOS_COUNT), staleTime: 0 });
+      const refused = list.data.filter(
+        ({ task_id, status, model }) =>
+          status === 'FAILURE' && !known.has(task_id) && bodies.some((body) => body.model === model),
+      );
+      if (started.length > 0) addRecentModels(bodies.map(({ model }) => model));
+      const shown = [...started, ...refused.map(({ task_id }) => task_id)];
+      if (shown.length > 0) onShow([...new Set(shown)]);
+      if (error !== undefined && refused.length === 0) throw error;
+      return started;
+    },
+    onSettled: async () => {
+      press.current = crypto.randomUUID();
+      await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
+    },
+    onSuccess: (started) => {
+      if (started.length > 0) toasts.success(t('started', { count: started.length }));
+    },
+  });
+}
+
+interface StudioKeys {
+  readonly submit: () => void;
+  readonly pickModel: () => void;
+}
+
+const focus = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
+/** Presses a button of the page by the key it states. */
+const press = (key: string): void => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click();
+/** Letters belong to a dialog while one is open. */
+const outsideDialogs = (act: () => void) => () => {
+  if (document.querySelector('[role=dialog]') === null) act();
+};
+
+/** The studio by keyboard: letters act outside of fields, Ctrl + Enter everywhere. Each is stated as `aria-keyshortcuts`. */
+function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
+  useHotkeys([
+    ['m', outsideDialogs(pickModel)],
+    ['/', outsideDialogs(() => focus('#prompt'))],
+    ['h', outsideDialogs(() => focus('.strip [aria-pressed=true], .strip button'))],
+    ...['c', 'r', 'v', 'e', 'l'].map((key) => [key, outsideDialogs(() => press(key))] as [string, () => void]),
+  ]);
+  useHotkeys([['mod+Enter', outsideDialogs(submit)]], []);
 }

@@ -1,25 +1,23 @@
-import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
-import { IconMovie } from '@tabler/icons-react';
+import { Alert, Anchor, Grid, Group, Loader, Skeleton, Stack, Title } from '@mantine/core';
+import { useInViewport } from '@mantine/hooks';
+import { IconAlertTriangle, IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type KeyboardEvent, lazy, Suspense, useCallback, useDeferredValue, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isChatPrice, minimumVideoPrice } from '../../../contract/pricing.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { Page } from '../../components/page.tsx';
-import { selfQuery } from '../../data/signed-in-user-and-site-queries.ts';
-import { type UsableModel, usableModelsQuery } from '../../data/usable-models-query.ts';
-import { type Video, videosQuery } from '../../data/video-queries.ts';
-import { CurrentVideo } from './current-video.tsx';
-import { controlsFor, fitDraftToModel } from './draft-type-and-fit-to-model.ts';
-import { NEWEST_VIDEOS_COUNT } from './newest-videos-count.ts';
-import { NewestVideosStrip } from './newest-videos-strip.tsx';
-import type { RemixActions } from './remix-buttons.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
+import { DRAFT_KEY_PREFIX as KEY } from '../../data/browser-storage.ts';
+import { type UsableModel, usableModelsQuery } from '../../data/models.ts';
+import { selfQuery } from '../../data/self.ts';
+import { type Video, videosQuery } from '../../data/videos.ts';
+import { NEWEST_VIDEOS_COUNT } from '../../studio-start.ts';
+import { CurrentVideo, type RemixActions } from './current-video.tsx';
+import { controlsFor, type Draft, EMPTY_DRAFT, fitDraftToModel } from './draft.ts';
+import { useRemixActions } from './remix-actions.ts';
 import { StudioForm } from './studio-form.tsx';
-import { useRemixActions } from './use-remix-actions.ts';
-import { useStudioDraft } from './use-studio-draft.ts';
 
 const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
@@ -160,4 +158,130 @@ function useFreshBalance(videos: readonly Video[] | undefined): void {
     if (running < before.current) void queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     before.current = running;
   }, [running, queries]);
+}
+
+/** As many as a wide screen shows of the row. */
+const FIRST_COUNT = 12;
+
+interface NewestVideosStripProps {
+  readonly videos: readonly Video[];
+  readonly shown: readonly string[];
+  readonly onShow: (taskId: string) => void;
+}
+
+/** The newest videos in a row; arrow keys move along it. */
+function NewestVideosStrip({ videos, shown, onShow }: NewestVideosStripProps) {
+  const { t } = useTranslation('studio');
+  // Those beyond the end of the row come once the page is shown.
+  const count = useDeferredValue(Number.POSITIVE_INFINITY, FIRST_COUNT);
+  const move = (event: KeyboardEvent<HTMLElement>): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const buttons = [...event.currentTarget.querySelectorAll('button')];
+    const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+    if (step === undefined || at < 0) return;
+    event.preventDefault();
+    buttons[at + step]?.focus();
+  };
+  return (
+    <section aria-label={t('recent')}>
+      <Group justify="space-between" mb="xs">
+        <Title order={2}>{t('recent')}</Title>
+        <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
+          {t('seeAll')}
+        </Anchor>
+      </Group>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the buttons inside */}
+      <div className="strip" onKeyDown={move}>
+        {videos.slice(0, count).map((video) => (
+          <Thumbnail
+            key={video.task_id}
+            video={video}
+            active={shown.includes(video.task_id)}
+            onShow={() => onShow(video.task_id)}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+interface ThumbnailProps {
+  readonly video: Video;
+  readonly active: boolean;
+  readonly onShow: () => void;
+}
+
+/** Its picture comes once it is in sight: `loading="lazy"` would load many beyond the end of the row. */
+function Thumbnail({ video, active, onShow }: ThumbnailProps) {
+  const { t } = useTranslation('studio');
+  const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
+  const [hasFailed, setFailed] = useState(false);
+  const { ref, inViewport } = useInViewport<HTMLButtonElement>();
+  const [wasSeen, setSeen] = useState(false);
+  if (inViewport && !wasSeen) setSeen(true);
+  return (
+    <button
+      ref={ref}
+      type="button"
+      className="thumbnail mantine-focus-auto"
+      aria-label={`${prompt} · ${t(`stage.${video.status}`)}`}
+      aria-pressed={active}
+      onClick={onShow}
+    >
+      {wasSeen && video.poster_url !== '' && !hasFailed ? (
+        <img src={video.poster_url} alt="" onError={() => setFailed(true)} />
+      ) : (
+        <span className="thumbnail-state">
+          {video.status === 'FAILURE' ? (
+            <IconAlertTriangle size={20} />
+          ) : isTerminal(video.status) ? (
+            <IconMovie size={20} />
+          ) : (
+            <Loader size="xs" />
+          )}
+        </span>
+      )}
+      <span className="thumbnail-title">{prompt}</span>
+    </button>
+  );
+}
+
+/** Browsers keep about five million characters for one site. */
+const MAX_CHARACTERS = 3_000_000;
+
+/** The form as it was left, in this browser. */
+function readDraft(): Draft {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    return typeof kept === 'object' ? { ...EMPTY_DRAFT, ...kept } : EMPTY_DRAFT;
+  } catch {
+    return EMPTY_DRAFT;
+  }
+}
+
+/** Keeps a draft; uploaded pictures are left out where they would not fit. */
+function storeDraft(draft: Draft): void {
+  const whole = JSON.stringify(draft);
+  const links = { ...draft, pictures: draft.pictures.filter(({ src }) => !src.startsWith('data:')) };
+  localStorage.setItem(KEY, whole.length <= MAX_CHARACTERS ? whole : JSON.stringify(links));
+}
+
+function useStudioDraft(): readonly [Draft, (change: Partial<Draft>) => void, (draft: Draft) => void] {
+  const [draft, setDraft] = useState(readDraft);
+  useEffect(() => {
+    const store = (): void => {
+      cancel();
+      storeDraft(draft);
+    };
+    const timer = setTimeout(store, 200);
+    // A reload may come before the timer. Once stored, nothing is stored again: another tab may have a newer draft.
+    addEventListener('pagehide', store);
+    const cancel = (): void => {
+      clearTimeout(timer);
+      removeEventListener('pagehide', store);
+    };
+    return cancel;
+  }, [draft]);
+  const change = useCallback((part: Partial<Draft>) => setDraft((known) => ({ ...known, ...part })), []);
+  return [draft, change, setDraft];
 }

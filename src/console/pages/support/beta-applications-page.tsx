@@ -7,16 +7,12 @@ import { type ApplicationStatus, applyForBeta } from '../../../contract/beta-app
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
+import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { SettingsSection } from '../../components/settings-section.tsx';
+import { useDraftText } from '../../components/tickets.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { useDraftText } from '../../components/use-draft-text.ts';
 import { callApi } from '../../data/api-client.ts';
-import {
-  type BetaApplication,
-  betaApplicationsQuery,
-  PAGE_SIZE,
-} from '../../data/ticket-and-beta-application-queries.ts';
+import { type BetaApplication, betaApplicationsQuery, PAGE_SIZE } from '../../data/tickets.ts';
 
 const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
   pending: 'yellow',

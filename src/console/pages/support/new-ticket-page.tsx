@@ -6,12 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { MAX_TICKET_TEXT, openTicket } from '../../../contract/tickets.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
-import { submitOnCtrlEnter } from '../../components/submit-on-ctrl-enter.ts';
+import { submitOnCtrlEnter, useDraftText } from '../../components/tickets.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { useDraftText } from '../../components/use-draft-text.ts';
 import { callApi } from '../../data/api-client.ts';
-import { formatDateTime } from '../../data/format-times-and-durations.ts';
-import { videosQuery } from '../../data/video-queries.ts';
+import { formatDateTime } from '../../data/format-times.ts';
+import { videosQuery } from '../../data/videos.ts';
 
 const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
 

@@ -4,14 +4,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { TICKET_STATUS, type TicketStatus } from '../../../contract/tickets.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { Page } from '../../components/page.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-and-waiting-for.tsx';
-import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/ticket-and-beta-application-queries.ts';
+import { TicketStatusBadge, TicketWaitingFor } from '../../components/tickets.tsx';
+import { PAGE_SIZE, type Ticket, ticketsQuery } from '../../data/tickets.ts';
 
 /** The tickets of the user. */
 export function TicketListPage() {

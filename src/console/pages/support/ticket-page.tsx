@@ -2,15 +2,14 @@ import { Anchor, Button, Group, Paper, Skeleton, Stack, Text } from '@mantine/co
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { closeTicket } from '../../../contract/tickets.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { closeTicket, replyToTicket } from '../../../contract/tickets.ts';
+import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { TicketStatusBadge, TicketWaitingFor } from '../../components/ticket-status-and-waiting-for.tsx';
+import { TicketReplyForm, TicketStatusBadge, TicketWaitingFor } from '../../components/tickets.tsx';
 import { callApi } from '../../data/api-client.ts';
-import { type TicketDetail, ticketQuery } from '../../data/ticket-and-beta-application-queries.ts';
-import { UserReplyForm } from './user-reply-form.tsx';
+import { type TicketDetail, ticketQuery } from '../../data/tickets.ts';
 
 /** One ticket of the user; replies appear automatically. */
 export function TicketPage() {
@@ -129,5 +128,26 @@ function Message({ by_staff, content, task_id, created_time }: MessageProps) {
         </Anchor>
       )}
     </Paper>
+  );
+}
+
+/** Adds a reply; refused if somebody has replied meanwhile, so that the user reads that reply before sending. */
+function UserReplyForm({ ticket }: { readonly ticket: TicketDetail }) {
+  const { t } = useTranslation('support');
+  const queries = useQueryClient();
+  return (
+    <TicketReplyForm
+      draftName={`ticket.${ticket.id}`}
+      label={t('reply')}
+      submitLabel={t('send')}
+      hint={ticket.status === 'resolved' ? t('reopens') : ''}
+      send={(content) =>
+        callApi(replyToTicket, {
+          params: { id: String(ticket.id) },
+          body: { content, seen_replies: ticket.reply_count },
+        })
+      }
+      refetch={() => queries.invalidateQueries({ queryKey: ['tickets'] })}
+    />
   );
 }

@@ -2,12 +2,12 @@ import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
+import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { formatDateTime } from '../../data/format-times-and-durations.ts';
-import { endShare, type Share } from '../../data/share-queries.ts';
+import { formatDateTime } from '../../data/format-times.ts';
+import { endShare, type Share } from '../../data/shares.ts';
 
 interface ShareTableProps {
   readonly shares: readonly Share[];

@@ -4,12 +4,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { Page } from '../../components/page.tsx';
-import { PageLoadingIndicator } from '../../components/page-loading-indicator.tsx';
+import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
-import { sharesQuery } from '../../data/share-queries.ts';
+import { sharesQuery } from '../../data/shares.ts';
 import { ShareTable } from './share-table.tsx';
 
 const PAGE_SIZE = 20;

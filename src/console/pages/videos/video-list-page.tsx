@@ -1,19 +1,31 @@
-import { Button, SimpleGrid, Skeleton, Text } from '@mantine/core';
-import { IconMovie, IconShare, IconSparkles, IconSquareCheck, IconStar } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Button, Group, Progress, Select, SimpleGrid, Skeleton, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import {
+  IconDownload,
+  IconMovie,
+  IconSearch,
+  IconShare,
+  IconSparkles,
+  IconSquareCheck,
+  IconStar,
+  IconStarFilled,
+  IconTrash,
+} from '@tabler/icons-react';
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
-import { Page } from '../../components/page.tsx';
+import { getStorage } from '../../../contract/own-videos.ts';
+import { isTerminal, TASK_STATUS } from '../../../contract/task-states.ts';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
+import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
-import { VideoCard } from '../../components/video-card.tsx';
-import { VideoStorageUsage } from '../../components/video-storage-usage.tsx';
-import { videosQuery } from '../../data/video-queries.ts';
-import { useVideoSelection } from './use-video-selection.ts';
-import { VideoFilters } from './video-filters.tsx';
-import { VideoSelectionBar } from './video-selection-bar.tsx';
+import { useToasts } from '../../components/toasts.tsx';
+import { callApi } from '../../data/api-client.ts';
+import { usableModelsQuery } from '../../data/models.ts';
+import { deleteVideo, downloadVideos, type Video, videosQuery } from '../../data/videos.ts';
+import { VideoCard } from './video-card.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
 
 const PAGE_SIZE = 24;
@@ -119,3 +131,242 @@ function NoVideos({ search, action }: { readonly search: VideosSearchParams; rea
 /** A day in the local time zone at a time of day → Unix seconds as text. */
 const dayToUnixSeconds = (day: string | undefined, time: string): string | undefined =>
   day === undefined ? undefined : String(Math.floor(new Date(`${day}T${time}`).getTime() / 1000));
+
+const STATUS_CHOICES = [TASK_STATUS.SUCCESS, TASK_STATUS.IN_PROGRESS, TASK_STATUS.QUEUED, TASK_STATUS.FAILURE] as const;
+
+interface VideoFiltersProps {
+  readonly search: VideosSearchParams;
+  readonly set: (part: VideosSearchParams) => void;
+}
+
+/** What narrows the list of own videos. */
+function VideoFilters({ search, set }: VideoFiltersProps) {
+  const { t } = useTranslation('studio');
+  const { status, model, from, to, favourite } = search;
+  const models = useQuery(usableModelsQuery);
+  return (
+    <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
+      <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
+      <Select
+        label={t('filterStatus')}
+        w={130}
+        placeholder={t('anyStatus')}
+        clearable
+        data={STATUS_CHOICES.map((value) => ({ value, label: t(`stage.${value}`) }))}
+        value={status ?? null}
+        onChange={(value) => set({ status: value ?? undefined })}
+      />
+      <Select
+        label={t('filterModel')}
+        w={160}
+        placeholder={t('anyModel')}
+        clearable
+        searchable
+        data={(models.data ?? []).filter(({ kind }) => kind === 'video').map(({ id }) => id)}
+        value={model ?? null}
+        onChange={(value) => set({ model: value ?? undefined })}
+      />
+      <TextInput
+        type="date"
+        label={t('filterFrom')}
+        value={from ?? ''}
+        onChange={(event) => set({ from: event.currentTarget.value || undefined })}
+      />
+      <TextInput
+        type="date"
+        label={t('filterTo')}
+        value={to ?? ''}
+        onChange={(event) => set({ to: event.currentTarget.value || undefined })}
+      />
+      <Button
+        variant={favourite ? 'light' : 'default'}
+        aria-pressed={favourite === true}
+        leftSection={favourite ? <IconStarFilled size={15} /> : <IconStar size={15} />}
+        onClick={() => set({ favourite: favourite ? undefined : true })}
+      >
+        {t('favourites')}
+      </Button>
+      {hasFilters(search) ? (
+        <Button
+          variant="subtle"
+          color="gray"
+          onClick={() =>
+            set({
+              q: undefined,
+              status: undefined,
+              model: undefined,
+              from: undefined,
+              to: undefined,
+              favourite: undefined,
+            })
+          }
+        >
+          {t('clearFilters')}
+        </Button>
+      ) : null}
+    </Group>
+  );
+}
+
+/** Searches after a short pause, not on every keystroke. */
+function PromptSearch({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
+  const { t } = useTranslation('studio');
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const apply = useDebouncedCallback((next: string) => onChange(next.trim()), 300);
+  return (
+    <TextInput
+      label={t('prompt')}
+      type="search"
+      w={180}
+      maxLength={200}
+      placeholder={t('searchPlaceholder')}
+      leftSection={<IconSearch size={15} />}
+      value={text}
+      onChange={({ currentTarget: { value: next } }) => {
+        setText(next);
+        apply(next);
+      }}
+    />
+  );
+}
+
+interface SelectionBarProps {
+  readonly selection: Selection;
+  readonly selected: readonly Video[];
+  /** Videos on the screen. */
+  readonly shown: readonly Video[];
+}
+
+/** What can be done with the chosen videos; stays in sight while they are chosen. */
+function VideoSelectionBar({ selection, selected, shown }: SelectionBarProps) {
+  const { t } = useTranslation(['studio', 'app']);
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const finished = selected.filter(({ status }) => isTerminal(status));
+  const downloadable = selected.filter(({ status }) => status === 'SUCCESS').map(({ task_id: id }) => id);
+  const save = useMutation({
+    mutationFn: () => downloadVideos(queries, downloadable),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  const remove = async (): Promise<void> => {
+    try {
+      for (const video of finished) {
+        await deleteVideo(video.task_id);
+        selection.remove([video]);
+      }
+    } finally {
+      for (const list of ['list', 'favourites']) await queries.invalidateQueries({ queryKey: ['videos', list] });
+    }
+    toasts.success(t('deletedMany', { count: finished.length }));
+    selection.stop();
+  };
+  return (
+    <Group className="selection-bar" role="region" aria-label={t('select')} justify="space-between" gap="xs">
+      <Group gap="xs">
+        <Text size="sm" fw={600} role="status">
+          {t('chosen', { count: selected.length })}
+        </Text>
+        <Button variant="subtle" size="compact-sm" onClick={() => selection.add(shown)}>
+          {t('choosePage')}
+        </Button>
+      </Group>
+      <Group gap="xs">
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconDownload size={16} />}
+          disabled={downloadable.length === 0}
+          loading={save.isPending}
+          onClick={() => save.mutate()}
+        >
+          {t('downloadMany', { count: downloadable.length })}
+        </Button>
+        <ConfirmDialog
+          title={t('deleteManyTitle', { count: finished.length })}
+          confirmLabel={t('deleteMany', { count: finished.length })}
+          onConfirm={remove}
+          trigger={(open) => (
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconTrash size={16} />}
+              disabled={finished.length === 0}
+              onClick={open}
+            >
+              {t('deleteMany', { count: finished.length })}
+            </Button>
+          )}
+        >
+          {t('deleteManyText')}
+          {finished.length < selected.length
+            ? ` ${t('unfinishedStay', { count: selected.length - finished.length })}`
+            : ''}
+        </ConfirmDialog>
+        <Button size="xs" onClick={selection.stop}>
+          {t('selectDone')}
+        </Button>
+      </Group>
+    </Group>
+  );
+}
+
+/** Videos chosen to be dealt with together, those of other pages and filters included. */
+interface Selection {
+  /** Undefined: selection mode is off. */
+  readonly videos: readonly Video[] | undefined;
+  has(id: string): boolean;
+  start(): void;
+  stop(): void;
+  toggle(video: Video): void;
+  add(videos: readonly Video[]): void;
+  remove(videos: readonly Video[]): void;
+}
+
+function useVideoSelection(): Selection {
+  const [chosen, setChosen] = useState<readonly Video[]>();
+  const without = (all: readonly Video[] = [], some: readonly Video[]) =>
+    all.filter(({ task_id: id }) => !some.some(({ task_id: other }) => other === id));
+  return {
+    videos: chosen,
+    has: (id) => chosen?.some(({ task_id: each }) => each === id) === true,
+    start: () => setChosen([]),
+    stop: () => setChosen(undefined),
+    toggle: (video) =>
+      setChosen((all = []) => {
+        const others = without(all, [video]);
+        return others.length === all.length ? [...all, video] : others;
+      }),
+    add: (videos) => setChosen((all) => [...without(all, videos), ...videos]),
+    remove: (videos) => setChosen((all) => without(all, videos)),
+  };
+}
+
+const GB = 1024 ** 3;
+const MB = 1024 ** 2;
+
+/** How much of its space the account's stored videos take. Shows nothing where videos are not stored. */
+function VideoStorageUsage() {
+  const { t, i18n } = useTranslation('studio');
+  const { data } = useQuery(storageQuery);
+  if (data?.enabled !== true) return null;
+  const size = (bytes: number): string => {
+    const [amount, unit] = bytes >= GB ? [bytes / GB, 'GiB'] : [bytes / MB, 'MiB'];
+    return `${amount.toLocaleString(i18n.language, { maximumFractionDigits: 1 })} ${unit}`;
+  };
+  const text = t('storageUsed', { used: size(data.used_bytes), limit: size(data.limit_bytes) });
+  return (
+    <Group gap="sm">
+      <Progress value={(100 * data.used_bytes) / data.limit_bytes} w={120} aria-label={text} />
+      <Text size="sm" c="dimmed">
+        {text} {data.days === 0 ? null : t('storageDays', { count: data.days })}
+      </Text>
+    </Group>
+  );
+}
+
+/** Space of the stored copies of the own videos. */
+const storageQuery = queryOptions({
+  queryKey: ['videos', 'storage'],
+  queryFn: async ({ signal }) => (await callApi(getStorage, {}, { signal })).data,
+});

@@ -5,35 +5,39 @@ import {
   Grid,
   Group,
   Paper,
+  PasswordInput,
   ScrollArea,
+  Select,
   Skeleton,
   Stack,
   Table,
   Text,
+  TextInput,
   Title,
 } from '@mantine/core';
-import { IconArrowBackUp, IconDownload, IconLifebuoy, IconTrash } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { IconArrowBackUp, IconDownload, IconLifebuoy, IconShare, IconTrash } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { defined } from '../../../contract/objects.ts';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { CopyIconButton } from '../../components/copy-button-and-field.tsx';
+import { DAY_SECONDS } from '../../../contract/time-units.ts';
+import { SHARE_PASSWORD_MAX } from '../../../contract/video-shares.ts';
+import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount } from '../../components/credit-amount.tsx';
+import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { Page } from '../../components/page.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
-import { TaskProgress } from '../../components/task-progress.tsx';
+import { useFormValues } from '../../components/save-form.tsx';
+import { TaskProgress, VideoFailure, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { VideoFailure } from '../../components/video-failure.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
-import { VideoStatusBadge } from '../../components/video-status-badge.tsx';
-import { formatDateTime, formatElapsed } from '../../data/format-times-and-durations.ts';
-import { videoSharesQuery } from '../../data/share-queries.ts';
-import { deleteVideo, type VideoDetail, videoQuery } from '../../data/video-queries.ts';
-import { ShareButton } from './share-button.tsx';
+import { formatDateTime, formatElapsed } from '../../data/format-times.ts';
+import { createShare, videoSharesQuery } from '../../data/shares.ts';
+import { deleteVideo, type VideoDetail, videoQuery } from '../../data/videos.ts';
 import { ShareTable } from './share-table.tsx';
 
 /** One video with everything known about it. */
@@ -226,5 +230,76 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
         </ScrollArea.Autosize>
       </Paper>
     </Stack>
+  );
+}
+
+/** How long a link works, days; 0: as long as the video. */
+const PERIODS = [1, 7, 30, 0] as const;
+/** Makes links by which others watch a video. */
+function ShareButton({ taskId }: { readonly taskId: string }) {
+  const { t } = useTranslation('studio');
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <Button variant="default" leftSection={<IconShare size={16} />} onClick={() => setIsOpen(true)}>
+        {t('share.action')}
+      </Button>
+      {isOpen ? <ShareDialog taskId={taskId} onClose={() => setIsOpen(false)} /> : null}
+    </>
+  );
+}
+
+function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly onClose: () => void }) {
+  const { t } = useTranslation('studio');
+  const queries = useQueryClient();
+  const { draft, text, value } = useFormValues({ days: '7' as string | null, password: '', title: '' });
+  const save = useMutation({
+    mutationFn: () =>
+      createShare(
+        taskId,
+        defined({
+          expires_in_seconds: draft.days === '0' ? undefined : Number(draft.days) * DAY_SECONDS,
+          password: draft.password || undefined,
+          title: draft.title.trim() || undefined,
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['shares'] }),
+  });
+  return (
+    <FormDialog title={t('share.title')} submitLabel={t('share.create')} save={save} onClose={onClose}>
+      <Text size="sm" c="dimmed">
+        {t('share.lead')}
+      </Text>
+      <Select
+        label={t('share.period')}
+        allowDeselect={false}
+        data={PERIODS.map((days) => ({
+          value: String(days),
+          label: days === 0 ? t('share.withVideo') : t('share.days', { count: days }),
+        }))}
+        {...value('days')}
+      />
+      <PasswordInput
+        label={t('share.password')}
+        description={t('share.passwordHint')}
+        maxLength={SHARE_PASSWORD_MAX}
+        autoComplete="new-password"
+        {...text('password')}
+      />
+      <TextInput
+        label={t('share.pageTitle')}
+        description={t('share.pageTitleHint')}
+        maxLength={200}
+        {...text('title')}
+      />
+      {save.data === undefined ? null : (
+        <div role="status">
+          <Text size="sm" fw={600}>
+            {t('share.made')}
+          </Text>
+          <CopyField text={save.data} label={t('share.copy')} />
+        </div>
+      )}
+    </FormDialog>
   );
 }

@@ -1,5 +1,5 @@
 import type en from '../en/admin-announcements.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '通知所有账号，包括以后注册的账号。',

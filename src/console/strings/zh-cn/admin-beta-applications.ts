@@ -1,5 +1,5 @@
 import type en from '../en/admin-beta-applications.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '谁想试用尚未全面开放的功能。',

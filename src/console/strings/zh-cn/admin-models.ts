@@ -1,5 +1,5 @@
 import type en from '../en/admin-models.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   kinds: { video: '视频', image: '图片', chat: '对话' },

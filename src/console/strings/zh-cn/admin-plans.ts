@@ -1,5 +1,5 @@
 import type en from '../en/admin-plans.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '用户可用兑换码获得的套餐：调用时先用套餐额度，再用余额。',

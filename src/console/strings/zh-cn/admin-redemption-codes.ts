@@ -1,5 +1,5 @@
 import type en from '../en/admin-redemption-codes.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '每个兑换码可兑换一次套餐或额度。仅在生成时显示完整内容，之后均为掩码。',

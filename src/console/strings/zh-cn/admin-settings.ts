@@ -1,5 +1,5 @@
 import type en from '../en/admin-settings.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '此处保存的设置在数秒内对所有进程生效。环境变量中的设置优先，须在环境变量中修改。',

@@ -1,5 +1,5 @@
 import type en from '../en/admin-tickets.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '用户提出的问题。尚未回复的会通知所有管理员。',

@@ -1,5 +1,5 @@
 import type en from '../en/audit.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '谁在何处更改了什么。机密内容从不记录。',

@@ -1,5 +1,5 @@
 import type en from '../en/connect-clients.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   title: '接入“{{name}}”',

@@ -1,5 +1,5 @@
 import type en from '../en/costs.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   adminLead: '所有账号的费用明细，数据来自账本，日期按 UTC 计。',

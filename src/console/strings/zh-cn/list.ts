@@ -1,5 +1,5 @@
 import type en from '../en/list.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   noMatch: '没有符合条件的内容',

@@ -1,5 +1,5 @@
 import type en from '../en/plan.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   title: '套餐',

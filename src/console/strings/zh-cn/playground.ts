@@ -1,5 +1,5 @@
 import type en from '../en/playground.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '试用对话和图片模型，费用与普通调用相同。',

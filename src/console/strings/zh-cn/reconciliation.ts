@@ -1,5 +1,5 @@
 import type en from '../en/reconciliation.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   lead: '每小时将视频的结算与供应商从账号中扣除的单位进行比对（仅限提供此数据的供应商）。',

@@ -1,5 +1,5 @@
 import type en from '../en/requests.ts';
-import type { Translated } from '../translation-namespace-types.ts';
+import type { Translated } from '../namespaces.ts';
 
 export default {
   intro: '您已结束的模型调用和视频：用量、耗时与费用。不保存提示词和回复。',

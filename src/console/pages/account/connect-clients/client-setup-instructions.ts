@@ -1,5 +1,25 @@
-import type { SampleValues } from './code-sample-values-type.ts';
-import { toChatboxLink, toCherryStudioLink } from './deep-links.ts';
+const toBase64 = (value: unknown): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))));
+
+/**
+ * Cherry Studio's link for a provider: base64 of JSON, in which it reads `_` as `+` and `-` as `/`. It adds `/v1` itself.
+ * Source: CherryHQ/cherry-studio, src/main/services/urlschema/handle-providers.ts.
+ */
+function toCherryStudioLink({ origin, apiKey, siteName }: SampleValues): string {
+  const data = toBase64({ id: 'reelgate', name: siteName, type: 'openai', baseUrl: origin, apiKey });
+  return `cherrystudio://providers/api-keys?v=1&data=${encodeURIComponent(data.replaceAll('+', '_').replaceAll('/', '-'))}`;
+}
+
+/** Chatbox's link for a provider. Source: docs.chatboxai.app, "Provider configuration", deep link format. */
+function toChatboxLink({ origin, apiKey, model, siteName }: SampleValues): string {
+  const config = toBase64({
+    id: 'reelgate',
+    name: siteName,
+    type: 'openai',
+    settings: { apiHost: origin, apiPath: '/v1/chat/completions', apiKey, models: [{ modelId: model, type: 'chat' }] },
+  });
+  return `chatbox://provider/import?config=${encodeURIComponent(config)}`;
+}
 
 interface Sample {
   /** Where it goes: a file's path; undefined for a terminal. */
@@ -216,3 +236,13 @@ export const CLIENTS = [
   },
 ] as const satisfies readonly Client[];
 export type ClientId = (typeof CLIENTS)[number]['id'];
+
+/** What the samples are filled with. */
+export interface SampleValues {
+  /** Address of the service, without a slash at the end. */
+  readonly origin: string;
+  readonly apiKey: string;
+  /** A chat model this key may call. */
+  readonly model: string;
+  readonly siteName: string;
+}

@@ -1,21 +1,24 @@
-import { Badge, Button, Group, Text } from '@mantine/core';
+import { Badge, Button, Group, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { IconPlus, IconSpeakerphone } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminDeleteAnnouncement, adminListAnnouncements } from '../../../../contract/notifications.ts';
-import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
-import { EmptyState } from '../../../components/empty-state.tsx';
+import {
+  adminCreateAnnouncement,
+  adminDeleteAnnouncement,
+  adminListAnnouncements,
+  adminUpdateAnnouncement,
+} from '../../../../contract/notifications.ts';
+import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { Page } from '../../../components/page.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import type { Announcement } from '../../../data/admin-types.ts';
+import { type Announcement, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { AnnouncementDialog } from './announcement-dialog.tsx';
 
 /** Announcements, which are shown to every account. */
 export function AnnouncementsPage() {
@@ -122,3 +125,91 @@ function DeleteAnnouncement({ announcement: { id, title } }: { readonly announce
     </ConfirmDialog>
   );
 }
+
+interface AnnouncementDialogProps {
+  /** Edits this announcement instead of creating one. */
+  readonly announcement?: Announcement;
+  readonly onClose: () => void;
+}
+
+const MAX_LENGTH = { title: 200, content: 10_000 } as const;
+
+function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) {
+  const { t } = useTranslation(['admin-announcements', 'app']);
+  const { draft, text, checked } = useFormValues(() => toAnnouncementFormValues(announcement));
+  const save = useSaveAndClose(
+    async () => {
+      const body = toAnnouncementBody(draft);
+      if (announcement === undefined) await callApi(adminCreateAnnouncement, { body });
+      else await callApi(adminUpdateAnnouncement, { params: { id: String(announcement.id) }, body });
+    },
+    { onClose, message: announcement === undefined ? t('sent') : t('app:saved') },
+  );
+  const contentField = (label: string, name: 'content' | 'contentChinese') => (
+    <Textarea label={label} autosize minRows={4} maxRows={14} maxLength={MAX_LENGTH.content} required {...text(name)} />
+  );
+  return (
+    <FormDialog
+      title={t(announcement === undefined ? 'make' : 'editTitle')}
+      submitLabel={announcement === undefined ? t('make') : t('app:save')}
+      save={save}
+      onClose={onClose}
+      disabled={draft.title.trim() === '' || draft.content.trim() === ''}
+    >
+      <TextInput label={t('title')} maxLength={MAX_LENGTH.title} required data-autofocus {...text('title')} />
+      {contentField(t('text'), 'content')}
+      <Switch label={t('inChinese')} description={t('inChineseHint')} {...checked('inChinese')} />
+      {draft.inChinese ? (
+        <>
+          <TextInput
+            label={t('titleChinese')}
+            maxLength={MAX_LENGTH.title}
+            required
+            lang="zh-CN"
+            {...text('titleChinese')}
+          />
+          {contentField(t('textChinese'), 'contentChinese')}
+        </>
+      ) : null}
+      <TextInput
+        label={`${t('target')} (${t('app:optional')})`}
+        description={t('targetHint')}
+        placeholder="/packages"
+        pattern="/.*"
+        maxLength={500}
+        {...text('target')}
+      />
+      {announcement === undefined ? null : (
+        <Text size="xs" c="dimmed">
+          {t('editHint')}
+        </Text>
+      )}
+    </FormDialog>
+  );
+}
+
+/** An announcement as its form holds it. */
+interface AnnouncementFormValues {
+  readonly title: string;
+  readonly content: string;
+  readonly inChinese: boolean;
+  readonly titleChinese: string;
+  readonly contentChinese: string;
+  readonly target: string;
+}
+
+const toAnnouncementFormValues = (known: Announcement | undefined): AnnouncementFormValues => ({
+  title: known?.title ?? '',
+  content: known?.content ?? '',
+  inChinese: known?.zh_cn != null,
+  titleChinese: known?.zh_cn?.title ?? '',
+  contentChinese: known?.zh_cn?.content ?? '',
+  target: known?.target_url ?? '',
+});
+
+const toAnnouncementBody = (draft: AnnouncementFormValues) => ({
+  title: draft.title.trim(),
+  content: draft.content.trim(),
+  zh_cn: draft.inChinese ? { title: draft.titleChinese.trim(), content: draft.contentChinese.trim() } : null,
+  target_url: draft.target.trim(),
+});

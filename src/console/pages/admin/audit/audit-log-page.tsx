@@ -1,26 +1,22 @@
-import { Text } from '@mantine/core';
+import { Anchor, Code, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListAudit } from '../../../../contract/admin-accounts.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
-import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { UserFilter } from '../../../components/list/user-channel-key-and-model-filters.tsx';
-import { Page } from '../../../components/page.tsx';
-import { RouteLink } from '../../../components/route-link.tsx';
-import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import type { AuditEntry } from '../../../data/admin-types.ts';
-import { formatDateTime } from '../../../data/format-times-and-durations.ts';
-import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { useUserNames } from '../../../data/user-and-channel-names.ts';
-import { AuditAndLoginsTabs } from '../logins/audit-and-logins-tabs.tsx';
-import { targetPath } from './audit-target-path-and-changed-keys.ts';
-import { BeforeAndAfterDialog } from './before-and-after-dialog.tsx';
-import { ChangedFieldNames } from './changed-field-names.tsx';
-import { describeAction, describeTarget, listActions } from './describe-audit-action-and-target.ts';
+import { EmptyState, Page } from '../../../components/page.tsx';
+import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { type AuditEntry, listQuery } from '../../../data/admin.ts';
+import { formatDateTime } from '../../../data/format-times.ts';
+import { useUserNames } from '../../../data/names.ts';
+import { changedKeys, targetPath } from './audit-entry.ts';
+import { AuditAndLoginsTabs } from './audit-tabs.tsx';
 
 /** Who changed what. */
 export function AuditLogPage() {
@@ -100,3 +96,97 @@ function AuditTarget({ target }: { readonly target: string }) {
     </RouteLink>
   );
 }
+
+/** Before and after, side by side. */
+function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
+  const { t } = useTranslation('audit');
+  const side = (value: unknown): Record<string, unknown> =>
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return (
+    <Dialog
+      onClose={onClose}
+      title={`${describeAction(t, entry.action)} · ${describeTarget(t, entry.target)}`}
+      size="xl"
+    >
+      <DataTable
+        label={t('change')}
+        rows={changedKeys(entry.before, entry.after)}
+        rowKey={(key) => key}
+        columns={[
+          {
+            label: t('field'),
+            cell: (key) => (
+              <Text size="sm" fw={600} maw={220} style={{ overflowWrap: 'anywhere' }}>
+                {key}
+              </Text>
+            ),
+          },
+          { label: t('before'), cell: (key) => <Value value={side(entry.before)[key]} /> },
+          { label: t('after'), cell: (key) => <Value value={side(entry.after)[key]} /> },
+        ]}
+      />
+      <Text size="xs" c="dimmed" mt="md">
+        {t('action')} <Code>{entry.action}</Code> · {t('target')} <Code>{entry.target}</Code> · {t('request')}{' '}
+        <Code>{entry.request_id || '–'}</Code>
+      </Text>
+    </Dialog>
+  );
+}
+
+function Value({ value }: { readonly value: unknown }) {
+  const text = value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+      {text}
+    </Text>
+  );
+}
+
+const MAX_FIELDS = 4;
+
+/** The names of the fields an audit log entry changed; the values can be opened beside them. */
+function ChangedFieldNames({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
+  const { t } = useTranslation('audit');
+  const keys = changedKeys(entry.before, entry.after);
+  if (keys.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        –
+      </Text>
+    );
+  const rest = keys.length - MAX_FIELDS;
+  return (
+    <Anchor component="button" type="button" size="sm" ta="left" onClick={onOpen}>
+      {keys.slice(0, MAX_FIELDS).join(', ')}
+      {rest > 0 ? ` ${t('more', { count: rest })}` : ''}
+    </Anchor>
+  );
+}
+
+type T = TFunction<'audit'>;
+
+/** `user.update` → "User changed"; one that has no words here stays as it is stored. */
+const describeAction = (t: T, action: string): string =>
+  t(`actions.${action as 'user.update'}`, { defaultValue: action });
+
+/** `user:12` → "User 12" */
+function describeTarget(t: T, target: string): string {
+  const at = target.indexOf(':');
+  if (at < 0) return target;
+  const kind = target.slice(0, at) as 'user';
+  return t(`targets.${kind}`, { id: target.slice(at + 1), defaultValue: target });
+}
+
+/** Every action with its words, for a list to choose from. */
+const listActions = (t: T): readonly { readonly value: string; readonly label: string }[] =>
+  listLeaves(t('actions', { returnObjects: true }));
+
+/** The texts of a tree, each with the path that leads to it: `mailbox.app-password.read`. */
+const listLeaves = (tree: object, path = ''): { readonly value: string; readonly label: string }[] =>
+  Object.entries(tree).flatMap(([key, each]: [string, unknown]) =>
+    typeof each === 'string'
+      ? [{ value: `${path}${key}`, label: each }]
+      : typeof each === 'object' && each !== null
+        ? listLeaves(each, `${path}${key}.`)
+        : [],
+  );

@@ -1,23 +1,18 @@
 import { Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminGetBetaApplication } from '../../../../contract/beta-applications.ts';
-import { DescriptionList } from '../../../components/description-list.tsx';
+import { adminDeleteBetaApplication, adminGetBetaApplication } from '../../../../contract/beta-applications.ts';
+import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { MissingPermissionNote } from '../../../components/missing-permission-note.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { Panel } from '../../../components/panel.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { DescriptionList, Panel } from '../../../components/panel.tsx';
+import { MissingPermissionNote, useCanManageUser } from '../../../components/permissions.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteLink } from '../../../components/route-link.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
-import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { dataQuery, type ResponseData } from '../../../data/query-any-admin-endpoint.ts';
-import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
-import { useUserNames } from '../../../data/user-and-channel-names.ts';
-import { DecisionButtons } from './decision-buttons.tsx';
-import { DeleteApplication } from './delete-application.tsx';
-import { StatusBadge } from './status-badge.tsx';
+import { RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
+import { dataQuery, type ResponseData } from '../../../data/admin.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { useUserNames } from '../../../data/names.ts';
+import { DecisionButtons, StatusBadge } from './decision-buttons.tsx';
 
 /** Where the notice of an application leads. */
 export function AdminBetaApplicationPage() {
@@ -80,5 +75,20 @@ function LabelledText({ title, text }: { readonly title: string; readonly text: 
         {text}
       </Text>
     </>
+  );
+}
+
+function DeleteApplication({ id }: { readonly id: number }) {
+  const { t } = useTranslation('admin-beta-applications');
+  return (
+    <DeletePanel
+      heading={t('remove')}
+      title={t('removeTitle', { id })}
+      text={t('removeText')}
+      confirmLabel={t('remove')}
+      remove={() => callApi(adminDeleteBetaApplication, { params: { id: String(id) } })}
+      message={t('removed')}
+      listPage="/admin/beta-applications"
+    />
   );
 }

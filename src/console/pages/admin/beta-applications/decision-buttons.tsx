@@ -1,9 +1,13 @@
-import { Button, Textarea } from '@mantine/core';
+import { Badge, Button, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminApproveBetaApplication, adminRejectBetaApplication } from '../../../../contract/beta-applications.ts';
-import { FormDialog } from '../../../components/form-dialog.tsx';
-import { useSaveAndClose } from '../../../components/use-save-and-close.ts';
+import {
+  type ApplicationStatus,
+  adminApproveBetaApplication,
+  adminRejectBetaApplication,
+} from '../../../../contract/beta-applications.ts';
+import { FormDialog } from '../../../components/dialog.tsx';
+import { useSaveAndClose } from '../../../components/save-form.tsx';
 import { callApi } from '../../../data/api-client.ts';
 
 interface DecisionButtonsProps {
@@ -68,4 +72,15 @@ function DecisionDialog({ id, feature, name, decision, onClose }: DecisionDialog
       />
     </FormDialog>
   );
+}
+
+const STATUS_COLOR: Readonly<Record<ApplicationStatus, string>> = {
+  pending: 'yellow',
+  approved: 'teal',
+  rejected: 'red',
+};
+
+export function StatusBadge({ status }: { readonly status: ApplicationStatus }) {
+  const { t } = useTranslation('admin-beta-applications');
+  return <Badge color={STATUS_COLOR[status]}>{t(`states.${status}`)}</Badge>;
 }

@@ -1,16 +1,9 @@
 import type { makeChannel } from '../../../../contract/channels.ts';
 import type { EndpointPart } from '../../../../contract/endpoint.ts';
-import { readNumberInput } from '../../../components/read-number-input.ts';
-import type { ChannelDetail } from '../../../data/admin-types.ts';
-import type { ChannelPreset, CredentialScheme, Vendor } from '../../../data/vendor-queries.ts';
-import { toCredentials } from './credential-labels-schemes-and-form-values.ts';
-import {
-  newUpstreamRequestFormValues,
-  toUpstreamRequestBody,
-  toUpstreamRequestFormValues,
-  type UpstreamRequestFormValues,
-} from './model-mapping-header-and-proxy-form-values.ts';
-import { parseCredentialLines } from './parse-credential-lines.ts';
+import type { ChannelDetail } from '../../../data/admin.ts';
+import { readNumberInput } from '../../../data/field-values.ts';
+import type { ChannelPreset, CredentialScheme, Vendor } from '../../../data/vendors.ts';
+import { parseCredentialLines, toCredentials } from './credential-values.ts';
 
 type ChannelBody = EndpointPart<typeof makeChannel, 'body'>;
 
@@ -108,3 +101,48 @@ export const toSettingsBody = (draft: ChannelFormValues) => ({
 });
 
 const toNumberInput = (stored: unknown): number | '' => (typeof stored === 'number' ? stored : '');
+
+/** How a channel's upstream is reached, as the form holds it: one `name: value` or `our name = its name` a line. */
+interface UpstreamRequestFormValues {
+  readonly modelMapping: string;
+  readonly extraHeaders: string;
+  readonly proxy: string;
+  /** The proxy as it was shown, without its credentials; while it is unchanged, the stored one stays. */
+  readonly shownProxy: string;
+}
+
+export const newUpstreamRequestFormValues = (): UpstreamRequestFormValues => ({
+  modelMapping: '',
+  extraHeaders: '',
+  proxy: '',
+  shownProxy: '',
+});
+
+const toUpstreamRequestFormValues = ({ model_mapping, proxy }: ChannelDetail): UpstreamRequestFormValues => ({
+  modelMapping: Object.entries(model_mapping)
+    .map((pair) => pair.join(' = '))
+    .join('\n'),
+  extraHeaders: '',
+  proxy,
+  shownProxy: proxy,
+});
+
+/** Headers that are left empty and a proxy that is left as it is stay as they are stored. */
+export function toUpstreamRequestBody({ modelMapping, extraHeaders, proxy, shownProxy }: UpstreamRequestFormValues) {
+  return {
+    model_mapping: parsePairs(modelMapping, '='),
+    ...(extraHeaders.trim() === '' ? {} : { extra_headers: parsePairs(extraHeaders, ':') }),
+    ...(proxy.trim() === shownProxy ? {} : { proxy: proxy.trim() }),
+  };
+}
+
+/** One pair a line, divided at the first separator; a line without one has an empty value, which the service refuses by name. */
+function parsePairs(text: string, separator: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name = '', ...rest] = line.split(separator);
+      return [name.trim(), rest.join(separator).trim()];
+    }),
+  );
+}

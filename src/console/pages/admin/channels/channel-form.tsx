@@ -1,17 +1,31 @@
-import { Button, Collapse, Stack, Switch, TextInput } from '@mantine/core';
+import {
+  Anchor,
+  Button,
+  Collapse,
+  Fieldset,
+  FileButton,
+  NumberInput,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  Switch,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { SaveForm } from '../../../components/save-form.tsx';
-import { useFormValues } from '../../../components/use-form-values.ts';
-import type { Vendor } from '../../../data/vendor-queries.ts';
-import type { ChannelFormValues } from './channel-form-values.ts';
-import { CredentialFields } from './credential-fields.tsx';
-import { isPrivateAddress } from './is-private-address.ts';
-import { UpstreamRequestFields } from './model-mapping-header-and-proxy-fields.tsx';
-import { CredentialLineError } from './parse-credential-lines.ts';
-import { PriorityWeightAndTaskLimitFields } from './priority-weight-and-task-limit-fields.tsx';
-import { ServedModelsField } from './served-models-field.tsx';
+import { listModelRows } from '../../../../contract/models.ts';
+import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { listQuery } from '../../../data/admin.ts';
+import type { CredentialField, CredentialScheme, Vendor } from '../../../data/vendors.ts';
+import { type ChannelFormValues, credentialSchemeOf, keepsStoredCredentials } from './channel-form-values.ts';
+import { CredentialLineError, fitsOnLines } from './credential-values.ts';
 
 interface ChannelFormProps {
   readonly vendor: Vendor;
@@ -127,5 +141,247 @@ function AddressFields({ vendor, draft: { baseUrl, options }, onChange }: Addres
         />
       ) : null}
     </>
+  );
+}
+
+interface CredentialFieldsProps {
+  readonly vendor: Vendor;
+  readonly draft: ChannelFormValues;
+  readonly isNew: boolean;
+  readonly onChange: (part: Partial<ChannelFormValues>) => void;
+}
+
+/** The keys the vendor requires. Those of an existing channel are stored, and stay unless new ones are entered. */
+function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsProps) {
+  const { t } = useTranslation('admin-channels');
+  const schemeLabel = useSchemeLabel();
+  const required = isNew || !keepsStoredCredentials(draft, vendor);
+  const scheme = credentialSchemeOf(draft, vendor);
+  return (
+    <Fieldset legend={t('credentials.title')} radius="md">
+      <Stack gap="sm">
+        <Text size="xs" c="dimmed">
+          {t(isNew ? 'credentials.hint' : 'credentials.keepHint')}
+        </Text>
+        {vendor.credentials.length > 1 ? (
+          <SegmentedControl
+            aria-label={t('credentials.way')}
+            value={String(draft.scheme)}
+            onChange={(scheme) => onChange({ scheme: Number(scheme), credentials: {}, moreCredentials: '' })}
+            data={vendor.credentials.map((scheme, index) => ({ value: String(index), label: schemeLabel(scheme) }))}
+          />
+        ) : null}
+        {scheme.fields.map(({ name, kind }) => (
+          <CredentialFieldInput
+            key={name}
+            name={name}
+            kind={kind}
+            required={required}
+            value={draft.credentials[name] ?? ''}
+            onChange={(value) => onChange({ credentials: { ...draft.credentials, [name]: value } })}
+          />
+        ))}
+        {isNew && fitsOnLines(scheme) ? (
+          <Textarea
+            label={t('credentials.more')}
+            description={t('credentials.moreHint', { fields: scheme.fields.map(({ name }) => name).join('|') })}
+            autosize
+            maxRows={8}
+            autoComplete="off"
+            spellCheck={false}
+            value={draft.moreCredentials}
+            onChange={(event) => onChange({ moreCredentials: event.currentTarget.value })}
+          />
+        ) : null}
+      </Stack>
+    </Fieldset>
+  );
+}
+
+/** The usual name of a set of credentials, derived from its field names; falls back to the field names themselves. */
+function useSchemeLabel(): (scheme: CredentialScheme) => string {
+  const { t } = useTranslation('admin-channels');
+  return ({ fields }) => {
+    const names = fields.map(({ name }) => name);
+    if (names.includes('service_account')) return t('credentials.serviceAccount');
+    if (names.includes('access_key')) return t('credentials.keyPair');
+    return names.length === 1 && names[0] === 'api_key' ? t('credentials.apiKey') : names.join(', ');
+  };
+}
+
+interface CredentialInputProps {
+  readonly name: string;
+  readonly kind: CredentialField['kind'];
+  readonly required: boolean;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** One field of a credential; what is stored of it is never shown. */
+export function CredentialFieldInput({ name, kind, required, value, onChange }: CredentialInputProps) {
+  const { t } = useTranslation('admin-channels');
+  // The vendors' own names, as administrators find them in the vendors' consoles; an unknown name is shown unchanged.
+  const label = t(`credentials.fields.${name}` as 'credentials.fields.api_key', { defaultValue: name });
+  const shared = { label, required, value } as const;
+  if (kind === 'json') {
+    return (
+      <Textarea
+        {...shared}
+        description={
+          <FileButton accept="application/json" onChange={(file) => void file?.text().then(onChange)}>
+            {(props) => (
+              <Anchor component="button" type="button" size="xs" {...props}>
+                {t('credentials.fromFile')}
+              </Anchor>
+            )}
+          </FileButton>
+        }
+        placeholder='{"type": "service_account", …}'
+        autosize
+        minRows={3}
+        maxRows={8}
+        spellCheck={false}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  }
+  const Input = kind === 'secret' ? PasswordInput : TextInput;
+  return (
+    <Input
+      {...shared}
+      autoComplete="off"
+      spellCheck={false}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+interface ModelsFieldProps {
+  readonly vendor: Pick<Vendor, 'name' | 'kind'>;
+  readonly value: readonly string[];
+  readonly onChange: (models: string[]) => void;
+  /** A new channel of a video vendor starts with all there are; what a chat upstream has, its test finds out. */
+  readonly isNew: boolean;
+}
+
+/** Public names the channel serves; one without a row yet may be typed as well. */
+function ServedModelsField({ vendor: { name: vendor, kind }, value, onChange, isNew }: ModelsFieldProps) {
+  const { t } = useTranslation('admin-channels');
+  const rows = useQuery(listQuery(listModelRows, { vendor, page_size: '50' }));
+  // What is kept on the screen meanwhile is the vendor's before.
+  const known = rows.isPlaceholderData ? undefined : rows.data?.data.map(({ id }) => id);
+  const filledFor = useRef<string>(undefined);
+  useEffect(() => {
+    if (!isNew || kind === 'chat' || known === undefined || filledFor.current === vendor) return;
+    filledFor.current = vendor;
+    onChange(known);
+  }, [isNew, kind, known, vendor, onChange]);
+  const missing = known?.filter((id) => !value.includes(id)) ?? [];
+  return (
+    <TagsInput
+      label={t('channels.models')}
+      description={
+        <>
+          {t(isNew && kind === 'chat' ? 'channels.modelsLaterHint' : 'channels.modelsHint')}{' '}
+          {missing.length === 0 ? null : (
+            <Anchor component="button" type="button" size="xs" onClick={() => onChange([...value, ...missing])}>
+              {t('channels.allModels', { count: missing.length })}
+            </Anchor>
+          )}
+        </>
+      }
+      data={known ?? []}
+      value={[...value]}
+      onChange={onChange}
+      splitChars={[',', ' ', '\n']}
+      maxDropdownHeight={240}
+      clearable
+      clearButtonProps={{ 'aria-label': t('channels.clearModels'), 'aria-hidden': false, tabIndex: 0 }}
+    />
+  );
+}
+
+/** Whether a URL seems to name a host that only a private channel may call, to offer the switch; the server decides. */
+function isPrivateAddress(baseUrl: string): boolean {
+  const host = /^https?:\/\/(\[[^\]]*\]|[^/:?#]*)/i.exec(baseUrl.trim())?.[1] ?? '';
+  return (
+    /^(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[(::1|f[cd]))|\.(local|lan|internal)$/i.test(host) ||
+    (host !== '' && !/[.:]/.test(host)) ||
+    /^http:/i.test(baseUrl.trim())
+  );
+}
+
+interface PriorityWeightAndTaskLimitFieldsProps {
+  readonly value: ReturnType<typeof useFormValues<ChannelFormValues>>['value'];
+  /** Whether its vendor makes videos, which can be bounded. */
+  readonly hasVideos: boolean;
+}
+
+/** How much of the calls a channel gets. */
+function PriorityWeightAndTaskLimitFields({ value, hasVideos }: PriorityWeightAndTaskLimitFieldsProps) {
+  const { t } = useTranslation('admin-channels');
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <NumberInput
+        label={t('channels.priority')}
+        description={t('channels.priorityHint')}
+        min={-1_000_000}
+        max={1_000_000}
+        allowDecimal={false}
+        {...value('priority')}
+      />
+      <NumberInput
+        label={t('channels.weight')}
+        description={t('channels.weightHint')}
+        min={0}
+        max={1_000_000}
+        allowDecimal={false}
+        {...value('weight')}
+      />
+      {hasVideos ? (
+        <NumberInput
+          label={t('channels.concurrentTasks')}
+          description={t('channels.concurrentTasksHint')}
+          min={1}
+          max={1_000_000}
+          allowDecimal={false}
+          {...value('maxConcurrentTasks')}
+        />
+      ) : null}
+    </SimpleGrid>
+  );
+}
+
+type Bind = ReturnType<typeof useFormValues<ChannelFormValues>>['text'];
+
+/** The upstream's names of models, extra headers and the proxy. */
+function UpstreamRequestFields({ text }: { readonly text: Bind }) {
+  const { t } = useTranslation('admin-channels');
+  return (
+    <Stack>
+      <Textarea
+        label={t('channels.modelMapping')}
+        description={t('channels.modelMappingHint')}
+        placeholder="gpt-4o = vendor/gpt-4o-2024-11-20"
+        autosize
+        maxRows={8}
+        {...text('modelMapping')}
+      />
+      <Textarea
+        label={t('channels.extraHeaders')}
+        description={t('channels.extraHeadersHint')}
+        placeholder="X-Api-Version: 2"
+        autosize
+        maxRows={8}
+        {...text('extraHeaders')}
+      />
+      <TextInput
+        label={t('channels.proxy')}
+        description={t('channels.proxyHint')}
+        placeholder="http://user:password@proxy.example.com:3128"
+        {...text('proxy')}
+      />
+    </Stack>
   );
 }

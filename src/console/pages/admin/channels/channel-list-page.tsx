@@ -4,20 +4,19 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { CHANNEL_SORTS, changeChannel, listChannels, testChannel } from '../../../../contract/channels.ts';
 import { ReelgateError } from '../../../../sdk/errors.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
+import { type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
-import { Page } from '../../../components/page.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendor-queries.ts';
-import { ChannelStatusBadge } from './channel-status-badge.tsx';
+import { toVendorOptions, useVendors, vendorTitle } from '../../../data/vendors.ts';
+import { ChannelStatusBadge } from './channel-status.tsx';
 
 type ChannelListItem = ListItem<typeof listChannels>;
 

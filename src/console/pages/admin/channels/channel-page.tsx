@@ -1,22 +1,18 @@
-import { Code, Group, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import { Badge, Code, Group, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { changeChannel, getChannel } from '../../../../contract/channels.ts';
-import { DescriptionList } from '../../../components/description-list.tsx';
+import { type ChannelCondition, changeChannel, getChannel, removeChannel } from '../../../../contract/channels.ts';
+import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { Panel } from '../../../components/panel.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
-import type { ChannelDetail } from '../../../data/admin-types.ts';
+import { type ChannelDetail, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useVendors, type Vendor } from '../../../data/vendor-queries.ts';
-import { ChannelTestPanel } from './channel-connection-test-panel.tsx';
+import { useVendors, type Vendor } from '../../../data/vendors.ts';
 import { ChannelForm } from './channel-form.tsx';
 import {
   type ChannelFormValues,
@@ -25,11 +21,9 @@ import {
   toChannelFormValues,
   toSettingsBody,
 } from './channel-form-values.ts';
-import { ChannelStatusBadge } from './channel-status-badge.tsx';
+import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
+import { ChannelTestPanel } from './channel-test-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
-import { DeleteChannel } from './delete-channel.tsx';
-import { HealthTable } from './health-table.tsx';
-import { toErrorReason } from './upstream-error-reason-codes.ts';
 
 export function ChannelPage() {
   const { t } = useTranslation('admin-channels');
@@ -188,4 +182,68 @@ function LastErrors({ errors }: { readonly errors: ChannelDetail['last_errors'] 
       </Table.Tbody>
     </Table>
   );
+}
+
+function DeleteChannel({ channel: { id, name } }: { readonly channel: ChannelDetail }) {
+  const { t } = useTranslation('admin-channels');
+  return (
+    <DeletePanel
+      heading={t('channels.remove')}
+      title={t('channels.removeTitle', { name })}
+      text={t('channels.removeText')}
+      confirmLabel={t('channels.removeAction', { name })}
+      remove={() => callApi(removeChannel, { params: { id: String(id) } })}
+      message={t('channels.removed', { name })}
+      listPage="/admin/channels"
+    />
+  );
+}
+
+type Health = ChannelDetail['health'][number];
+const FAILING_RATE = 0.5;
+
+/** How the channel and each model on it have been doing lately. */
+function HealthTable({ health }: { readonly health: ChannelDetail['health'] }) {
+  const { t } = useTranslation('admin-channels');
+  if (health.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {t('health.none')}
+      </Text>
+    );
+  return (
+    <Table verticalSpacing="xs" horizontalSpacing={4} aria-label={t('channels.health')}>
+      <Table.Tbody>
+        {health.map(({ model, state, reason, failure_rate: rate, rests_until: until }) => (
+          <Table.Tr key={model}>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{model === '' ? t('health.whole') : model}</Table.Td>
+            <Table.Td>
+              <ChannelStatusBadge enabled condition={toCondition(state, rate)} />
+            </Table.Td>
+            <Table.Td ta="right">
+              <Badge color={rate > 0.5 ? 'red' : rate > 0 ? 'yellow' : 'gray'} variant="transparent">
+                {t('health.rate', { percent: Math.round(rate * 100) })}
+              </Badge>
+              {state === 'healthy' || reason === '' || reason === 'ok' ? null : (
+                <Text size="xs" c="dimmed">
+                  {t(`reasons.${toErrorReason(reason)}`)}
+                </Text>
+              )}
+              {until === 0 ? null : (
+                <Text size="xs" c="dimmed">
+                  {t('health.back')} <RelativeTime at={until} />
+                </Text>
+              )}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+/** One model's: failing calls count before there are enough of them for the circuit breaker to open. */
+function toCondition(state: Health['state'], failureRate: number): ChannelCondition {
+  if (state !== 'healthy') return state;
+  return failureRate >= FAILING_RATE ? 'failing' : 'working';
 }

@@ -1,26 +1,31 @@
-import { Group, Stack, Switch, Table, Text } from '@mantine/core';
+import { Button, Group, Stack, Switch, Table, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { changeChannel } from '../../../../contract/channels.ts';
-import { DeleteButton } from '../../../components/delete-button-and-panel.tsx';
+import { changeChannel, testChannel } from '../../../../contract/channels.ts';
+import { DeleteButton } from '../../../components/delete-button.tsx';
+import { FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import type { ChannelDetail } from '../../../data/admin-types.ts';
+import { SaveForm, useSaveAndClose } from '../../../components/save-form.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { type ChannelDetail, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import type { Vendor } from '../../../data/vendor-queries.ts';
-import { AddCredentials } from './add-credentials.tsx';
-import { ChannelStatusBadge } from './channel-status-badge.tsx';
+import type { Vendor } from '../../../data/vendors.ts';
+import { CredentialFieldInput } from './channel-form.tsx';
+import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
 import {
   type Credential,
+  CredentialLineError,
   type CredentialListItems,
   credentialLabel,
+  fitsOnLines,
+  parseCredentialLines,
+  schemeOfKeys,
   storedCredentialItems,
-} from './credential-labels-schemes-and-form-values.ts';
-import { CredentialTestButton } from './credential-test-button.tsx';
-import { EditCredential } from './edit-credential.tsx';
-import { toErrorReason } from './upstream-error-reason-codes.ts';
+  toCredentials,
+} from './credential-values.ts';
 
 interface CredentialsPanelProps {
   readonly channel: ChannelDetail;
@@ -135,5 +140,173 @@ function EnabledSwitch({ channel, credential, change }: EnabledSwitchProps) {
       />
       <ErrorAlert error={toggle.error} />
     </>
+  );
+}
+
+interface AddCredentialsProps {
+  readonly channel: ChannelDetail;
+  readonly vendor: Vendor;
+  readonly change: (list: CredentialListItems) => Promise<unknown>;
+}
+
+/** More credentials of the kind the channel has: pasted one per line, or one service account at a time. */
+function AddCredentials({ channel, vendor, change }: AddCredentialsProps) {
+  const { t } = useTranslation(['admin-channels', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const scheme = schemeOfKeys(channel.credential_keys, vendor);
+  const onLines = fitsOnLines(scheme);
+  const [lines, setLines] = useState('');
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const isEmpty = onLines ? lines.trim() === '' : Object.values(typed).every((text) => text.trim() === '');
+  const save = async (): Promise<void> => {
+    const added = onLines ? parseCredentialLines(lines, scheme) : [toCredentials(scheme, typed)];
+    await change([...storedCredentialItems(channel), ...added.map((credentials) => ({ credentials }))]);
+    await invalidate();
+    toasts.success(t('app:saved'));
+  };
+  const explain = (error: Error): Error => {
+    if (error instanceof CredentialLineError) return new Error(t('credentials.badLine', { line: error.line }));
+    return error instanceof SyntaxError ? new Error(t('channels.noJson')) : error;
+  };
+  return (
+    <SaveForm submitLabel={t('credentials.add')} save={save} disabled={isEmpty} explain={explain}>
+      {onLines ? (
+        <Textarea
+          label={t('credentials.more')}
+          description={t('credentials.moreHint', { fields: scheme.fields.map(({ name }) => name).join('|') })}
+          autosize
+          minRows={2}
+          maxRows={8}
+          autoComplete="off"
+          spellCheck={false}
+          value={lines}
+          onChange={(event) => setLines(event.currentTarget.value)}
+        />
+      ) : (
+        scheme.fields.map((field) => (
+          <CredentialFieldInput
+            key={field.name}
+            {...field}
+            required={!isEmpty}
+            value={typed[field.name] ?? ''}
+            onChange={(value) => setTyped({ ...typed, [field.name]: value })}
+          />
+        ))
+      )}
+    </SaveForm>
+  );
+}
+
+interface EditCredentialProps {
+  readonly channel: ChannelDetail;
+  readonly credential: Credential;
+  readonly vendor: Vendor;
+  readonly change: (list: CredentialListItems) => Promise<unknown>;
+}
+
+/** A button and its dialog: a new name, or new keys in the place of those on file. */
+function EditCredential(props: EditCredentialProps) {
+  const { t } = useTranslation('admin-channels');
+  const [opened, setOpened] = useState(false);
+  const name = credentialLabel(props.credential);
+  return (
+    <>
+      <Button
+        size="compact-sm"
+        variant="default"
+        aria-label={t('credentials.changeOf', { name })}
+        onClick={() => setOpened(true)}
+      >
+        {t('credentials.change')}
+      </Button>
+      {opened ? <ReplaceDialog {...props} onClose={() => setOpened(false)} /> : null}
+    </>
+  );
+}
+
+function ReplaceDialog({
+  channel,
+  credential,
+  vendor,
+  change,
+  onClose,
+}: EditCredentialProps & { readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin-channels', 'app']);
+  const scheme = schemeOfKeys(credential.keys, vendor);
+  const [name, setName] = useState(credential.name);
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const isTyped = scheme.fields.some((field) => (typed[field.name] ?? '').trim() !== '');
+  const save = useSaveAndClose(
+    async () => {
+      const news = { name: name.trim(), ...(isTyped && { credentials: toCredentials(scheme, typed) }) };
+      return change(
+        storedCredentialItems(channel).map((entry) => (entry.id === credential.id ? { ...entry, ...news } : entry)),
+      );
+    },
+    { onClose },
+  );
+  const error = save.error instanceof SyntaxError ? new Error(t('channels.noJson')) : save.error;
+  return (
+    <FormDialog
+      title={t('credentials.changeOf', { name: credentialLabel(credential) })}
+      submitLabel={t('app:save')}
+      save={{ ...save, error }}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('credentials.name')}
+        description={t('channels.nameHint')}
+        maxLength={100}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+      />
+      {scheme.fields.map((field) => (
+        <CredentialFieldInput
+          key={field.name}
+          {...field}
+          required={isTyped}
+          value={typed[field.name] ?? ''}
+          onChange={(value) => setTyped({ ...typed, [field.name]: value })}
+        />
+      ))}
+    </FormDialog>
+  );
+}
+
+interface TestCredentialProps {
+  readonly channelId: number;
+  readonly credential: Credential;
+}
+
+/** Tests one credential against the upstream; the result is a toast, and the health beside it is refetched. */
+function CredentialTestButton({ channelId, credential }: TestCredentialProps) {
+  const { t } = useTranslation('admin-channels');
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const name = credentialLabel(credential);
+  const test = useMutation({
+    mutationFn: async () => {
+      const query = { credential_id: String(credential.id) };
+      return (await callApi(testChannel, { params: { id: String(channelId) }, query })).data;
+    },
+    onSuccess: async ({ ok, duration_ms: ms, reason }) => {
+      await invalidate();
+      if (ok) toasts.success(`${name}: ${t('test.works', { ms })}`);
+      else toasts.error(`${name}: ${t(`reasons.${toErrorReason(reason)}`)}`);
+    },
+    onError: (error) => toasts.error(error.message),
+  });
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      aria-label={t('credentials.testOf', { name })}
+      loading={test.isPending}
+      onClick={() => test.mutate()}
+    >
+      {t('test.action')}
+    </Button>
   );
 }

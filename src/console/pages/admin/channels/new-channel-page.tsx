@@ -4,13 +4,12 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { makeChannel } from '../../../../contract/channels.ts';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { type ChannelPreset, toVendorOptions, useChannelPresets, useVendors } from '../../../data/vendor-queries.ts';
-import { currentLanguage } from '../../../strings/init-and-change-language.ts';
+import { type ChannelPreset, toVendorOptions, useChannelPresets, useVendors } from '../../../data/vendors.ts';
+import { currentLanguage } from '../../../strings/language.ts';
 import { ChannelForm } from './channel-form.tsx';
 import { type ChannelFormValues, newChannelFormValues, toChannelBody } from './channel-form-values.ts';
 

@@ -1,23 +1,28 @@
-import { Button, Code, Switch, Text } from '@mantine/core';
-import { IconDeviceTvOld, IconPlus } from '@tabler/icons-react';
+import { Alert, Button, Code, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { IconDeviceTvOld, IconKey, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminListDeviceClients, adminUpdateDeviceClient, CLIENT_SORTS } from '../../../../contract/device-clients.ts';
-import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
-import { EmptyState } from '../../../components/empty-state.tsx';
+import {
+  adminAddDeviceClientSecret,
+  adminCreateDeviceClient,
+  adminDeleteDeviceClient,
+  adminDeleteDeviceClientSecret,
+  adminListDeviceClients,
+  adminUpdateDeviceClient,
+  CLIENT_SORTS,
+} from '../../../../contract/device-clients.ts';
+import { CopyField } from '../../../components/copy-button.tsx';
+import { DeleteButton } from '../../../components/delete-button.tsx';
+import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { Page } from '../../../components/page.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import type { DeviceClient } from '../../../data/admin-types.ts';
+import { type DeviceClient, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { ClientSecrets } from './client-secrets.tsx';
-import { DeleteClient } from './delete-client.tsx';
-import { NewClientDialog } from './new-client-dialog.tsx';
 
 /** OAuth clients that may ask users to sign in a device. */
 export function DeviceClientsPage() {
@@ -100,5 +105,153 @@ function EnabledSwitch({ client }: { readonly client: DeviceClient }) {
     >
       {t('deviceClients.offText', { count: client.devices })}
     </ConfirmDialog>
+  );
+}
+
+function NewClientDialog({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const invalidate = useInvalidateQueries();
+  const [name, setName] = useState('');
+  const [clientId, setClientId] = useState('');
+  const make = useMutation({
+    mutationFn: async () =>
+      (
+        await callApi(adminCreateDeviceClient, {
+          body: { name: name.trim(), client_id: clientId || undefined },
+        })
+      ).data,
+    onSuccess: invalidate,
+  });
+  if (make.data !== undefined) {
+    return (
+      <OneTimeSecretDialog title={t('deviceClients.secretOf', { name })} onClose={onClose}>
+        <OneTimeClientSecret clientId={make.data.client_id} secret={make.data.client_secret} onClose={onClose} />
+      </OneTimeSecretDialog>
+    );
+  }
+  return (
+    <FormDialog title={t('deviceClients.make')} submitLabel={t('deviceClients.make')} save={make} onClose={onClose}>
+      <TextInput
+        label={t('deviceClients.name')}
+        description={t('deviceClients.nameHint')}
+        maxLength={100}
+        required
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label={`${t('deviceClients.id')} (${t('app:optional')})`}
+        description={t('deviceClients.idHint')}
+        pattern="[A-Za-z0-9._\-]{3,64}"
+        spellCheck={false}
+        value={clientId}
+        onChange={(event) => setClientId(event.currentTarget.value)}
+      />
+    </FormDialog>
+  );
+}
+
+const MAX_SECRETS = 2;
+
+/** One secret, or two while programs change over from the old one. */
+function ClientSecrets({ client }: { readonly client: DeviceClient }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const add = useMutation({
+    mutationFn: async () => (await callApi(adminAddDeviceClientSecret, { params: { id: client.id } })).data,
+    onSuccess: invalidate,
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  const retire = async (secret: number): Promise<void> => {
+    await callApi(adminDeleteDeviceClientSecret, { params: { id: client.id, secret: String(secret) } });
+    await invalidate();
+  };
+  return (
+    <Stack gap={4} align="flex-start">
+      {client.secrets.map(({ id, hint, created_time: at }) => (
+        <Group key={id} gap={6}>
+          <Code>{hint}…</Code>
+          <RelativeTime at={at} size="xs" c="dimmed" />
+          {client.secrets.length < 2 ? null : (
+            <ConfirmDialog
+              title={t('deviceClients.retireTitle', { hint, name: client.name })}
+              confirmLabel={t('deviceClients.retireAction', { hint })}
+              onConfirm={() => retire(id)}
+              trigger={(open) => (
+                <Button size="compact-xs" variant="subtle" color="red" onClick={open}>
+                  {t('deviceClients.retire')}
+                </Button>
+              )}
+            >
+              {t('deviceClients.retireText')}
+            </ConfirmDialog>
+          )}
+        </Group>
+      ))}
+      {client.secrets.length < MAX_SECRETS ? (
+        <Button
+          size="compact-xs"
+          variant="default"
+          leftSection={<IconKey size={13} />}
+          loading={add.isPending}
+          onClick={() => add.mutate()}
+          title={t('deviceClients.rotateHint')}
+        >
+          {t('deviceClients.rotate')}
+        </Button>
+      ) : (
+        <Text size="xs" c="dimmed">
+          {t('deviceClients.rotating')}
+        </Text>
+      )}
+      {add.data === undefined ? null : (
+        <OneTimeSecretDialog title={t('deviceClients.secretOf', { name: client.name })} onClose={add.reset}>
+          <OneTimeClientSecret clientId={client.id} secret={add.data.client_secret} onClose={add.reset} />
+        </OneTimeSecretDialog>
+      )}
+    </Stack>
+  );
+}
+
+interface OneTimeSecretProps {
+  readonly clientId: string;
+  readonly secret: string;
+  readonly onClose: () => void;
+}
+
+/** A secret that is shown only once. */
+function OneTimeClientSecret({ clientId, secret, onClose }: OneTimeSecretProps) {
+  const { t } = useTranslation('admin');
+  return (
+    <Stack>
+      <Alert color="yellow" variant="light">
+        {t('deviceClients.once')}
+      </Alert>
+      <Text size="sm" fw={600} mb={-8}>
+        client_id
+      </Text>
+      <CopyField text={clientId} />
+      <Text size="sm" fw={600} mb={-8}>
+        client_secret
+      </Text>
+      <CopyField text={secret} />
+      <Button onClick={onClose}>{t('deviceClients.copied')}</Button>
+    </Stack>
+  );
+}
+
+function DeleteClient({ client: { id, name, devices } }: { readonly client: DeviceClient }) {
+  const { t } = useTranslation(['admin', 'app']);
+  return (
+    <DeleteButton
+      label={t('app:remove')}
+      title={t('deviceClients.removeTitle', { name })}
+      text={t('deviceClients.removeText', { count: devices })}
+      confirmLabel={t('deviceClients.removeAction', { name })}
+      remove={() => callApi(adminDeleteDeviceClient, { params: { id } })}
+      message={t('deviceClients.removed', { name })}
+    />
   );
 }

@@ -1,22 +1,24 @@
-import { Group, Text } from '@mantine/core';
-import { IconReceipt2 } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { Alert, Button, Code, Group, List, Text } from '@mantine/core';
+import { IconDownload, IconReceipt2, IconScale } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { LEDGER_KINDS, listLedger } from '../../../../contract/ledger.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
+import { checkLedger, LEDGER_KINDS, listLedger } from '../../../../contract/ledger.ts';
+import { Dialog } from '../../../components/dialog.tsx';
+import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { Page } from '../../../components/page.tsx';
-import { RouteLink } from '../../../components/route-link.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
+import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { SignedAmount } from '../../../components/signed-amount.tsx';
-import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { formatDateTime } from '../../../data/format-times-and-durations.ts';
-import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { useSelf } from '../../../data/signed-in-user-and-site-queries.ts';
-import { useUserNames } from '../../../data/user-and-channel-names.ts';
-import { AuditLedger } from './audit-ledger.tsx';
-import { ExportLedger } from './export-ledger.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { listQuery } from '../../../data/admin.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { downloadRowsAsCsv } from '../../../data/download-file.ts';
+import { formatDateTime } from '../../../data/format-times.ts';
+import { useUserNames } from '../../../data/names.ts';
+import { useSelf } from '../../../data/self.ts';
 
 /** Every change of every wallet. */
 export function LedgerPage() {
@@ -103,5 +105,93 @@ function EntrySource({
     >
       {taskId}
     </RouteLink>
+  );
+}
+
+/** Runs the audit of the ledger (every balance is the sum of its entries) and shows its result. */
+function AuditLedger() {
+  const { t } = useTranslation('admin');
+  const check = useMutation({ mutationFn: async () => (await callApi(checkLedger, {})).data });
+  const result = check.data;
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconScale size={16} />}
+        loading={check.isPending}
+        onClick={() => check.mutate()}
+      >
+        {t('ledger.check')}
+      </Button>
+      {result === undefined && check.error === null ? null : (
+        <Dialog onClose={check.reset} title={t('ledger.check')}>
+          <ErrorAlert error={check.error} />
+          {result?.ok === true ? <Alert color="teal">{t('ledger.checkOk')}</Alert> : null}
+          {result?.ok === false ? (
+            <Alert color="red" title={t('ledger.checkFailed')}>
+              <List size="sm">
+                {result.errors.map(({ rule, at, expected, found }) => (
+                  <List.Item key={`${rule} ${at}`}>
+                    <Code>{rule}</Code> {at}
+                    <Text size="xs">{t('ledger.difference', { expected, found })}</Text>
+                  </List.Item>
+                ))}
+              </List>
+            </Alert>
+          ) : null}
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+interface ExportLedgerProps {
+  readonly filter: Readonly<Record<string, string | undefined>>;
+  readonly total: number;
+}
+
+const PAGE_SIZE = 50;
+/** Above this limit, a query of the database is the better tool. */
+const MAX_ROWS = 20_000;
+const COLUMNS = ['id', 'created_time', 'user_id', 'kind', 'amount', 'task_id', 'request_id'] as const;
+
+/** The list as it is filtered, as a table for other programs; amounts in quota. */
+function ExportLedger({ filter, total }: ExportLedgerProps) {
+  const { t } = useTranslation(['admin', 'app']);
+  const toasts = useToasts();
+  const [count, setCount] = useState(0);
+  const save = useMutation({
+    mutationFn: async () => {
+      const rows = new Map<number, readonly (string | number)[]>();
+      let after: string | undefined | null;
+      while (rows.size < MAX_ROWS && after !== null) {
+        const query = { ...filter, after, page_size: String(PAGE_SIZE) };
+        const { data, next } = await callApi(listLedger, { query });
+        for (const { created_time: at, ...row } of data) {
+          const values = { ...row, created_time: new Date(at * 1000).toISOString() };
+          rows.set(
+            row.id,
+            COLUMNS.map((name) => values[name]),
+          );
+        }
+        setCount(rows.size);
+        after = next;
+      }
+      await downloadRowsAsCsv('ledger.csv', COLUMNS, [...rows.values()]);
+      return { count: rows.size, isPart: after !== null };
+    },
+    onSuccess: ({ count: saved, isPart }) =>
+      toasts.success(t(isPart ? 'ledger.exportedPart' : 'ledger.exported', { count: saved })),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconDownload size={16} />}
+      disabled={total === 0 || save.isPending}
+      onClick={() => save.mutate()}
+    >
+      {save.isPending ? t('ledger.exporting', { count }) : t('ledger.export')}
+    </Button>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { examplePrice } from './example-price.ts';
+import { examplePrice } from './price-form-values.ts';
 
 test('the example multiplies what applies and rounds up once, and ignores errors of floating point', () => {
   const price = { per_call: 0, per_second: 28_000, multipliers: { mode: { pro: 1.1 }, audio: { true: 2 } } };

@@ -1,22 +1,31 @@
-import { Select, SimpleGrid, Switch, Text, TextInput, Title } from '@mantine/core';
+import {
+  Anchor,
+  Group,
+  NumberInput,
+  Paper,
+  Select,
+  SimpleGrid,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+  Title,
+} from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
 import { listModelRows, ON_RETIREMENT } from '../../../../contract/models.ts';
-import { SaveForm } from '../../../components/save-form.tsx';
+import { tokenQuota } from '../../../../contract/pricing.ts';
+import { useFormatAmountNumber, useFormatPrice } from '../../../components/credit-amount.tsx';
+import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { useFormValues } from '../../../components/use-form-values.ts';
-import { listQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
-import { toVendorOptions, useVendors } from '../../../data/vendor-queries.ts';
-import { MediaSchemaEditor } from './media-schema-editor.tsx';
-import type { ModelFormValues } from './model-form-values.ts';
-import { parseMediaSchema } from './parse-media-schema.ts';
+import { listQuery } from '../../../data/admin.ts';
+import { useStatus } from '../../../data/self.ts';
+import { toVendorOptions, useVendors } from '../../../data/vendors.ts';
+import { type ModelFormValues, parseMediaSchema } from './model-form-values.ts';
 import { PriceFields } from './price-fields.tsx';
-import { toPrice } from './price-form-values.ts';
-import { areLinesReadable } from './price-line-form-values.ts';
-import { PricePreview } from './price-preview.tsx';
+import { type AnyPrice, areLinesReadable, examplePrice, type PriceExample, toPrice } from './price-form-values.ts';
 
 interface ModelFormProps {
   readonly initial: ModelFormValues;
@@ -132,5 +141,189 @@ function AliasField({
       value={draft.aliasOf === '' ? null : draft.aliasOf}
       onChange={(aliasOf) => onChange({ aliasOf: aliasOf ?? '' })}
     />
+  );
+}
+
+const EXAMPLE_SCHEMA = {
+  type: 'object',
+  properties: {
+    camera: { type: 'string', enum: ['static', 'orbit'], default: 'static', 'x-upstream': 'camera_control' },
+  },
+};
+
+/** The media schema as text. JSON syntax errors are shown immediately; the service validates the content. */
+function MediaSchemaEditor({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  const { t } = useTranslation('admin-models');
+  const read = parseMediaSchema(text);
+  return (
+    <div>
+      <Textarea
+        label={t('schema.label')}
+        description={t('schema.hint')}
+        placeholder={t('schema.placeholder')}
+        autosize
+        minRows={4}
+        maxRows={20}
+        spellCheck={false}
+        value={text}
+        error={read.ok ? undefined : read.line === undefined ? t('schema.noObject') : t('schema.wrongAt', { ...read })}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+      />
+      <Group gap="md" mt={4}>
+        {read.ok && read.schema !== null ? (
+          <Anchor
+            component="button"
+            type="button"
+            size="xs"
+            onClick={() => onChange(JSON.stringify(read.schema, null, 2))}
+          >
+            {t('schema.tidy')}
+          </Anchor>
+        ) : null}
+        {text.trim() === '' ? (
+          <Anchor
+            component="button"
+            type="button"
+            size="xs"
+            onClick={() => onChange(JSON.stringify(EXAMPLE_SCHEMA, null, 2))}
+          >
+            {t('schema.example')}
+          </Anchor>
+        ) : null}
+        {read.ok && read.schema !== null ? (
+          <Text size="xs" c="dimmed">
+            {t('schema.arguments', { names: read.names.join(', ') || '–' })}
+          </Text>
+        ) : null}
+      </Group>
+    </div>
+  );
+}
+
+/** Facts that a price asks for and their values; seconds and counts have fields of their own or are 0. */
+function choicesOf(price: AnyPrice): Readonly<Record<string, readonly string[]>> {
+  const choices = new Map<string, Set<string>>();
+  const named = [
+    ...Object.entries(price.multipliers ?? {}).map(([factor, values]) => [factor, Object.keys(values)] as const),
+    ...(price.lines ?? []).flatMap(({ when }) =>
+      Object.entries(when ?? {}).map(([fact, values]) => [fact, values.map(String)] as const),
+    ),
+  ];
+  for (const [fact, values] of named)
+    if (fact !== 'seconds' && fact !== 'units' && fact !== 'input_images')
+      choices.set(fact, new Set([...(choices.get(fact) ?? []), ...values]));
+  return Object.fromEntries([...choices].map(([fact, values]) => [fact, [...values]]));
+}
+
+/** A price that depends on facts is shown first for those of its first line. */
+const firstLineFacts = ({ lines = [] }: AnyPrice): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(lines[0]?.when ?? {}).flatMap(([fact, [first]]) =>
+      first === undefined ? [] : [[fact, String(first)]],
+    ),
+  );
+
+/** Such as `(0.10 + 0.056 × 5 s) × 2`. */
+function toFormula(
+  { terms, times }: PriceExample,
+  formatRate: (quota: number) => string,
+  formatUnits: (count: number) => string,
+): string {
+  const shown = terms.map(({ label, quantity, unitQuota, per }) => {
+    const rate = formatRate(unitQuota / per);
+    if (label === 'per_second') return `${rate} × ${quantity} s`;
+    return label === 'per_unit' ? `${rate} × ${formatUnits(quantity)}` : rate;
+  });
+  const sum = shown.length === 0 ? formatRate(0) : shown.join(' + ');
+  return [times.length > 0 && shown.length > 1 ? `(${sum})` : sum, ...times].join(' × ');
+}
+
+interface PricePreviewProps {
+  readonly kind: ModelKind;
+  readonly price: AnyPrice;
+}
+
+const INPUT_TOKENS = 2_000;
+const OUTPUT_TOKENS = 500;
+
+/** The price worked out for one call, so that a zero too many is seen before anybody pays it. */
+function PricePreview({ kind, price }: PricePreviewProps) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <Paper p="sm" bg="var(--mantine-color-default-hover)" radius="md">
+      <Text size="xs" c="dimmed" mb={6}>
+        {t('price.example')}
+      </Text>
+      {kind === 'chat' ? <ChatPricePreview price={price} /> : <VideoPricePreview kind={kind} price={price} />}
+    </Paper>
+  );
+}
+
+function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
+  const { t } = useTranslation('admin-models');
+  const quota = useFormatPrice();
+  const tokens = { promptTokens: INPUT_TOKENS, completionTokens: OUTPUT_TOKENS };
+  const sum = tokenQuota(price, tokens);
+  return (
+    <Text size="sm">
+      {t('price.chatExample', {
+        input: INPUT_TOKENS.toLocaleString(),
+        output: OUTPUT_TOKENS.toLocaleString(),
+        price: quota(sum),
+      })}
+    </Text>
+  );
+}
+
+function VideoPricePreview({ kind, price }: PricePreviewProps) {
+  const { t } = useTranslation('admin-models');
+  const quota = useFormatPrice();
+  const rate = useFormatAmountNumber('exact');
+  const [seconds, setSeconds] = useState<number | string>(5);
+  const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
+  const length = kind === 'image' ? 0 : Number(seconds);
+  const factors = { ...firstLineFacts(price), ...chosen };
+  const example = examplePrice(price, length, factors);
+  return (
+    <>
+      <Group gap="xs" align="flex-end">
+        {kind === 'image' ? null : (
+          <NumberInput
+            size="xs"
+            w={90}
+            label={t('price.seconds')}
+            min={1}
+            max={3600}
+            allowDecimal={false}
+            value={seconds}
+            onChange={setSeconds}
+          />
+        )}
+        {Object.entries(choicesOf(price)).map(([factor, values]) => (
+          <Select
+            key={factor}
+            size="xs"
+            w={120}
+            label={factor}
+            placeholder={t('price.plain')}
+            data={[...values]}
+            value={factors[factor] || null}
+            onChange={(value) => setChosen((known) => ({ ...known, [factor]: value ?? '' }))}
+            clearable
+            clearButtonProps={{ 'aria-label': t('price.plain') }}
+          />
+        ))}
+      </Group>
+      <Text size="sm" mt="xs" role="status" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {example === undefined ? (
+          t('price.noLineFits')
+        ) : (
+          <>
+            {toFormula(example, rate, (count) => t('price.units', { count }))} = <strong>{quota(example.quota)}</strong>
+          </>
+        )}
+      </Text>
+    </>
   );
 }

@@ -1,20 +1,17 @@
 import { Badge, Card, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminUpdateModel, getModelRow } from '../../../../contract/models.ts';
+import { adminDeleteModel, adminUpdateModel, getModelRow } from '../../../../contract/models.ts';
+import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { RouteLink } from '../../../components/route-link.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
+import { dataQuery, toModelUrlSegment, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
-import { DeleteModel } from './delete-model.tsx';
+import { useStatus } from '../../../data/self.ts';
 import { ModelForm } from './model-form.tsx';
 import { toModelBody, toModelFormValues } from './model-form-values.ts';
-import { toModelUrlSegment } from './model-id-url-segment.ts';
 
 export function ModelPage() {
   const { t } = useTranslation(['admin-models', 'admin-channels', 'app']);
@@ -67,5 +64,20 @@ export function ModelPage() {
         <DeleteModel id={known.id} />
       </Stack>
     </Page>
+  );
+}
+
+function DeleteModel({ id: name }: { readonly id: string }) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <DeletePanel
+      heading={t('models.remove')}
+      title={t('models.removeTitle', { name })}
+      text={t('models.removeText')}
+      confirmLabel={t('models.removeAction', { name })}
+      remove={() => callApi(adminDeleteModel, { params: { id: toModelUrlSegment(name) } })}
+      message={t('models.removed', { name })}
+      listPage="/admin/models"
+    />
   );
 }

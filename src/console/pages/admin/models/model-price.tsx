@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { minimumVideoPrice } from '../../../../contract/pricing.ts';
-import { useFormatPrice } from '../../../components/use-format-credits.ts';
+import { useFormatPrice } from '../../../components/credit-amount.tsx';
 import type { AnyPrice } from './price-form-values.ts';
 
 /** Of the video whose least price is shown. */

@@ -5,10 +5,10 @@ import { adminCreateModel } from '../../../../contract/models.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
-import { useVendors } from '../../../data/vendor-queries.ts';
+import { useStatus } from '../../../data/self.ts';
+import { useVendors } from '../../../data/vendors.ts';
 import { ModelForm } from './model-form.tsx';
 import { newModelFormValues, toModelBody } from './model-form-values.ts';
 

@@ -2,22 +2,36 @@ import {
   ActionIcon,
   Autocomplete,
   Button,
+  Card,
+  Collapse,
   Group,
   NumberInput,
+  Paper,
+  Select,
   SimpleGrid,
   Stack,
   Text,
   TextInput,
 } from '@mantine/core';
-import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { useDisclosure } from '@mantine/hooks';
+import { IconChevronDown, IconChevronRight, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/amount-input.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { DECIMALS, type MultiplierFormValues, type PriceFormValues } from './price-form-values.ts';
-import { emptyLine } from './price-line-form-values.ts';
-import { PriceLinesEditor } from './price-lines-editor.tsx';
-import { TokenPriceFields } from './token-price-fields.tsx';
+import {
+  DECIMALS,
+  emptyLine,
+  LINE_AMOUNTS,
+  type MultiplierFormValues,
+  type PriceFormValues,
+  type PriceLineFormValues,
+  parseWhen,
+  type RateFormValues,
+  type RateName,
+  type TierFormValues,
+  TOKEN_PART_NAMES,
+} from './price-form-values.ts';
 
 interface PriceFieldsProps {
   readonly kind: ModelKind;
@@ -143,5 +157,243 @@ function MultiplierRow({ place, multiplier: { factor, value, by }, onChange, onR
         <IconTrash size={16} />
       </ActionIcon>
     </Group>
+  );
+}
+
+interface TokenPriceFieldsProps {
+  readonly draft: PriceFormValues;
+  readonly onChange: (draft: PriceFormValues) => void;
+}
+
+const NO_RATES = Object.fromEntries(
+  ['input', 'output', ...TOKEN_PART_NAMES].map((name) => [name, '']),
+) as unknown as RateFormValues;
+
+/** The price of a chat model: input and output, and behind a button all that may cost apart. */
+function TokenPriceFields({ draft, onChange }: TokenPriceFieldsProps) {
+  const { t } = useTranslation('admin-models');
+  const { rates, tiers } = draft;
+  const isDetailed =
+    tiers.length > 0 || Number(draft.perCall) > 0 || TOKEN_PART_NAMES.some((part) => rates[part] !== '');
+  const [isOpen, { toggle }] = useDisclosure(isDetailed);
+  const Chevron = isOpen ? IconChevronDown : IconChevronRight;
+  return (
+    <Stack gap="sm">
+      <RateInputs
+        names={['input', 'output']}
+        rates={rates}
+        onChange={(part) => onChange({ ...draft, rates: { ...rates, ...part } })}
+      />
+      <div>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<Chevron size={14} />}
+          aria-expanded={isOpen}
+          onClick={toggle}
+        >
+          {t('price.details')}
+        </Button>
+      </div>
+      <Collapse expanded={isOpen}>
+        <Stack gap="sm">
+          <Text size="xs" c="dimmed">
+            {t('price.partsHint')}
+          </Text>
+          <RateInputs
+            names={TOKEN_PART_NAMES}
+            rates={rates}
+            onChange={(part) => onChange({ ...draft, rates: { ...rates, ...part } })}
+          />
+          <AmountInput
+            label={t('price.perCallFee')}
+            max={1e6}
+            decimalScale={DECIMALS}
+            value={draft.perCall}
+            onChange={(perCall) => onChange({ ...draft, perCall })}
+          />
+          <TierFields draft={draft} onChange={onChange} />
+        </Stack>
+      </Collapse>
+    </Stack>
+  );
+}
+
+/** Other rates for calls with a long input. */
+function TierFields({ draft, onChange }: TokenPriceFieldsProps) {
+  const { t } = useTranslation('admin-models');
+  const { tiers } = draft;
+  const changeTier = (key: number, part: Partial<TierFormValues>): void =>
+    onChange({ ...draft, tiers: tiers.map((tier) => (tier.key === key ? { ...tier, ...part } : tier)) });
+  const addTier = (): void => {
+    const key = Math.max(0, ...tiers.map((tier) => tier.key)) + 1;
+    onChange({ ...draft, tiers: [...tiers, { ...NO_RATES, key, above: 200_000 }] });
+  };
+  return (
+    <>
+      <Text size="sm" fw={600}>
+        {t('price.tiers')}
+      </Text>
+      <Text size="xs" c="dimmed" mt={-8}>
+        {t('price.tiersHint')}
+      </Text>
+      {tiers.map((tier, index) => (
+        <Paper key={tier.key} withBorder p="sm" radius="md">
+          <Group gap="xs" align="flex-end" mb="xs">
+            <NumberInput
+              label={t('price.aboveTokens')}
+              min={1}
+              max={1e8}
+              allowDecimal={false}
+              thousandSeparator
+              hideControls
+              flex={1}
+              value={tier.above}
+              onChange={(above) => changeTier(tier.key, { above })}
+            />
+            <ActionIcon
+              mb={4}
+              aria-label={t('price.removeTier', { place: index + 1 })}
+              onClick={() => onChange({ ...draft, tiers: tiers.filter((each) => each !== tier) })}
+            >
+              <IconTrash size={16} />
+            </ActionIcon>
+          </Group>
+          <RateInputs
+            names={['input', 'output', 'cached_input']}
+            rates={tier}
+            onChange={(part) => changeTier(tier.key, part)}
+          />
+        </Paper>
+      ))}
+      <div>
+        <Button variant="default" size="compact-sm" leftSection={<IconPlus size={14} />} onClick={addTier}>
+          {t('price.addTier')}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+interface RateInputsProps {
+  readonly names: readonly RateName[];
+  readonly rates: RateFormValues;
+  readonly onChange: (part: Partial<Record<RateName, number | string>>) => void;
+}
+
+function RateInputs({ names, rates, onChange }: RateInputsProps) {
+  const { t } = useTranslation('admin-models');
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      {names.map((name) => (
+        <AmountInput
+          key={name}
+          label={t(`price.rates.${name}`)}
+          max={1e6}
+          decimalScale={DECIMALS}
+          value={rates[name]}
+          onChange={(value) => onChange({ [name]: value })}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+interface PriceLineFieldsProps {
+  readonly draft: PriceFormValues;
+  readonly onChange: (draft: PriceFormValues) => void;
+}
+
+/** The lines of a price that depends on facts: the first whose condition fits is charged. */
+function PriceLinesEditor({ draft, onChange }: PriceLineFieldsProps) {
+  const { t } = useTranslation('admin-models');
+  const { lines } = draft;
+  const change = (key: number, part: Partial<PriceLineFormValues>): void =>
+    onChange({ ...draft, lines: lines.map((each) => (each.key === key ? { ...each, ...part } : each)) });
+  const add = (): void =>
+    onChange({ ...draft, lines: [...lines, emptyLine(Math.max(0, ...lines.map(({ key }) => key)) + 1)] });
+  return (
+    <Stack gap="sm">
+      <Select
+        label={t('price.settleBy')}
+        description={t('price.settleByHint')}
+        data={(['request', 'vendor'] as const).map((value) => ({ value, label: t(`price.settle.${value}`) }))}
+        value={draft.settleBy}
+        onChange={(value) => onChange({ ...draft, settleBy: value === 'vendor' ? 'vendor' : 'request' })}
+        allowDeselect={false}
+      />
+      <Text size="xs" c="dimmed">
+        {t('price.linesHint')}
+      </Text>
+      {lines.map((line, index) => (
+        <LineCard
+          key={line.key}
+          place={index + 1}
+          line={line}
+          hasUnits={draft.settleBy === 'vendor'}
+          onChange={(part) => change(line.key, part)}
+          onRemove={() => onChange({ ...draft, lines: lines.filter((each) => each !== line) })}
+        />
+      ))}
+      <div>
+        <Button variant="default" size="compact-sm" leftSection={<IconPlus size={14} />} onClick={add}>
+          {t('price.addLine')}
+        </Button>
+      </div>
+    </Stack>
+  );
+}
+
+interface LineCardProps {
+  /** Counted from 1, for the labels. */
+  readonly place: number;
+  readonly line: PriceLineFormValues;
+  readonly hasUnits: boolean;
+  readonly onChange: (part: Partial<PriceLineFormValues>) => void;
+  readonly onRemove: () => void;
+}
+
+/** Not amounts: how many units are reserved. */
+const COUNTS: ReadonlySet<string> = new Set(['max_units', 'max_units_per_second']);
+const OF_UNITS: ReadonlySet<string> = new Set(['per_unit', ...COUNTS]);
+
+function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) {
+  const { t } = useTranslation('admin-models');
+  const shown = LINE_AMOUNTS.filter((name) => hasUnits || !OF_UNITS.has(name) || line.amounts[name] !== '');
+  return (
+    <Card withBorder p="sm">
+      <Group gap="xs" wrap="nowrap" align="flex-end">
+        <TextInput
+          label={t('price.lineWhen', { place })}
+          placeholder="mode=pro, seconds=5/10"
+          flex={1}
+          miw={0}
+          spellCheck={false}
+          error={parseWhen(line.when) === undefined ? t('price.whenInvalid') : undefined}
+          value={line.when}
+          onChange={(event) => onChange({ when: event.currentTarget.value })}
+        />
+        <ActionIcon aria-label={t('price.removeLine', { place })} onClick={onRemove} mb={6}>
+          <IconTrash size={16} />
+        </ActionIcon>
+      </Group>
+      <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
+        {shown.map((name) => {
+          const Input = COUNTS.has(name) ? NumberInput : AmountInput;
+          return (
+            <Input
+              key={name}
+              size="xs"
+              label={t(`price.amounts.${name}`)}
+              min={0}
+              decimalScale={12}
+              hideControls
+              value={line.amounts[name]}
+              onChange={(value) => onChange({ amounts: { ...line.amounts, [name]: value } })}
+            />
+          );
+        })}
+      </SimpleGrid>
+    </Card>
   );
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AnyPrice, toPrice, toPriceFormValues } from './price-form-values.ts';
-import { formatWhen, parseWhen } from './price-line-form-values.ts';
+import { type AnyPrice, formatWhen, parseWhen, toPrice, toPriceFormValues } from './price-form-values.ts';
 
 const PER_UNIT = 500_000;
 

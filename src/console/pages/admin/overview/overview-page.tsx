@@ -1,26 +1,31 @@
-import { SimpleGrid, Skeleton, Stack } from '@mantine/core';
+import { Alert, Card, Group, List, Progress, SimpleGrid, Skeleton, Stack, Table, Text, ThemeIcon } from '@mantine/core';
+import { IconCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { canManage } from '../../../../contract/account-fields.ts';
 import { listTasks } from '../../../../contract/admin-videos.ts';
 import { listChannels } from '../../../../contract/channels.ts';
 import { getAllUsage } from '../../../../contract/ledger.ts';
 import { getServiceStatus } from '../../../../contract/service.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
 import { DAY_SECONDS } from '../../../../contract/time-units.ts';
+import { CreditAmount, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { Page } from '../../../components/page.tsx';
+import { Panel } from '../../../components/panel.tsx';
+import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { useFormatCredits } from '../../../components/use-format-credits.ts';
-import { dataQuery, type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { needsAttention } from '../channels/channel-status-badge.tsx';
-import { GettingStarted, useIsGettingStartedDecided } from './getting-started.tsx';
-import { ModelOrUserUsageRanking } from './model-or-user-usage-ranking.tsx';
-import { ServiceStatus } from './service-status.tsx';
-import { StatCard } from './stat-card.tsx';
-import { UsagePanel } from './usage-panel.tsx';
-import { UsersWithRefusedCalls } from './users-with-refused-calls.tsx';
+import { UsagePanel } from '../../../components/usage-panel.tsx';
+import { dataQuery, type ListItem, listQuery } from '../../../data/admin.ts';
+import { usableModelsQuery } from '../../../data/models.ts';
+import { useUserNames } from '../../../data/names.ts';
+import { useSelf } from '../../../data/self.ts';
+import { currentLanguage } from '../../../strings/language.ts';
+import { needsAttention } from '../channels/channel-status.tsx';
+import { ServiceStatus, UsersWithRefusedCalls } from './service-status.tsx';
 
 const PERIODS = ['7', '30', '90'] as const;
 const REFRESH_MS = 30_000;
@@ -128,5 +133,193 @@ function OverviewStats({ days, nowMs, usage, channels }: OverviewStatsProps) {
         search={{ unprocessed: true }}
       />
     </SimpleGrid>
+  );
+}
+
+interface GettingStartedProps {
+  /** Undefined while they are being fetched. */
+  readonly channels: readonly ListItem<typeof listChannels>[] | undefined;
+}
+
+const firstTaskQuery = listQuery(listTasks, { page_size: '1' });
+
+/** Whether it is known by now if the steps to the first video are to be shown. */
+function useIsGettingStartedDecided(): boolean {
+  const tasks = useQuery(firstTaskQuery);
+  const models = useQuery(usableModelsQuery);
+  const self = useSelf();
+  return !tasks.isPending && !models.isPending && !self.isPending;
+}
+
+/** The steps to the first video; hidden once there is one. */
+function GettingStarted({ channels }: GettingStartedProps) {
+  const { t } = useTranslation('admin');
+  const tasks = useQuery(firstTaskQuery);
+  const models = useQuery(usableModelsQuery);
+  const { data: self } = useSelf();
+  if (
+    self === undefined ||
+    channels === undefined ||
+    tasks.data === undefined ||
+    models.data === undefined ||
+    tasks.data.total > 0
+  )
+    return null;
+  const may = canManage(self.role, self.role);
+  const steps = [
+    { key: 'channel', done: channels.length > 0, to: '/admin/channels/new' },
+    { key: 'test', done: channels.some(({ condition }) => condition === 'working'), to: '/admin/channels' },
+    { key: 'model', done: models.data.length > 0, to: '/admin/models' },
+    // Below root nobody gives to himself.
+    ...(may ? [{ key: 'credits', done: self.quota > 0, to: '/admin/users/$id' } as const] : []),
+    { key: 'video', done: false, to: '/studio' },
+  ] as const;
+  const next = steps.find(({ done }) => !done);
+  return (
+    <Alert color="accent" variant="light" title={t('gettingStarted.title')}>
+      <List spacing="sm" center listStyleType="none">
+        {steps.map(({ key, done, to }) => (
+          <List.Item
+            key={key}
+            icon={
+              <ThemeIcon
+                size={22}
+                radius="xl"
+                variant={done ? 'filled' : 'transparent'}
+                color={done ? 'teal.8' : 'gray'}
+              >
+                {done ? <IconCheck size={14} /> : <IconCircleDashed size={20} />}
+              </ThemeIcon>
+            }
+          >
+            <Group gap="sm">
+              <Text size="sm" fw={key === next?.key ? 650 : 400} td={done ? 'line-through' : 'none'}>
+                {t(`gettingStarted.${key}`)}
+              </Text>
+              {key === next?.key ? (
+                <RouteButton to={to} params={{ id: String(self.id) }} size="compact-sm">
+                  {t(`gettingStarted.${key}Action`)}
+                </RouteButton>
+              ) : null}
+            </Group>
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}
+
+interface StatCardProps {
+  readonly label: string;
+  /** Undefined while it is fetched. */
+  readonly value: number | string | undefined;
+  readonly total?: number | undefined;
+  readonly alert?: boolean;
+  readonly to: string;
+  readonly search?: Readonly<Record<string, string | boolean>>;
+}
+
+/** One number, as a link to the list it counts. */
+function StatCard({ label, value, total, alert = false, to, search }: StatCardProps) {
+  const text = typeof value === 'number' ? new Intl.NumberFormat(currentLanguage()).format(value) : value;
+  return (
+    <Card
+      p="md"
+      renderRoot={(props) => <Link to={to} search={search} {...props} />}
+      style={{ textDecoration: 'none', color: 'inherit' }}
+    >
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      {text === undefined ? (
+        <Skeleton h={28} w={90} mt={5} />
+      ) : (
+        <Text
+          fz={{ base: 19, sm: 22 }}
+          lh="33px"
+          fw={650}
+          c={alert ? 'var(--mantine-color-error)' : undefined}
+          style={{ fontVariantNumeric: 'tabular-nums' }}
+        >
+          {text}
+          {total === undefined ? null : (
+            <Text span c="dimmed" fz="sm" fw={400}>
+              {` / ${total}`}
+            </Text>
+          )}
+        </Text>
+      )}
+    </Card>
+  );
+}
+
+interface RankingRow {
+  readonly model?: string;
+  readonly user_id?: number;
+  readonly requests: number;
+  readonly quota: number;
+}
+interface RankingProps {
+  readonly title: string;
+  readonly rows: readonly RankingRow[] | undefined;
+  readonly by: 'model' | 'user_id';
+  readonly days: number;
+}
+
+const MAX_ROWS = 8;
+
+/** Who or what used most. */
+function ModelOrUserUsageRanking({ title, rows, by }: RankingProps) {
+  const { t } = useTranslation('admin');
+  const sums = new Map<string, { requests: number; quota: number }>();
+  for (const row of rows ?? []) {
+    const known = sums.get(String(row[by])) ?? { requests: 0, quota: 0 };
+    sums.set(String(row[by]), { requests: known.requests + row.requests, quota: known.quota + row.quota });
+  }
+  const ranked = [...sums].sort((one, two) => two[1].quota - one[1].quota || two[1].requests - one[1].requests);
+  const names = useUserNames(by === 'user_id' ? ranked.slice(0, MAX_ROWS).map(([id]) => Number(id)) : []);
+  const top = Math.max(1, ranked[0]?.[1].quota ?? 0);
+  return (
+    <Panel title={title}>
+      {rows === undefined ? (
+        <Stack gap="xs">
+          <Skeleton h={24} />
+          <Skeleton h={24} />
+        </Stack>
+      ) : null}
+      {rows?.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('overview.nothing')}
+        </Text>
+      ) : null}
+      {ranked.length === 0 ? null : (
+        <Table verticalSpacing={6} aria-label={title} horizontalSpacing={4}>
+          <Table.Tbody>
+            {ranked.slice(0, MAX_ROWS).map(([name, { requests, quota }]) => (
+              <Table.Tr key={name}>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                  {by === 'model' ? (
+                    <RouteLink to="/admin/tasks" search={{ model: name }} size="sm">
+                      {name}
+                    </RouteLink>
+                  ) : (
+                    <RouteLink to="/admin/users/$id" params={{ id: String(name) }} size="sm">
+                      {names(Number(name)) ?? t('overview.user', { id: name })}
+                    </RouteLink>
+                  )}
+                  <Progress value={(quota / top) * 100} size={3} mt={4} aria-hidden color="gray" />
+                </Table.Td>
+                <Table.Td ta="right" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+                  {t('overview.callCount', { count: requests })}
+                </Table.Td>
+                <Table.Td ta="right" w={1}>
+                  <CreditAmount value={quota} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Panel>
   );
 }

@@ -5,9 +5,9 @@ import { adminCreatePackageCard } from '../../../../contract/plans.ts';
 import { Page } from '../../../components/page.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
+import { useStatus } from '../../../data/self.ts';
 import { PlanForm } from './plan-form.tsx';
 import { EMPTY_PLAN, toPlanBody } from './plan-form-values.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Plan } from '../../../data/admin-types.ts';
+import type { Plan } from '../../../data/admin.ts';
 import { EMPTY_PLAN, toPlanBody, toPlanFormValues } from './plan-form-values.ts';
 
 const PER_UNIT = 500_000;

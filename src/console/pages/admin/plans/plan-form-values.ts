@@ -1,4 +1,4 @@
-import type { Plan } from '../../../data/admin-types.ts';
+import type { Plan } from '../../../data/admin.ts';
 
 const HOUR_SECONDS = 3600;
 

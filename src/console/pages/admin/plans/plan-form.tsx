@@ -1,11 +1,19 @@
-import { NumberInput, SimpleGrid, Switch, type SwitchProps, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  MultiSelect,
+  NumberInput,
+  SimpleGrid,
+  Switch,
+  type SwitchProps,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { AmountInput, type AmountInputProps } from '../../../components/amount-input.tsx';
 import { ModelsSelect } from '../../../components/models-select.tsx';
-import { SaveForm } from '../../../components/save-form.tsx';
+import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { useFormValues } from '../../../components/use-form-values.ts';
-import { ChannelsSelect } from './channels-select.tsx';
+import { useChannels } from '../../../data/names.ts';
 import type { PlanFormValues } from './plan-form-values.ts';
 
 interface PlanFormProps {
@@ -121,5 +129,34 @@ function PlanSwitches({ purchasable, enabled }: { readonly purchasable: Checked;
       <Switch label={t('purchasable')} description={t('purchasableHint')} {...purchasable} />
       <Switch label={t('enabled')} description={t('enabledHint')} {...enabled} />
     </>
+  );
+}
+
+interface ChannelsSelectProps {
+  readonly label: string;
+  readonly description: string;
+  /** Ids. */
+  readonly value: readonly string[];
+  readonly onChange: (channels: readonly string[]) => void;
+}
+
+/** Several of the channels there are; one that was removed stays selected until it is taken out. */
+function ChannelsSelect({ label, description, value, onChange }: ChannelsSelectProps) {
+  const { t } = useTranslation();
+  const known = useChannels().map(({ id, name }) => ({ value: String(id), label: `${name} (${id})` }));
+  const removed = value
+    .filter((id) => known.every((each) => each.value !== id))
+    .map((id) => ({ value: id, label: id }));
+  return (
+    <MultiSelect
+      label={label}
+      description={description}
+      data={[...known, ...removed]}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('remove') }}
+      value={[...value]}
+      onChange={onChange}
+    />
   );
 }

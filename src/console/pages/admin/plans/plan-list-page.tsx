@@ -4,14 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { formatListPrice } from '../../../../contract/amounts.ts';
 import { adminListPackageCards, NO_PACKAGE, PLAN_SORTS } from '../../../../contract/plans.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
+import { useAmountUnit, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { Page } from '../../../components/page.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { useAmountUnit, useFormatCredits } from '../../../components/use-format-credits.ts';
-import { type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { currentLanguage } from '../../../strings/init-and-change-language.ts';
+import { type ListItem, listQuery } from '../../../data/admin.ts';
+import { currentLanguage } from '../../../strings/language.ts';
 
 type PlanListItem = ListItem<typeof adminListPackageCards>;
 const HOUR_SECONDS = 3600;

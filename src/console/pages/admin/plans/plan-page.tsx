@@ -1,18 +1,15 @@
 import { Card as Box, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans.ts';
+import { adminDeletePackageCard, adminGetPackageCard, adminUpdatePackageCard } from '../../../../contract/plans.ts';
+import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
-import type { Plan } from '../../../data/admin-types.ts';
+import { dataQuery, type Plan, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useStatus } from '../../../data/signed-in-user-and-site-queries.ts';
-import { DeletePlan } from './delete-plan.tsx';
+import { useStatus } from '../../../data/self.ts';
 import { PlanForm } from './plan-form.tsx';
 import { toBuiltinPlanBody, toPlanBody, toPlanFormValues } from './plan-form-values.ts';
 
@@ -75,5 +72,20 @@ function PlanDetails({ card: plan, perUnit }: { readonly card: Plan; readonly pe
         {plan.system_builtin ? null : <DeletePlan plan={plan} />}
       </Stack>
     </Page>
+  );
+}
+
+function DeletePlan({ plan: { id, name } }: { readonly plan: Plan }) {
+  const { t } = useTranslation('admin-plans');
+  return (
+    <DeletePanel
+      heading={t('remove')}
+      title={t('removeTitle', { name })}
+      text={t('removeText')}
+      confirmLabel={t('removeAction', { name })}
+      remove={() => callApi(adminDeletePackageCard, { params: { id: String(id) } })}
+      message={t('removed', { name })}
+      listPage="/admin/packages"
+    />
   );
 }

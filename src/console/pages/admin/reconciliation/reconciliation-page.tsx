@@ -1,18 +1,27 @@
-import { Stack } from '@mantine/core';
+import { Badge, Button, Stack, Text } from '@mantine/core';
 import { IconScale } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { listReconciledAccounts } from '../../../../contract/reconciliation.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { ChoiceFilter, FilterBar } from '../../../components/list/filter-bar-and-fields.tsx';
-import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { ChannelFilter } from '../../../components/list/user-channel-key-and-model-filters.tsx';
-import { Page } from '../../../components/page.tsx';
+import {
+  exceedsTolerance,
+  listReconciledAccounts,
+  listReconciliations,
+  reconcileChannel,
+} from '../../../../contract/reconciliation.ts';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
+import { ChannelFilter, ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { Panel } from '../../../components/panel.tsx';
-import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { SettledAndBilledTable } from './settled-and-billed-table.tsx';
-import { VendorAccountTable } from './vendor-account-table.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink } from '../../../components/route-link.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { dataQuery, type ListItem, listQuery, type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { formatDateTime } from '../../../data/format-times.ts';
 
 /** What was settled against what vendors billed, by channel. */
 export function ReconciliationPage() {
@@ -50,4 +59,170 @@ export function ReconciliationPage() {
       </Stack>
     </Page>
   );
+}
+
+type Reading = ListItem<typeof listReconciliations>;
+
+/** Every reading of an account, or the days of each channel: what was settled beside what the vendor took. */
+function SettledAndBilledTable({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('reconciliation');
+  const readings = useQuery(listQuery(listReconciliations, filters.query));
+  const units = useFormatVendorUnits();
+  const credits = useFormatCredits();
+  return (
+    <PagedTable
+      label={t('readings')}
+      query={readings}
+      filters={filters}
+      rowKey={({ id }) => id}
+      emptyState={
+        <EmptyState icon={<IconScale size={28} />} title={t('emptyTitle')}>
+          {t('emptyText')}
+        </EmptyState>
+      }
+      columns={[
+        { label: t('time'), cell: (reading) => <Period reading={reading} /> },
+        { label: t('channel'), cell: ({ channel_name: name, channel_id: id }) => name || `#${id}` },
+        { label: t('videos'), align: 'right', cell: ({ videos }) => videos },
+        { label: t('settled'), align: 'right', cell: ({ settled_units: settled, unit }) => units(settled, unit) },
+        {
+          label: t('billed'),
+          align: 'right',
+          cell: ({ billed_units: billed, unit }) => (billed === null ? '–' : units(billed, unit)),
+        },
+        { label: t('difference'), align: 'right', cell: (reading) => <Difference reading={reading} /> },
+        { label: t('charged'), align: 'right', cell: ({ settled_quota: quota }) => credits(quota), hideOnPhone: true },
+      ]}
+    />
+  );
+}
+
+function Period({ reading: { from, to } }: { readonly reading: Reading }) {
+  return (
+    <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+      {from === null ? '' : `${formatDateTime(from)} – `}
+      {formatDateTime(to)}
+    </Text>
+  );
+}
+
+function Difference({ reading }: { readonly reading: Reading }) {
+  const { t } = useTranslation('reconciliation');
+  const units = useFormatVendorUnits();
+  const { from, billed_units: billed, settled_units: settled, difference, unit } = reading;
+  if (billed === null || difference === null)
+    return <Badge color="gray">{from === null ? t('first') : t('toppedUp')}</Badge>;
+  return (
+    <Badge
+      color={exceedsTolerance(billed, settled) ? 'yellow' : 'gray'}
+      variant={difference === 0 ? 'transparent' : 'light'}
+    >
+      {units(difference, unit)}
+    </Badge>
+  );
+}
+
+type Account = ResponseData<typeof listReconciledAccounts>[number];
+
+/** Accounts whose vendor reports what it charged: when they were read, and whether a day's figures agree. */
+function VendorAccountTable({ accounts }: { readonly accounts: readonly Account[] | undefined }) {
+  const { t } = useTranslation('reconciliation');
+  const units = useFormatVendorUnits();
+  return (
+    <DataTable
+      label={t('accounts')}
+      rows={accounts}
+      rowKey={({ channel_id: id }) => id}
+      columns={[
+        { label: t('channel'), cell: (account) => <ChannelLink account={account} /> },
+        { label: t('lastRead'), cell: (account) => <LastRead account={account} /> },
+        {
+          label: t('settled'),
+          align: 'right',
+          cell: ({ judged, unit }) => (judged === null ? '–' : units(judged.settled_units, unit)),
+        },
+        {
+          label: t('billed'),
+          align: 'right',
+          cell: ({ judged, unit }) => (judged === null ? '–' : units(judged.billed_units, unit)),
+        },
+        { label: t('result'), cell: (account) => <Result account={account} /> },
+        { label: t('readNow'), hideLabel: true, align: 'right', cell: (account) => <ReadNow account={account} /> },
+      ]}
+    />
+  );
+}
+
+function ChannelLink({ account }: { readonly account: Account }) {
+  return (
+    <>
+      <RouteLink to="/admin/channels/$id" params={{ id: String(account.channel_id) }} fw={600} size="sm">
+        {account.channel_name}
+      </RouteLink>
+      <Text size="xs" c="dimmed">
+        {account.vendor}
+      </Text>
+    </>
+  );
+}
+
+function LastRead({ account: { read_at: readAt, error } }: { readonly account: Account }) {
+  const { t } = useTranslation('reconciliation');
+  return (
+    <Stack gap={2}>
+      <RelativeTime at={readAt} never={t('never')} size="sm" />
+      {error === '' ? null : (
+        <Text size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
+          {t('failed')}: {error}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function Result({ account: { judged, unit, skew_seconds: skew } }: { readonly account: Account }) {
+  const { t } = useTranslation('reconciliation');
+  const units = useFormatVendorUnits();
+  if (judged === null) return <Badge color="gray">{t('tooFew')}</Badge>;
+  const { unexplained_units: unexplained } = judged;
+  return (
+    <Badge
+      color={unexplained === 0 ? 'teal' : 'red'}
+      title={skew === 0 ? undefined : t('skew', { count: Math.round(skew / 3_600) })}
+    >
+      {unexplained === 0 ? t('agrees') : t('unexplained', { units: units(unexplained, unit) })}
+    </Badge>
+  );
+}
+
+function ReadNow({ account: { channel_id: id, channel_name: name } }: { readonly account: Account }) {
+  const { t } = useTranslation(['reconciliation', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const read = useMutation({
+    mutationFn: () => callApi(reconcileChannel, { params: { id: String(id) } }),
+    onSuccess: () => toasts.success(t('wasRead', { name })),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+    onSettled: invalidate,
+  });
+  return (
+    <Button
+      variant="default"
+      size="xs"
+      loading={read.isPending}
+      aria-label={t('readNowOf', { name })}
+      onClick={() => read.mutate()}
+    >
+      {t('readNow')}
+    </Button>
+  );
+}
+
+const MOST_DECIMALS = 3;
+
+/** Formats amounts of a vendor's own units, such as `1.5 units`. */
+function useFormatVendorUnits(): (amount: number, unit: string) => string {
+  const { t, i18n } = useTranslation('reconciliation');
+  return (amount, unit) =>
+    t('units', { amount: amount.toLocaleString(i18n.language, { maximumFractionDigits: MOST_DECIMALS }), unit });
 }

@@ -1,34 +1,52 @@
-import { Badge, Button, Group, Text } from '@mantine/core';
-import { IconPlus, IconTicket } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import {
+  Alert,
+  Badge,
+  Button,
+  Code,
+  CopyButton,
+  Group,
+  NumberInput,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { IconCheck, IconCopy, IconDownload, IconPlus, IconTicket } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import {
+  adminCreateRedemptionCodes,
+  adminExportRedemptionCodes,
   adminListRedemptionCodes,
+  adminUpdateRedemptionCode,
+  adminVoidRedemptionBatch,
   adminVoidRedemptionCode,
   CODE_SORTS,
   type CodeStatus,
 } from '../../../../contract/plans.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
+import { AmountInput } from '../../../components/amount-input.tsx';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
+import { type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
+import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
+import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
-import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
-import { Page } from '../../../components/page.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteLink } from '../../../components/route-link.tsx';
-import { useFormatCredits } from '../../../components/use-format-credits.ts';
-import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import type { CodeListItem } from '../../../data/admin-types.ts';
-import { callApi } from '../../../data/api-client.ts';
-import { formatDate } from '../../../data/format-times-and-durations.ts';
-import { listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useUserNames } from '../../../data/user-and-channel-names.ts';
-import { ExportCodes } from './export-codes.tsx';
-import { CodeActions } from './extend-and-revoke-code-buttons.tsx';
-import { NewCodesDialog } from './new-codes-dialog.tsx';
-import { RevokeCodeBatch } from './revoke-code-batch.tsx';
+import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { type CodeListItem, listQuery, useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
+import { callApi, sendRequest } from '../../../data/api-client.ts';
+import { downloadFile } from '../../../data/download-file.ts';
+import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
+import { formatDate } from '../../../data/format-times.ts';
+import { useUserNames } from '../../../data/names.ts';
+import { useStatus } from '../../../data/self.ts';
 
 const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
   unused: 'blue',
@@ -175,5 +193,242 @@ function BatchLink({ code: { batch_id: id, note } }: { readonly code: CodeListIt
         {note}
       </Text>
     </Group>
+  );
+}
+
+const INITIAL_FORM = {
+  kind: 'plan' as 'plan' | 'credits',
+  plan: null as string | null,
+  credits: 10 as number | string,
+  count: 10 as number | string,
+  day: '',
+  note: '',
+};
+
+/** Makes a batch and shows it this once. */
+function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const invalidate = useInvalidateQueries();
+  const perUnit = useStatus().data?.quota_per_unit;
+  const plans = usePlanOptions();
+  const { draft: form, set, text, value } = useFormValues(INITIAL_FORM);
+  const make = useMutation({
+    mutationFn: async () => {
+      const value =
+        form.kind === 'plan'
+          ? { package_code: form.plan ?? '' }
+          : { quota: creditsToQuota(Number(form.credits), perUnit) };
+      const body = { ...value, count: Number(form.count), expires_at: toEndOfDay(form.day), note: form.note.trim() };
+      return (await callApi(adminCreateRedemptionCodes, { body })).data;
+    },
+    onSuccess: invalidate,
+  });
+  if (make.data !== undefined) {
+    return (
+      <OneTimeSecretDialog title={t('onceTitle', { count: make.data.codes.length })} onClose={onClose}>
+        <CreatedCodes codes={make.data.codes} batch={make.data.id} onClose={onClose} />
+      </OneTimeSecretDialog>
+    );
+  }
+  return (
+    <FormDialog
+      title={t('make')}
+      submitLabel={t('make')}
+      save={make}
+      error={plans.error}
+      onClose={onClose}
+      disabled={form.kind === 'plan' ? form.plan === null : Number(form.credits) <= 0}
+    >
+      <SegmentedControl
+        aria-label={t('kind')}
+        value={form.kind}
+        onChange={(kind) => set({ kind: kind as typeof form.kind })}
+        data={[
+          { value: 'plan', label: t('plan') },
+          { value: 'credits', label: t('credits') },
+        ]}
+      />
+      {form.kind === 'plan' ? (
+        plans.options?.length === 0 ? (
+          <Text size="sm">{t('noPlans')}</Text>
+        ) : (
+          <Select
+            label={t('planName')}
+            placeholder={t('choosePlan')}
+            data={plans.options ?? []}
+            required
+            {...value('plan')}
+          />
+        )
+      ) : (
+        <AmountInput label={t('amount')} max={1e9} decimalScale={6} required {...value('credits')} />
+      )}
+      <NumberInput label={t('count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
+      <TextInput type="date" label={t('expires')} description={t('expiresHint')} {...text('day')} />
+      <TextInput
+        label={`${t('note')} (${t('app:optional')})`}
+        description={t('noteHint')}
+        maxLength={500}
+        {...text('note')}
+      />
+    </FormDialog>
+  );
+}
+
+interface CreatedCodesProps {
+  readonly codes: readonly string[];
+  readonly batch: number;
+  readonly onClose: () => void;
+}
+
+/** New codes, which are shown only once. */
+function CreatedCodes({ codes, batch, onClose }: CreatedCodesProps) {
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const text = codes.join('\n');
+  const save = (): void => downloadFile(`codes-${batch}.txt`, new Blob([`${text}\n`], { type: 'text/plain' }));
+  return (
+    <Stack>
+      <Alert color="yellow" variant="light">
+        {t('once')}
+      </Alert>
+      <Code block mah={260} tabIndex={0} fz="sm" style={{ overflow: 'auto' }}>
+        {text}
+      </Code>
+      <Group grow>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Button
+              variant="default"
+              leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+              onClick={copy}
+            >
+              {copied ? t('app:copied') : t('copyAll')}
+            </Button>
+          )}
+        </CopyButton>
+        <Button variant="default" leftSection={<IconDownload size={16} />} onClick={save}>
+          {t('save')}
+        </Button>
+      </Group>
+      <Button onClick={onClose}>{t('copied')}</Button>
+    </Stack>
+  );
+}
+
+/** What can still be done with a code: an expired one may be given more time, an unused one withdrawn. */
+function CodeActions({ code }: { readonly code: CodeListItem }) {
+  const { t } = useTranslation('admin-redemption-codes');
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const [changingExpiry, setProlonging] = useState(false);
+  if (code.status === 'used' || code.status === 'voided') return null;
+  const revoke = async (): Promise<void> => {
+    await callApi(adminVoidRedemptionCode, { params: { id: String(code.id) } });
+    await invalidate();
+    toasts.success(t('voided', { count: 1 }));
+  };
+  return (
+    <Group gap={4} justify="flex-end" wrap="nowrap">
+      <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setProlonging(true)}>
+        {t('prolong')}
+      </Button>
+      {code.status === 'unused' ? (
+        <ConfirmDialog
+          title={t('voidTitle', { code: code.code })}
+          confirmLabel={t('void')}
+          onConfirm={revoke}
+          trigger={(open) => (
+            <Button size="compact-sm" variant="subtle" color="red" onClick={open}>
+              {t('void')}
+            </Button>
+          )}
+        >
+          {t('voidText')}
+        </ConfirmDialog>
+      ) : null}
+      {changingExpiry ? <ExpiryDialog code={code} onClose={() => setProlonging(false)} /> : null}
+    </Group>
+  );
+}
+
+function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const [day, setDay] = useState(formatDateField(code.expires_at));
+  const save = useSaveAndClose(
+    () =>
+      callApi(adminUpdateRedemptionCode, { params: { id: String(code.id) }, body: { expires_at: toEndOfDay(day) } }),
+    { onClose },
+  );
+  return (
+    <FormDialog
+      title={t('prolongTitle', { code: code.code })}
+      submitLabel={t('app:save')}
+      save={save}
+      onClose={onClose}
+    >
+      <TextInput
+        type="date"
+        label={t('expires')}
+        description={t('expiresHint')}
+        data-autofocus
+        value={day}
+        onChange={(event) => setDay(event.currentTarget.value)}
+      />
+    </FormDialog>
+  );
+}
+
+/** Revokes leaked codes; codes that are already redeemed stay redeemed. */
+function RevokeCodeBatch({ id }: { readonly id: number }) {
+  const { t } = useTranslation('admin-redemption-codes');
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const withdraw = async (): Promise<void> => {
+    const { data } = await callApi(adminVoidRedemptionBatch, { body: { batch_id: id } });
+    await invalidate();
+    toasts.success(t('voided', { count: data.voided }));
+  };
+  return (
+    <ConfirmDialog
+      title={t('voidBatchTitle', { id })}
+      confirmLabel={t('voidBatch')}
+      onConfirm={withdraw}
+      trigger={(open) => (
+        <Button variant="light" color="red" onClick={open}>
+          {t('voidBatch')}
+        </Button>
+      )}
+    >
+      {t('voidText')}
+    </ConfirmDialog>
+  );
+}
+
+interface ExportCodesProps {
+  readonly filter: Readonly<Record<string, string | undefined>>;
+  readonly total: number;
+}
+
+function ExportCodes({ filter, total }: ExportCodesProps) {
+  const { t } = useTranslation(['admin-redemption-codes', 'app']);
+  const toasts = useToasts();
+  const save = useMutation({
+    mutationFn: async () => {
+      const response = await sendRequest(adminExportRedemptionCodes, { query: filter });
+      downloadFile('redemption-codes.csv', await response.blob());
+    },
+    onSuccess: () => toasts.success(t('exported')),
+    onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconDownload size={16} />}
+      disabled={total === 0}
+      loading={save.isPending}
+      onClick={() => save.mutate()}
+    >
+      {t('export')}
+    </Button>
   );
 }

@@ -1,12 +1,29 @@
-import { Skeleton, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import {
+  Badge,
+  Button,
+  FileButton,
+  Group,
+  Input,
+  Select,
+  Skeleton,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { listSiteSettings, type SiteSetting } from '../../../../contract/site-settings.ts';
+import { listSiteSettings, type SiteSetting, updateSiteSetting } from '../../../../contract/site-settings.ts';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
-import { SettingsSection } from '../../../components/settings-section.tsx';
-import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { SettingRow } from './setting-row.tsx';
+import { SettingsSection } from '../../../components/panel.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { dataQuery } from '../../../data/admin.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { readFileAsDataUrl } from '../../../data/data-url.ts';
+import type en from '../../../strings/en/admin-settings.ts';
 
 /** The settings of the site, by subject; each is saved alone and says where its value comes from. */
 export function SettingsPage() {
@@ -31,5 +48,156 @@ export function SettingsPage() {
         ))}
       </Stack>
     </Page>
+  );
+}
+
+const SOURCE_COLORS = { environment: 'blue', database: 'teal', default: 'gray' } as const;
+
+/** One setting: its field, where its value comes from, and what can be done about it. */
+function SettingRow({ setting }: { readonly setting: SiteSetting }) {
+  const { t } = useTranslation('admin-settings');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [value, setValue] = useState(setting.value);
+  const save = useMutation({
+    mutationFn: (text: string | null) =>
+      callApi(updateSiteSetting, { params: { name: setting.name }, body: { value: text } }),
+    onSuccess: async () => {
+      toasts.success(t('saved'));
+      refreshLook();
+      await queries.invalidateQueries();
+    },
+  });
+  return (
+    <Stack gap={6} data-setting={setting.name}>
+      <Group align="flex-end" gap="xs" wrap="nowrap">
+        <SettingField setting={setting} value={value} onChange={setValue} />
+        {setting.editable ? (
+          <Button
+            variant="default"
+            disabled={value === setting.value}
+            loading={save.isPending}
+            onClick={() => save.mutate(value)}
+          >
+            {t('save')}
+          </Button>
+        ) : null}
+      </Group>
+      <Group gap="xs">
+        <Badge color={SOURCE_COLORS[setting.source]}>{t(`source.${setting.source}`)}</Badge>
+        {setting.source === 'database' ? (
+          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => save.mutate(null)}>
+            {t('reset')}
+          </Button>
+        ) : null}
+      </Group>
+      <ErrorAlert error={save.error} />
+    </Stack>
+  );
+}
+
+/** Fetches colours and logo anew; the pages of others do so when they are opened. */
+function refreshLook(): void {
+  const version = Date.now();
+  for (const link of document.querySelectorAll<HTMLLinkElement>('link[href^="/tokens.css"], link[href^="/logo"]'))
+    link.href = `${link.href.split('?')[0]}?${version}`;
+  for (const image of document.querySelectorAll<HTMLImageElement>('img[src^="/logo"]')) image.src = `/logo?${version}`;
+}
+
+const MAX_LOGO_BYTES = 90 * 1024;
+const LOGO_TYPES = 'image/png,image/webp,image/jpeg';
+
+interface SettingFieldProps {
+  readonly setting: SiteSetting;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** The field of a setting by its kind. */
+function SettingField({ setting, value, onChange }: SettingFieldProps) {
+  const { t } = useTranslation('admin-settings');
+  const formatCredits = useFormatCredits();
+  const name = setting.name as keyof typeof en.names;
+  const common = {
+    label: t(`names.${name}`),
+    description: t(`hints.${name}`),
+    disabled: !setting.editable,
+    flex: 1,
+  };
+  const isAmount = setting.name.endsWith('_QUOTA') && /^\d+$/.test(value);
+  if (setting.kind === 'picture') return <LogoField {...common} onChange={onChange} />;
+  if (setting.kind === 'choice')
+    return (
+      <Select
+        {...common}
+        data={setting.choices.map((each) => ({
+          value: each,
+          label: t(`choices.${each as keyof typeof en.choices}`),
+        }))}
+        value={value}
+        allowDeselect={false}
+        onChange={(each) => onChange(each ?? '')}
+      />
+    );
+  if (setting.kind === 'long-text')
+    return (
+      <Textarea
+        {...common}
+        autosize
+        minRows={2}
+        maxLength={500}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  return (
+    <TextInput
+      {...common}
+      inputMode={setting.kind === 'number' ? 'numeric' : 'text'}
+      value={setting.editable || value !== '' ? value : t(setting.is_set ? 'set' : 'notSet')}
+      rightSection={
+        isAmount ? (
+          <Text size="xs" c="dimmed" pr="sm">
+            {t('inCredits', { credits: formatCredits(Number(value)) })}
+          </Text>
+        ) : undefined
+      }
+      rightSectionWidth={isAmount ? 150 : undefined}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+interface LogoFieldProps {
+  readonly label: string;
+  readonly description: string;
+  readonly disabled: boolean;
+  readonly onChange: (dataUrl: string) => void;
+}
+
+function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
+  const { t } = useTranslation('admin-settings');
+  const toasts = useToasts();
+  const read = (file: File | null): void => {
+    if (file === null) return;
+    if (file.size > MAX_LOGO_BYTES || !LOGO_TYPES.includes(file.type)) {
+      toasts.error(t('logoTooLarge'));
+      return;
+    }
+    readFileAsDataUrl(file).then(onChange, () => toasts.error(t('logoTooLarge')));
+  };
+  return (
+    <Input.Wrapper label={label} description={description} labelElement="div" flex={1}>
+      <Group mt={6}>
+        <img src="/logo" width={40} height={40} alt="" />
+        <FileButton accept={LOGO_TYPES} onChange={read}>
+          {(props) => (
+            <Button {...props} variant="default" size="sm" disabled={disabled}>
+              {t('chooseLogo')}
+            </Button>
+          )}
+        </FileButton>
+      </Group>
+    </Input.Wrapper>
   );
 }

@@ -4,19 +4,22 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { listTasks } from '../../../../contract/admin-videos.ts';
 import { TASK_STATUS } from '../../../../contract/task-states.ts';
-import { EmptyState } from '../../../components/empty-state.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
-import { FromOrToDateFilter } from '../../../components/list/from-or-to-date-filter.tsx';
+import {
+  ChoiceFilter,
+  FilterBar,
+  FromOrToDateFilter,
+  ID_PATTERN,
+  TextFilter,
+} from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { Page } from '../../../components/page.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import { type ListItem, listQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { useChannelNames, useUserNames } from '../../../data/user-and-channel-names.ts';
-import { TaskCost } from './task-cost-text.tsx';
-import { TaskStatusBadge } from './task-status-badge.tsx';
+import { RouteButton, RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { TaskStatusBadge } from '../../../components/task-status.tsx';
+import { type ListItem, listQuery } from '../../../data/admin.ts';
+import { useChannelNames, useUserNames } from '../../../data/names.ts';
+import { TaskCost } from './task-cost.tsx';
 
 type TaskListItem = ListItem<typeof listTasks>;
 const REFRESH_MS = 10_000;

@@ -1,27 +1,23 @@
-import { Alert, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Code, Group, SimpleGrid, Stack, Table, Text, Timeline } from '@mantine/core';
+import { IconAlertTriangle, IconCheck, IconCircle, IconClock, IconSend, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { getTask } from '../../../../contract/admin-videos.ts';
 import { isTerminal } from '../../../../contract/task-states.ts';
-import { CopyIconButton } from '../../../components/copy-button-and-field.tsx';
-import { DescriptionList } from '../../../components/description-list.tsx';
+import { CopyIconButton, JsonView } from '../../../components/copy-button.tsx';
+import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { JsonView } from '../../../components/json-view.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { Panel } from '../../../components/panel.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
-import { UserOrChannelLink } from '../../../components/user-or-channel-link.tsx';
-import type { Task } from '../../../data/admin-types.ts';
-import { formatElapsed } from '../../../data/format-times-and-durations.ts';
-import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { type NameLookup, useUserNames } from '../../../data/user-and-channel-names.ts';
-import { TaskCost } from './task-cost-text.tsx';
-import { TaskLedgerEntries } from './task-ledger-entries.tsx';
-import { TaskStatusBadge } from './task-status-badge.tsx';
-import { TaskTimeline } from './task-timeline.tsx';
+import { RouteButton, RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
+import { SignedAmount } from '../../../components/signed-amount.tsx';
+import { TaskStatusBadge } from '../../../components/task-status.tsx';
+import { dataQuery, type Task } from '../../../data/admin.ts';
+import { formatDateTime, formatElapsed } from '../../../data/format-times.ts';
+import { type NameLookup, useUserNames } from '../../../data/names.ts';
+import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';
+import { TaskCost } from './task-cost.tsx';
 
 const REFRESH_MS = 3_000;
 
@@ -144,4 +140,114 @@ function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTra
     [t('tasks.attempt'), String(task.attempt)],
     [t('tasks.nextPoll'), task.next_poll_time === null ? '–' : <RelativeTime key="next" at={task.next_poll_time} />],
   ] as const;
+}
+
+const EVENT_STYLE = {
+  created: { icon: IconCircle, color: 'gray' },
+  attempt_failed: { icon: IconAlertTriangle, color: 'yellow' },
+  submitted: { icon: IconSend, color: 'blue' },
+  started: { icon: IconClock, color: 'blue' },
+  succeeded: { icon: IconCheck, color: 'teal' },
+  failed: { icon: IconX, color: 'red' },
+} as const;
+type TimelineEvent = keyof typeof EVENT_STYLE;
+const isTimelineEvent = (name: string): name is TimelineEvent => name in EVENT_STYLE;
+
+/** The history of a task: every attempt with its channel and credential. */
+function TaskTimeline({ task }: { readonly task: Task }) {
+  const { t } = useTranslation(['admin', 'admin-channels']);
+  const { timeline } = task;
+  const known = (reason: string): reason is ErrorReason => ERROR_REASONS.some((each) => each === reason);
+  return (
+    <Timeline
+      bulletSize={26}
+      lineWidth={2}
+      active={isTerminal(task.status) ? timeline.length : timeline.length - 1}
+      color="gray"
+    >
+      {timeline.map((entry, index) => {
+        const { icon: Icon, color } = isTimelineEvent(entry.event) ? EVENT_STYLE[entry.event] : EVENT_STYLE.created;
+        return (
+          <Timeline.Item
+            // biome-ignore lint/suspicious/noArrayIndexKey: a timeline only grows at its end
+            key={index}
+            bullet={<Icon size={14} />}
+            color={`${color}.8`}
+            title={isTimelineEvent(entry.event) ? t(`tasks.events.${entry.event}`) : entry.event}
+          >
+            <Text size="xs" c="dimmed">
+              {formatDateTime(entry.time)}
+              {entry.attempt > 1 ? ` · ${t('tasks.attemptOf', { count: entry.attempt })}` : ''}
+              {entry.channel_id === null ? null : (
+                <>
+                  {' · '}
+                  <RouteLink
+                    to="/admin/channels/$id"
+                    params={{ id: String(entry.channel_id) }}
+                    size="xs"
+                    underline="always"
+                  >
+                    {t('tasks.channelOf', { id: entry.channel_id })}
+                  </RouteLink>
+                  {entry.credential_id === null ? '' : ` · ${t('tasks.credentialOf', { id: entry.credential_id })}`}
+                </>
+              )}
+            </Text>
+            {entry.reason === '' ? null : (
+              <Text size="sm">{known(entry.reason) ? t(`admin-channels:reasons.${entry.reason}`) : entry.reason}</Text>
+            )}
+            {entry.message === '' && entry.code === '' ? null : (
+              <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                {[entry.code, entry.message].filter((each) => each !== '').join(': ')}
+              </Text>
+            )}
+          </Timeline.Item>
+        );
+      })}
+    </Timeline>
+  );
+}
+
+/** What was reserved, settled and given back, from the ledger itself. */
+function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }) {
+  const { t } = useTranslation('admin');
+  const quota = useFormatCredits();
+  if (entries.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {t('tasks.noMoney')}
+      </Text>
+    );
+  const wallet = entries.reduce((sum, { amount }) => sum + amount, 0);
+  const plan = entries.reduce((sum, { plan_amount: amount }) => sum + amount, 0);
+  return (
+    <>
+      <Table verticalSpacing="xs" horizontalSpacing={4} aria-label={t('tasks.money')}>
+        <Table.Tbody>
+          {entries.map(({ time, kind, amount, plan_amount: planAmount }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a ledger only grows at its end
+            <Table.Tr key={index}>
+              <Table.Td>
+                <Text size="sm">{t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve')}</Text>
+                <Text size="xs" c="dimmed">
+                  {formatDateTime(time)}
+                </Text>
+              </Table.Td>
+              <Table.Td ta="right">
+                <SignedAmount value={amount} />
+                {planAmount === 0 ? null : (
+                  <Text size="xs" c="dimmed">
+                    {t('tasks.ofPlan')} <SignedAmount value={planAmount} />
+                  </Text>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <Text size="sm" fw={600} mt="sm">
+        {wallet + plan === 0 ? t('tasks.nothingPaid') : t('tasks.paid', { amount: quota(-(wallet + plan)) })}
+      </Text>
+    </>
+  );
 }

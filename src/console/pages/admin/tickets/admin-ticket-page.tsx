@@ -1,29 +1,32 @@
-import { Select, Stack, Text } from '@mantine/core';
+import { Group, Paper, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/admin-accounts.ts';
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
-import { adminGetTicket, adminUpdateTicket, TICKET_STATUS, type TicketStatus } from '../../../../contract/tickets.ts';
+import {
+  adminDeleteTicket,
+  adminGetTicket,
+  adminReplyToTicket,
+  adminUpdateTicket,
+  TICKET_STATUS,
+  type TicketStatus,
+} from '../../../../contract/tickets.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
-import { DescriptionList } from '../../../components/description-list.tsx';
+import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
-import { MissingPermissionNote } from '../../../components/missing-permission-note.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { Panel } from '../../../components/panel.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { DescriptionList, Panel } from '../../../components/panel.tsx';
+import { MissingPermissionNote, useCanManageUser } from '../../../components/permissions.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteLink } from '../../../components/route-link.tsx';
-import { TicketStatusBadge } from '../../../components/ticket-status-and-waiting-for.tsx';
+import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { TicketReplyForm, TicketStatusBadge } from '../../../components/tickets.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
-import type { AdminTicket } from '../../../data/admin-types.ts';
+import { type AdminTicket, dataQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { dataQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useCanManageUser } from '../../../data/use-can-manage-user.ts';
-import { AdminReplyForm } from './admin-reply-form.tsx';
-import { WaitingFor } from './admin-ticket-list-page.tsx';
-import { DeleteTicket } from './delete-ticket.tsx';
-import { Conversation } from './ticket-message-list.tsx';
+import { useUserNames } from '../../../data/names.ts';
+import { WaitingFor } from './admin-tickets-page.tsx';
 
 const REFRESH_MS = 10_000;
 
@@ -147,6 +150,113 @@ function StatusSelect({ ticket }: { readonly ticket: AdminTicket }) {
       }}
       allowDeselect={false}
       disabled={change.isPending}
+    />
+  );
+}
+
+type Reply = AdminTicket['replies'][number];
+
+/** The ticket's text, its replies and the internal notes of administrators, oldest first. */
+function Conversation({ ticket }: { readonly ticket: AdminTicket }) {
+  const { t } = useTranslation('admin-tickets');
+  const names = useUserNames([ticket.user_id, ...ticket.replies.map(({ author_id: id }) => id)]);
+  const first: Reply = {
+    id: 0,
+    author_id: ticket.user_id,
+    by_staff: false,
+    internal: false,
+    content: ticket.content,
+    task_id: '',
+    created_time: ticket.created_time,
+  };
+  const kind = (reply: Reply) => (reply.internal ? 'noteBy' : reply.by_staff ? 'answeredBy' : 'askedBy');
+  return (
+    <Stack component="section" aria-live="polite">
+      {[first, ...ticket.replies].map((reply) => (
+        <Message
+          key={reply.id}
+          reply={reply}
+          by={t(`${kind(reply)}`, { name: names(reply.author_id) ?? `#${reply.author_id}` })}
+        />
+      ))}
+    </Stack>
+  );
+}
+
+function Message({ reply, by }: { readonly reply: Reply; readonly by: string }) {
+  const side = reply.internal ? 'message staff note' : reply.by_staff ? 'message staff' : 'message';
+  return (
+    <Paper withBorder p="md" component="article" className={side} aria-label={by}>
+      <Group justify="space-between" mb={6} gap="xs">
+        <Text size="sm" fw={650} style={{ overflowWrap: 'anywhere' }}>
+          {by}
+        </Text>
+        <Text size="xs" c="dimmed">
+          <RelativeTime at={reply.created_time} />
+        </Text>
+      </Group>
+      <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {reply.content}
+      </Text>
+      {reply.task_id === '' ? null : (
+        <RouteLink to="/admin/tasks/$id" params={{ id: reply.task_id }} size="xs" style={{ overflowWrap: 'anywhere' }}>
+          {reply.task_id}
+        </RouteLink>
+      )}
+    </Paper>
+  );
+}
+
+/** A reply to the user or an internal note. A reply is refused if somebody has written since the page was loaded. */
+function AdminReplyForm({ ticket }: { readonly ticket: AdminTicket }) {
+  const { t } = useTranslation('admin-tickets');
+  const invalidate = useInvalidateQueries();
+  const [kind, setKind] = useState<'answer' | 'note'>('answer');
+  const isNote = kind === 'note';
+  // Each kind has its own draft, so that a note begun is never sent to the user by mistake.
+  const draftName = `admin-ticket.${ticket.id}.${kind}`;
+  return (
+    <Stack gap="sm">
+      <SegmentedControl
+        aria-label={t('reply')}
+        value={kind}
+        onChange={setKind}
+        data={[
+          { value: 'answer', label: t('answer') },
+          { value: 'note', label: t('note') },
+        ]}
+        style={{ alignSelf: 'flex-start' }}
+      />
+      <TicketReplyForm
+        key={draftName}
+        draftName={draftName}
+        label={t(isNote ? 'replyNote' : 'reply')}
+        submitLabel={t(isNote ? 'keepNote' : 'send')}
+        hint={t(isNote ? 'noteHint' : 'replyHint')}
+        color={isNote ? 'gray.7' : undefined}
+        send={(content) =>
+          callApi(adminReplyToTicket, {
+            params: { id: String(ticket.id) },
+            body: { content, ...(isNote ? { internal: true } : { seen_replies: ticket.reply_count }) },
+          })
+        }
+        refetch={invalidate}
+      />
+    </Stack>
+  );
+}
+
+function DeleteTicket({ id }: { readonly id: number }) {
+  const { t } = useTranslation('admin-tickets');
+  return (
+    <DeletePanel
+      heading={t('remove')}
+      title={t('removeTitle', { id })}
+      text={t('removeText')}
+      confirmLabel={t('remove')}
+      remove={() => callApi(adminDeleteTicket, { params: { id: String(id) } })}
+      message={t('removed')}
+      listPage="/admin/tickets"
     />
   );
 }

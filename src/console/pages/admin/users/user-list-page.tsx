@@ -1,25 +1,30 @@
-import { Badge, Button, Group, Text } from '@mantine/core';
+import { Badge, Button, Group, Select, Text, TextInput } from '@mantine/core';
 import { IconPlus, IconUsers } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DISABLED, ROLES } from '../../../../contract/account-fields.ts';
-import { adminListUsers, adminUpdateUser } from '../../../../contract/admin-accounts.ts';
+import { DISABLED, ROLES, type Role } from '../../../../contract/account-fields.ts';
+import { adminCreateUser, adminListUsers, adminUpdateUser } from '../../../../contract/admin-accounts.ts';
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
-import { EmptyState } from '../../../components/empty-state.tsx';
+import { type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
+import { FormDialog } from '../../../components/dialog.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar-and-fields.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { PagedTable } from '../../../components/list/paged-table.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
-import { type RowSelection, useRowSelection } from '../../../components/list/use-row-selection.ts';
-import { Page } from '../../../components/page.tsx';
+import { NewPasswordInput } from '../../../components/new-password-input.tsx';
+import { EmptyState, Page } from '../../../components/page.tsx';
+import { useCanManageRole } from '../../../components/permissions.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
+import { useFormValues } from '../../../components/save-form.tsx';
+import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
-import { type ListItem, listQuery, useInvalidateQueries } from '../../../data/query-any-admin-endpoint.ts';
-import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
-import { NewUserDialog } from './new-user-dialog.tsx';
+import { creditsToQuota } from '../../../data/field-values.ts';
+import { useStatus } from '../../../data/self.ts';
 
 export type UserListItem = ListItem<typeof adminListUsers>;
 
@@ -136,5 +141,70 @@ function UserName({ user }: { readonly user: UserListItem }) {
       {user.role === 'user' ? null : <Badge color="accent">{t(`roles.${user.role}`)}</Badge>}
       {user.status === DISABLED ? <Badge color="red">{t('users.disabled')}</Badge> : null}
     </Group>
+  );
+}
+
+const EMPTY_FORM = {
+  username: '',
+  password: '',
+  email: '',
+  role: 'user' as Role,
+  credits: '' as number | string,
+};
+
+/** Creates an account for another user and opens its page afterwards. */
+function NewUserDialog({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const perUnit = useStatus().data?.quota_per_unit;
+  const invalidate = useInvalidateQueries();
+  const mayGive = useCanManageRole();
+  const navigate = useNavigate();
+  const { draft: form, set, text, value } = useFormValues(EMPTY_FORM);
+  const make = useMutation({
+    mutationFn: async () => {
+      const { username, password, role, email, credits } = form;
+      const body = {
+        username,
+        password,
+        role,
+        email: email || undefined,
+        quota: credits === '' ? undefined : creditsToQuota(Number(credits), perUnit),
+      };
+      return (await callApi(adminCreateUser, { body })).data.id;
+    },
+    onSuccess: async (id) => {
+      await invalidate();
+      onClose();
+      await navigate({ to: '/admin/users/$id', params: { id: String(id) } });
+    },
+  });
+  return (
+    <FormDialog title={t('users.make')} submitLabel={t('users.make')} save={make} onClose={onClose}>
+      <TextInput
+        label={t('users.username')}
+        description={t('users.usernameHint')}
+        pattern="[a-z0-9_\-]{3,30}"
+        autoCapitalize="none"
+        required
+        data-autofocus
+        {...text('username')}
+      />
+      <NewPasswordInput
+        label={t('users.password')}
+        description={t('users.passwordHint')}
+        required
+        {...text('password')}
+      />
+      <TextInput label={`${t('users.email')} (${t('app:optional')})`} type="email" {...text('email')} />
+      <Select
+        label={t('users.role')}
+        description={t(`roleHints.${form.role}`)}
+        data={ROLES.filter(mayGive).map((value) => ({ value, label: t(`roles.${value}`) }))}
+        value={form.role}
+        onChange={(role) => set({ role: (role ?? 'user') as Role })}
+        allowDeselect={false}
+      />
+      <AmountInput label={t('users.startBalance')} placeholder={t('app:optional')} {...value('credits')} />
+    </FormDialog>
   );
 }

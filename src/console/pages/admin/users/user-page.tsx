@@ -1,32 +1,41 @@
-import { Badge, Button, Group, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Badge, Button, Group, NumberInput, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { adminGetUser } from '../../../../contract/admin-accounts.ts';
+import { ROLES, type Role } from '../../../../contract/account-fields.ts';
+import { adminCreateResetLink } from '../../../../contract/accounts.ts';
+import {
+  adminDeleteUser,
+  adminEndSession,
+  adminGetUser,
+  adminListSessions,
+  adminUpdateUser,
+} from '../../../../contract/admin-accounts.ts';
 import { getAllUsage } from '../../../../contract/ledger.ts';
-import { NO_PACKAGE } from '../../../../contract/plans.ts';
-import { CreditAmount } from '../../../components/credit-amount.tsx';
-import { DescriptionList } from '../../../components/description-list.tsx';
+import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
+import { AmountInput } from '../../../components/amount-input.tsx';
+import { CopyField } from '../../../components/copy-button.tsx';
+import { CreditAmount, useFormatCredits } from '../../../components/credit-amount.tsx';
+import { DeletePanel } from '../../../components/delete-button.tsx';
+import { Dialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
-import { MissingPermissionNote } from '../../../components/missing-permission-note.tsx';
-import { Page } from '../../../components/page.tsx';
-import { PageLoadingIndicator } from '../../../components/page-loading-indicator.tsx';
-import { Panel } from '../../../components/panel.tsx';
-import { RecentLoginAttempts } from '../../../components/recent-login-attempts.tsx';
+import { RecentLoginAttempts, SessionRow } from '../../../components/login-attempts.tsx';
+import { NewPasswordInput } from '../../../components/new-password-input.tsx';
+import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
+import { Pager } from '../../../components/pager.tsx';
+import { DescriptionList, Panel } from '../../../components/panel.tsx';
+import { MissingPermissionNote, useCanManageRole } from '../../../components/permissions.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
-import { RouteButton, RouteLink } from '../../../components/route-link.tsx';
-import { useRouteId } from '../../../components/use-route-id.ts';
-import type { User } from '../../../data/admin-types.ts';
-import { formatDate } from '../../../data/format-times-and-durations.ts';
-import { dataQuery } from '../../../data/query-any-admin-endpoint.ts';
-import { useCanManageRole } from '../../../data/use-can-manage-user.ts';
-import { UsagePanel } from '../overview/usage-panel.tsx';
-import { AssignPlanDialog } from '../plans/assign-plan-dialog.tsx';
-import { BalanceDialog } from './balance-dialog.tsx';
-import { DeleteUser } from './delete-user.tsx';
-import { EditUserDialog } from './edit-user-dialog.tsx';
-import { ResetLinkDialog } from './reset-link-dialog.tsx';
-import { UserSessions } from './user-sessions.tsx';
+import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
+import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
+import { SegmentedControl } from '../../../components/segmented-control.tsx';
+import { useToasts } from '../../../components/toasts.tsx';
+import { UsagePanel } from '../../../components/usage-panel.tsx';
+import { dataQuery, listQuery, type User, useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
+import { callApi } from '../../../data/api-client.ts';
+import { creditsToQuota } from '../../../data/field-values.ts';
+import { formatDate, formatDateTime } from '../../../data/format-times.ts';
+import { useStatus } from '../../../data/self.ts';
 
 const DAYS = 30;
 
@@ -154,5 +163,279 @@ function AccountPanel({ user }: { readonly user: User }) {
         </RouteButton>
       </Group>
     </Panel>
+  );
+}
+
+/** Sends only what was changed, so that two administrators do not undo each other's work. */
+function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const mayGive = useCanManageRole();
+  const old = { display_name: user.display_name, email: user.email, role: user.role, status: toStatus(user.status) };
+  const { draft: form, set, text } = useFormValues({ ...old, password: '' });
+  const changed = <Field extends keyof typeof old>(field: Field) =>
+    form[field] === old[field] ? undefined : form[field];
+  const save = useSaveAndClose(
+    () => {
+      const body = {
+        display_name: changed('display_name'),
+        email: changed('email'),
+        role: changed('role'),
+        status: changed('status'),
+        password: form.password || undefined,
+      };
+      return callApi(adminUpdateUser, { params: { id: String(user.id) }, body });
+    },
+    { onClose },
+  );
+  return (
+    <FormDialog
+      title={t('users.editTitle', { name: user.username })}
+      submitLabel={t('app:save')}
+      save={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('users.displayName')}
+        maxLength={60}
+        required={old.display_name !== ''}
+        data-autofocus
+        {...text('display_name')}
+      />
+      <TextInput label={t('users.email')} type="email" {...text('email')} />
+      <Select
+        label={t('users.role')}
+        description={t(`roleHints.${form.role}`)}
+        data={ROLES.filter(mayGive).map((value) => ({ value, label: t(`roles.${value}`) }))}
+        value={form.role}
+        onChange={(role) => set({ role: (role ?? form.role) as Role })}
+        allowDeselect={false}
+      />
+      <NewPasswordInput label={t('users.newPassword')} description={t('users.newPasswordHint')} {...text('password')} />
+      <Switch
+        label={t('users.maySignIn')}
+        description={t('users.maySignInHint')}
+        checked={form.status === 1}
+        onChange={(event) => set({ status: event.currentTarget.checked ? 1 : 2 })}
+      />
+    </FormDialog>
+  );
+}
+
+const toStatus = (status: number): 1 | 2 => (status === 1 ? 1 : 2);
+
+/** Adds to or takes from a wallet; never sets it, as a video may be paid from it at this very moment. */
+function BalanceDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const { t } = useTranslation('admin');
+  const quota = useFormatCredits();
+  const perUnit = useStatus().data?.quota_per_unit;
+  const [direction, setWay] = useState<'add' | 'take'>('add');
+  const [credits, setCredits] = useState<number | string>('');
+  const [note, setNote] = useState('');
+  const delta = creditsToQuota(Number(credits), perUnit) * (direction === 'add' ? 1 : -1);
+  const save = useSaveAndClose(
+    () =>
+      callApi(adminUpdateUser, {
+        params: { id: String(user.id) },
+        body: { quota_delta: delta, note: note.trim() || undefined },
+      }),
+    { onClose, message: t('users.balanceChanged', { name: user.username }) },
+  );
+  return (
+    <FormDialog
+      title={t('users.balanceTitle', { name: user.username })}
+      submitLabel={t(direction === 'add' ? 'users.add' : 'users.take')}
+      save={save}
+      onClose={onClose}
+      disabled={delta === 0 || user.quota + delta < 0}
+    >
+      <SegmentedControl
+        aria-label={t('users.changeBalance')}
+        value={direction}
+        onChange={(value) => setWay(value as typeof direction)}
+        data={[
+          { value: 'add', label: t('users.add') },
+          { value: 'take', label: t('users.take') },
+        ]}
+      />
+      <AmountInput
+        label={t('users.credits')}
+        max={1e9}
+        thousandSeparator
+        required
+        data-autofocus
+        value={credits}
+        onChange={setCredits}
+        error={user.quota + delta < 0 ? t('users.tooMuch') : undefined}
+      />
+      <TextInput
+        label={t('users.note')}
+        description={t('users.noteHint')}
+        maxLength={500}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
+      <Text size="sm" role="status">
+        {t('users.afterwards', { before: quota(user.quota), after: quota(Math.max(0, user.quota + delta)) })}
+      </Text>
+    </FormDialog>
+  );
+}
+
+/** A link for a new password, which the administrator passes on: for users whose mails do not arrive, or where none are sent. */
+function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const { t } = useTranslation(['admin', 'app']);
+  const invalidate = useInvalidateQueries();
+  const create = useMutation({
+    mutationFn: async () => (await callApi(adminCreateResetLink, { params: { id: String(user.id) } })).data,
+    onSettled: invalidate,
+  });
+  const title = t('users.resetLinkTitle', { name: user.username });
+  if (create.data !== undefined) {
+    return (
+      <OneTimeSecretDialog title={title} onClose={onClose}>
+        <Stack>
+          <Text size="sm">
+            {t('users.resetLinkMade', { name: user.username, time: formatDateTime(create.data.expires_at) })}
+          </Text>
+          <CopyField text={create.data.url} />
+          <Group justify="flex-end">
+            <Button onClick={onClose}>{t('app:close')}</Button>
+          </Group>
+        </Stack>
+      </OneTimeSecretDialog>
+    );
+  }
+  return (
+    <Dialog onClose={onClose} title={title}>
+      <Stack>
+        <Text size="sm">{t('users.resetLinkText', { name: user.username })}</Text>
+        <ErrorAlert error={create.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            {t('app:cancel')}
+          </Button>
+          <Button loading={create.isPending} onClick={() => create.mutate()}>
+            {t('users.resetLinkAction')}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}
+
+const PAGE_SIZE = 10;
+
+/** Where a user is signed in; a browser that was lost or stolen is signed out alone. */
+function UserSessions({ user }: { readonly user: User }) {
+  const { t } = useTranslation(['admin', 'account']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const [page, setPage] = useState(1);
+  const params = { id: String(user.id) };
+  const sessions = useQuery(listQuery(adminListSessions, { page: String(page), page_size: String(PAGE_SIZE) }, params));
+  const end = useMutation({
+    mutationFn: (id: number) => callApi(adminEndSession, { params: { ...params, session: String(id) } }),
+    onSuccess: () => toasts.success(t('account:security.ended')),
+    onSettled: invalidate,
+  });
+  return (
+    <Panel title={t('account:security.sessions')}>
+      <ErrorAlert error={sessions.error ?? end.error} />
+      {sessions.data?.total === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('users.noSessions')}
+        </Text>
+      ) : null}
+      <Stack gap="sm">
+        {(sessions.data?.data ?? []).map((session) => (
+          <SessionRow key={session.id} session={session}>
+            {session.current ? null : (
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="red"
+                loading={end.isPending && end.variables === session.id}
+                onClick={() => end.mutate(session.id)}
+              >
+                {t('account:security.endSession')}
+              </Button>
+            )}
+          </SessionRow>
+        ))}
+      </Stack>
+      <Pager page={page} total={sessions.data?.total ?? 0} pageSize={PAGE_SIZE} onChange={setPage} />
+    </Panel>
+  );
+}
+
+function DeleteUser({ user: { id, username: name } }: { readonly user: User }) {
+  const { t } = useTranslation('admin');
+  return (
+    <DeletePanel
+      heading={t('users.remove')}
+      title={t('users.removeTitle', { name })}
+      text={t('users.removeText')}
+      confirmLabel={t('users.removeAction', { name })}
+      remove={() => callApi(adminDeleteUser, { params: { id: String(id) } })}
+      message={t('users.removed', { name })}
+      listPage="/admin/users"
+    />
+  );
+}
+
+interface AssignPlanDialogProps {
+  readonly user: { readonly id: number; readonly username: string };
+  readonly onClose: () => void;
+}
+
+/** Gives an account a plan without a code, or ends the one it has. */
+function AssignPlanDialog({ user, onClose }: AssignPlanDialogProps) {
+  const { t } = useTranslation(['admin-plans', 'admin-redemption-codes']);
+  const plans = usePlanOptions();
+  const [code, setCode] = useState<string | null>(null);
+  const [days, setDays] = useState<number | string>('');
+  const name = user.username;
+  const give = useSaveAndClose(
+    () =>
+      callApi(activatePackage, {
+        body: {
+          user_id: user.id,
+          package_code: code ?? NO_PACKAGE,
+          duration_days: days === '' || code === NO_PACKAGE ? undefined : Number(days),
+        },
+      }),
+    { onClose, message: t('assign.done', { name }) },
+  );
+  return (
+    <FormDialog
+      title={t('assign.title', { name })}
+      submitLabel={t('assign.action')}
+      save={give}
+      error={plans.error}
+      onClose={onClose}
+      disabled={code === null}
+    >
+      <Select
+        label={t('assign.plan')}
+        placeholder={t('admin-redemption-codes:choosePlan')}
+        data={[...(plans.options ?? []), { value: NO_PACKAGE, label: t('assign.none') }]}
+        required
+        data-autofocus
+        value={code}
+        onChange={setCode}
+      />
+      {code === NO_PACKAGE ? null : (
+        <NumberInput
+          label={t('assign.days')}
+          description={t('assign.daysHint')}
+          min={1}
+          max={36_500}
+          allowDecimal={false}
+          hideControls
+          value={days}
+          onChange={setDays}
+        />
+      )}
+    </FormDialog>
   );
 }

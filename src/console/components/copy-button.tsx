@@ -1,0 +1,49 @@
+import { ActionIcon, Code, CopyButton, Group } from '@mantine/core';
+import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+
+/** A button that copies a text. */
+export function CopyIconButton({ text, label }: { readonly text: string; readonly label?: string }) {
+  const { t } = useTranslation();
+  return (
+    <CopyButton value={text} timeout={1500}>
+      {({ copied, copy }) => (
+        <ActionIcon
+          data-hint={copied ? t('copied') : (label ?? t('copy'))}
+          onClick={copy}
+          aria-label={label ?? t('copy')}
+          color={copied ? 'teal' : 'gray'}
+        >
+          {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+        </ActionIcon>
+      )}
+    </CopyButton>
+  );
+}
+
+/** A secret or a setting, ready to copy. */
+export function CopyField({ text, label }: { readonly text: string; readonly label?: string }) {
+  return (
+    <Group gap={4} wrap="nowrap" maw="100%">
+      <Code fz="sm" px="sm" py={6} style={{ overflowWrap: 'anywhere', userSelect: 'all' }}>
+        {text}
+      </Code>
+      <CopyIconButton text={text} label={label} />
+    </Group>
+  );
+}
+
+/** Shows external data as plain text only, because it is not trusted; limited in height, with a scroll bar. */
+export function JsonView({ value }: { readonly value: unknown }) {
+  const text = JSON.stringify(value, null, 2) ?? '';
+  return (
+    <div style={{ position: 'relative' }}>
+      <Code block mah={320} tabIndex={0} style={{ overflow: 'auto', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {text}
+      </Code>
+      <div style={{ position: 'absolute', top: 4, right: 4 }}>
+        <CopyIconButton text={text} />
+      </div>
+    </div>
+  );
+}

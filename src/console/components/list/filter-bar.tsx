@@ -1,0 +1,249 @@
+import { Badge, Box, Button, Group, Select, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { IconBookmark, IconFilter, IconSearch } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy, type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { adminListUsers } from '../../../contract/admin-accounts.ts';
+import { listQuery } from '../../data/admin.ts';
+import { apiKeysQuery } from '../../data/keys.ts';
+import { usableModelsQuery } from '../../data/models.ts';
+import { useChannels, useUserNames } from '../../data/names.ts';
+import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
+import type { ListFilters } from './use-list-filters.ts';
+
+/** What narrows a list; on a phone collapsed, as it would fill the first screen. */
+export function FilterBar({ filters, children }: { readonly filters: ListFilters; readonly children: ReactNode }) {
+  const { t } = useTranslation('list');
+  const [open, { toggle }] = useDisclosure(filters.active);
+  return (
+    <Box mb="md" role="search">
+      <Button
+        hiddenFrom="xs"
+        fullWidth
+        variant="default"
+        leftSection={<IconFilter size={16} />}
+        rightSection={filters.active ? <Badge circle>{filters.count}</Badge> : null}
+        onClick={toggle}
+        aria-expanded={open}
+      >
+        {t('filters')}
+      </Button>
+      <Group gap="xs" mt={{ base: open ? 'xs' : 0, xs: 0 }} visibleFrom={open ? undefined : 'xs'}>
+        {children}
+        <SavedViewsButton filters={filters} />
+      </Group>
+    </Box>
+  );
+}
+
+interface FilterFieldProps {
+  readonly filters: ListFilters;
+  readonly name: string;
+  readonly label: string;
+  readonly width?: number;
+}
+
+/** Searches after a short pause, so that a long list is not requested on every keystroke. */
+export function TextFilter({
+  filters,
+  name,
+  label,
+  width = 220,
+  pattern,
+}: FilterFieldProps & { readonly pattern?: RegExp }) {
+  const current = filters.value[name] ?? '';
+  const [text, setText] = useState(current);
+  useEffect(() => setText(current), [current]);
+  const apply = useDebouncedCallback((next: string) => filters.set(name, next), 300);
+  const isInvalid = text !== '' && pattern?.test(text) === false;
+  return (
+    <TextInput
+      aria-label={label}
+      placeholder={label}
+      leftSection={<IconSearch size={15} />}
+      w={{ base: '100%', xs: width }}
+      value={text}
+      error={isInvalid}
+      onChange={({ currentTarget: { value } }) => {
+        setText(value);
+        if (value === '' || pattern?.test(value.trim()) !== false) apply(value.trim());
+      }}
+    />
+  );
+}
+
+export const ID_PATTERN = /^[1-9][0-9]{0,15}$/;
+
+/** One of a few values; empty is all of them. */
+export function ChoiceFilter({
+  filters,
+  name,
+  label,
+  width = 170,
+  choices,
+}: FilterFieldProps & { readonly choices: readonly { readonly value: string; readonly label: string }[] }) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      w={{ base: '100%', xs: width }}
+      data={choices}
+      value={filters.value[name] ?? null}
+      onChange={(value) => filters.set(name, value ?? undefined)}
+      clearable
+      searchable={choices.length > 8}
+      clearButtonProps={{ 'aria-label': label, tabIndex: -1 }}
+    />
+  );
+}
+
+interface DayFilterProps {
+  readonly filters: ListFilters;
+  readonly name: string;
+  readonly label: string;
+  /** Uses the last second of the day instead of the first. */
+  readonly end?: boolean;
+}
+
+/** A day in the local time zone; the URL contains Unix seconds, as the service expects them. */
+export function FromOrToDateFilter({ filters, name, label, end = false }: DayFilterProps) {
+  const seconds = Number(filters.value[name] ?? Number.NaN);
+  return (
+    <TextInput
+      type="date"
+      aria-label={label}
+      leftSection={
+        <Text size="sm" c="dimmed">
+          {label}
+        </Text>
+      }
+      leftSectionWidth={56}
+      w={{ base: '100%', xs: 196 }}
+      value={Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleDateString('sv-SE') : ''}
+      onChange={({ currentTarget: { value } }) => {
+        const at = new Date(`${value}T${end ? '23:59:59' : '00:00:00'}`).getTime();
+        filters.set(name, Number.isFinite(at) ? String(Math.floor(at / 1000)) : undefined);
+      }}
+    />
+  );
+}
+
+interface EntityFilterProps {
+  readonly filters: ListFilters;
+}
+
+const MAX_RESULTS = 20;
+const DEBOUNCE_MS = 250;
+
+interface UserFilterProps extends EntityFilterProps {
+  /** Of the filter in the address. */
+  readonly name?: string;
+  readonly label?: string;
+}
+
+/** A user by name or e-mail; the address keeps the id. */
+export function UserFilter({ filters, name: filter = 'user_id', label }: UserFilterProps) {
+  const { t } = useTranslation('list');
+  const [search, setSearch] = useState('');
+  const [debounced] = useDebouncedValue(search, DEBOUNCE_MS);
+  const id = filters.value[filter];
+  const name = useUserNames(id === undefined ? [] : [Number(id)]);
+  const users = useQuery({
+    ...listQuery(adminListUsers, { page_size: String(MAX_RESULTS), q: debounced === '' ? undefined : debounced }),
+    placeholderData: keepPreviousData,
+  });
+  const found = (users.data?.data ?? []).map((user) => ({ value: String(user.id), label: user.username }));
+  const selected = id === undefined ? [] : [{ value: id, label: name(Number(id)) ?? `#${id}` }];
+  return (
+    <Select
+      aria-label={label ?? t('user')}
+      placeholder={label ?? t('user')}
+      w={{ base: '100%', xs: 170 }}
+      data={[...selected, ...found.filter(({ value }) => value !== id)]}
+      // The service searches; e-mail addresses are not among the labels.
+      filter={({ options }) => options}
+      value={id ?? null}
+      onChange={(value) => filters.set(filter, value ?? undefined)}
+      onSearchChange={(text) => setSearch(selected.some(({ label }) => label === text) ? '' : text)}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': label ?? t('user'), tabIndex: -1 }}
+    />
+  );
+}
+
+/** A channel by name. */
+export function ChannelFilter({ filters }: EntityFilterProps) {
+  const { t } = useTranslation('list');
+  const channels = useChannels();
+  return (
+    <ChoiceFilter
+      filters={filters}
+      name="channel_id"
+      label={t('channel')}
+      choices={withSelected(
+        channels.map(({ id, name }) => ({ value: String(id), label: name })),
+        filters.value.channel_id,
+      )}
+    />
+  );
+}
+
+/** One of the own API keys by name. */
+export function ApiKeyFilter({ filters }: EntityFilterProps) {
+  const { t } = useTranslation('list');
+  const keys = useQuery(apiKeysQuery(1));
+  const choices = (keys.data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }));
+  return (
+    <ChoiceFilter
+      filters={filters}
+      name="token_id"
+      label={t('apiKey')}
+      choices={withSelected(choices, filters.value.token_id)}
+    />
+  );
+}
+
+/** A model this account can call; older ones come by links. */
+export function ModelFilter({ filters }: EntityFilterProps) {
+  const { t } = useTranslation('list');
+  const models = useQuery(usableModelsQuery);
+  const choices = (models.data ?? []).map(({ id }) => ({ value: id, label: id }));
+  return (
+    <ChoiceFilter
+      filters={filters}
+      name="model"
+      label={t('model')}
+      width={190}
+      choices={withSelected(choices, filters.value.model)}
+    />
+  );
+}
+
+/** What a link selects is shown also where it is no choice any more. */
+const withSelected = (
+  choices: readonly { readonly value: string; readonly label: string }[],
+  selected: string | undefined,
+) =>
+  selected === undefined || choices.some(({ value }) => value === selected)
+    ? choices
+    : [{ value: selected, label: /^\d+$/.test(selected) ? `#${selected}` : selected }, ...choices];
+
+const SavedViewsMenu = lazy(() => import('./saved-views-menu.tsx'));
+
+/** Opens the saved views of a list. */
+function SavedViewsButton({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('list');
+  return (
+    <LazyDropdownButton
+      popup="dialog"
+      button={
+        <Button variant="default" leftSection={<IconBookmark size={16} />}>
+          {t('views.title')}
+        </Button>
+      }
+      dropdown={(button) => <SavedViewsMenu filters={filters} button={button} />}
+    />
+  );
+}

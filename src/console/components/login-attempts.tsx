@@ -1,0 +1,150 @@
+import { Badge, Button, Group, Switch, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Static } from 'typebox';
+import type { Session } from '../../contract/accounts.ts';
+import { adminListLogins, type LoginAttempt, listLogins } from '../../contract/logins.ts';
+import { defined } from '../../contract/objects.ts';
+import { callApi } from '../data/api-client.ts';
+import { formatDateTime } from '../data/format-times.ts';
+import { type Column, DataTable } from './data-table.tsx';
+import { ErrorAlert } from './error-alert.tsx';
+import { useListFilters } from './list/use-list-filters.ts';
+import { RelativeTime } from './relative-time.tsx';
+
+const PAGE_SIZE = 10;
+
+/** The newest logins of one account, more on request. @param userId an account the caller manages; absent: the own one */
+export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
+  const { t } = useTranslation(['login-history', 'app']);
+  const filters = useListFilters(['failed']);
+  const onlyFailed = filters.value.failed === 'true';
+  const logins = useInfiniteQuery({
+    queryKey: ['logins', userId, onlyFailed],
+    queryFn: ({ pageParam, signal }) => {
+      const failed = onlyFailed ? ('true' as const) : undefined;
+      const query = defined({ page_size: String(PAGE_SIZE), failed, after: pageParam });
+      return userId === undefined
+        ? callApi(listLogins, { query }, { signal })
+        : callApi(adminListLogins, { query: { ...query, user_id: String(userId) } }, { signal });
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+  });
+  const rows = logins.data?.pages.flatMap(({ data }) => data);
+  return (
+    <>
+      <Switch
+        mb="sm"
+        label={t('onlyFailed')}
+        checked={onlyFailed}
+        onChange={(event) => filters.set('failed', event.currentTarget.checked ? 'true' : undefined)}
+      />
+      <ErrorAlert error={logins.error} retry={() => void logins.refetch()} />
+      {rows?.length === 0 ? (
+        <Text size="sm" c="dimmed" role="status">
+          {t('none')}
+        </Text>
+      ) : logins.error === null ? (
+        <DataTable label={t('attempts')} columns={loginAttemptColumns(t)} rows={rows} rowKey={({ id }) => id} />
+      ) : null}
+      {logins.hasNextPage ? (
+        <Button
+          mt="sm"
+          variant="default"
+          size="compact-sm"
+          loading={logins.isFetchingNextPage}
+          onClick={() => void logins.fetchNextPage()}
+        >
+          {t('app:more')}
+        </Button>
+      ) : null}
+    </>
+  );
+}
+
+/** The columns of a list of logins, beside the account's. */
+export const loginAttemptColumns = (t: TFunction<'login-history'>): readonly Column<LoginAttempt>[] => [
+  { label: t('outcome'), cell: (attempt) => <Outcome attempt={attempt} t={t} /> },
+  {
+    label: t('browser'),
+    cell: ({ user_agent: userAgent }) => (
+      <Text size="sm" title={userAgent} style={{ overflowWrap: 'anywhere' }}>
+        {describeBrowser(userAgent)}
+      </Text>
+    ),
+  },
+  { label: t('address'), cell: ({ address }) => address || '–' },
+  {
+    label: t('time'),
+    sortKey: 'time',
+    cell: ({ created_time: at }) => (
+      <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+        {formatDateTime(at)}
+      </Text>
+    ),
+  },
+];
+
+function Outcome({ attempt, t }: { readonly attempt: LoginAttempt; readonly t: TFunction<'login-history'> }) {
+  const { outcome, two_step: twoStep, known_source: isKnown } = attempt;
+  return (
+    <Group gap={6}>
+      <Badge color={outcome === 'success' ? 'teal' : 'red'}>{t(`outcomes.${outcome}`)}</Badge>
+      {isKnown ? null : <Badge color="yellow">{t('newSource')}</Badge>}
+      {twoStep ? <Badge color="gray">{t('twoStep')}</Badge> : null}
+    </Group>
+  );
+}
+
+const BROWSERS = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+] as const;
+const SYSTEMS = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/Linux/, 'Linux'],
+] as const;
+
+/** "Firefox, Linux": the short name users recognize; the full user agent is shown on hover. */
+function describeBrowser(userAgent: string): string {
+  const find = (names: readonly (readonly [RegExp, string])[]) =>
+    names.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const known = [find(BROWSERS), find(SYSTEMS)].filter((each) => each !== undefined);
+  return known.length === 0 ? userAgent.slice(0, 40) || '–' : known.join(', ');
+}
+
+interface SessionRowProps {
+  readonly session: Static<typeof Session>;
+  /** What can be done with it. */
+  readonly children?: ReactNode;
+}
+
+/** A browser session of the account, and when it was used. */
+export function SessionRow({ session, children }: SessionRowProps) {
+  const { t } = useTranslation('account');
+  return (
+    <Group justify="space-between" wrap="nowrap">
+      <div style={{ minWidth: 0 }}>
+        <Group gap="xs">
+          <Text size="sm" fw={600}>
+            {describeBrowser(session.user_agent)}
+          </Text>
+          {session.current ? <Badge>{t('security.thisSession')}</Badge> : null}
+        </Group>
+        <Text size="xs" c="dimmed" truncate title={session.user_agent}>
+          {session.address} · {t('security.lastUsed')} <RelativeTime at={session.last_used_time} />
+        </Text>
+      </div>
+      {children}
+    </Group>
+  );
+}

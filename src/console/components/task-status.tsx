@@ -1,0 +1,161 @@
+import { Alert, AspectRatio, Badge, Center, Code, Group, Loader, Progress, Stack, Text } from '@mantine/core';
+import { IconMoodSad } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { COARSE_PROGRESS, isTerminal, type TaskStatus } from '../../contract/task-states.ts';
+import { estimateGenerationTimeLeft } from '../../sdk/account.ts';
+import { formatElapsed, formatSeconds } from '../data/format-times.ts';
+import { durationsQuery, type Video } from '../data/videos.ts';
+import { useFormatCredits } from './credit-amount.tsx';
+
+export function VideoStatusBadge({ status }: { readonly status: TaskStatus }) {
+  const { t } = useTranslation('studio');
+  return (
+    <Badge color={TASK_STATUS_COLOR[status]} style={{ flexShrink: 0 }}>
+      {t(`stage.${status}`)}
+    </Badge>
+  );
+}
+
+/** Colours of the theme for the states of a task. */
+const TASK_STATUS_COLOR: Readonly<Record<TaskStatus, string>> = {
+  NOT_START: 'gray',
+  SUBMITTED: 'gray',
+  QUEUED: 'gray',
+  IN_PROGRESS: 'blue',
+  SUCCESS: 'teal',
+  FAILURE: 'red',
+  UNKNOWN: 'yellow',
+};
+
+export function TaskStatusBadge({ status }: { readonly status: TaskStatus }) {
+  const { t } = useTranslation('admin');
+  return <Badge color={TASK_STATUS_COLOR[status]}>{t(`tasks.states.${status}`)}</Badge>;
+}
+
+/** Shown in place of a video that is not finished: its stage and elapsed time, or that it failed. */
+export function TaskProgress({ video }: { readonly video: Video }) {
+  const { t } = useTranslation('studio');
+  return (
+    <AspectRatio
+      ratio={16 / 9}
+      style={{ borderRadius: 10, overflow: 'hidden' }}
+      bg="var(--mantine-color-default-hover)"
+    >
+      <Center p="md">
+        {isTerminal(video.status) ? (
+          <Stack align="center" gap={4} c="dimmed">
+            <IconMoodSad size={28} />
+            <Text size="sm">{t(`stage.${video.status}`)}</Text>
+          </Stack>
+        ) : (
+          <UnfinishedTask video={video} />
+        )}
+      </Center>
+    </AspectRatio>
+  );
+}
+
+/** The vendor's own percent where it gives one, else the time against what the model usually takes. */
+function UnfinishedTask({ video }: { readonly video: Video }) {
+  const { t } = useTranslation('studio');
+  const elapsed = useNow() / 1000 - video.submit_time;
+  const durations = useQuery(durationsQuery);
+  const measured = durations.data?.find(({ model }) => model === video.model);
+  const estimate = measured === undefined ? undefined : estimateGenerationTimeLeft(elapsed, measured);
+  const percent = vendorPercent(video);
+  const share = percent === undefined ? estimate?.share : percent / 100;
+  const stage = t(`stage.${video.status}`);
+  return (
+    <Stack align="center" gap="sm" w="80%">
+      <Group gap="xs">
+        <Loader size="xs" />
+        <Text size="sm" fw={600}>
+          {stage}
+          {percent === undefined ? '' : ` ${percent} %`}
+        </Text>
+      </Group>
+      <Progress
+        w="100%"
+        value={share === undefined ? 100 : share * 100}
+        animated={share === undefined}
+        striped={share === undefined}
+        aria-label={stage}
+      />
+      <Text size="xs" c="dimmed" ta="center" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {t('elapsed', { time: formatElapsed(elapsed) })}
+        {estimate === undefined ? '' : ` · ${describeEstimate(estimate, t)}`}
+      </Text>
+      {measured === undefined ? null : (
+        <Text size="xs" c="dimmed" ta="center">
+          {t('typicalTime', { fast: formatSeconds(measured.p50_seconds), slow: formatSeconds(measured.p90_seconds) })}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function describeEstimate(
+  estimate: ReturnType<typeof estimateGenerationTimeLeft>,
+  t: ReturnType<typeof useTranslation<'studio'>>['t'],
+): string {
+  if (estimate.kind === 'left') return t('timeLeft', { time: formatSeconds(estimate.seconds) });
+  return t(estimate.kind === 'almost' ? 'almostDone' : 'slowerThanUsual');
+}
+
+/** The percent of the vendor; undefined where the figure is only the step of the state. */
+function vendorPercent({ progress, status }: Video): number | undefined {
+  const percent = Number.parseInt(progress, 10) || 0;
+  return percent === COARSE_PROGRESS[status] ? undefined : percent;
+}
+
+/** The present time, once a second. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** Why a video failed and what to do about it, what became of its price, and the vendor's own words collapsed below. */
+export function VideoFailure({ video }: { readonly video: Video }) {
+  const { t } = useTranslation('studio');
+  const failure = useTranslation('video-failures');
+  const formatCredits = useFormatCredits();
+  const cause = video.fail_cause === '' ? 'unknown' : video.fail_cause;
+  return (
+    <Alert color="red" variant="light" p="xs">
+      <Text size="sm" fw={600}>
+        {failure.t(`${cause}.text`)}
+      </Text>
+      <Text size="sm" mt={2}>
+        {failure.t(`${cause}.advice`)}
+      </Text>
+      <Text size="xs" fw={600} mt={4}>
+        {t(video.imported ? 'importedCost' : 'refunded', { price: formatCredits(video.quota) })}
+      </Text>
+      <VendorDetails code={video.error_code} message={video.fail_reason} />
+    </Alert>
+  );
+}
+
+/** What the vendor said, collapsed; nothing where it said nothing. */
+function VendorDetails({ code, message }: { readonly code: string; readonly message: string }) {
+  const { t } = useTranslation('studio');
+  if (code === '' && message === '') return null;
+  return (
+    <Text size="xs" mt={4} component="details" style={{ overflowWrap: 'anywhere' }}>
+      <summary style={{ cursor: 'pointer' }}>{t('vendorDetails')}</summary>
+      <span>{message}</span>
+      {code === '' ? null : (
+        <>
+          {' '}
+          {t('vendorCode')} <Code>{code}</Code>
+        </>
+      )}
+    </Text>
+  );
+}

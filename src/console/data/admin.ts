@@ -1,0 +1,84 @@
+import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { adminGetUser, adminListAudit } from '../../contract/admin-accounts.ts';
+import type { getTask } from '../../contract/admin-videos.ts';
+import type { getChannel } from '../../contract/channels.ts';
+import type { adminListDeviceClients } from '../../contract/device-clients.ts';
+import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
+import type { getModelRow } from '../../contract/models.ts';
+import type { adminListAnnouncements } from '../../contract/notifications.ts';
+import {
+  type adminGetPackageCard,
+  adminListPackageCards,
+  type adminListRedemptionCodes,
+} from '../../contract/plans.ts';
+import type { adminGetTicket } from '../../contract/tickets.ts';
+import { callAnyApi } from './api-client.ts';
+import { refetchPlanAndCredits } from './plans.ts';
+
+/** Rows on one page of an administration list. */
+export const ADMIN_PAGE_SIZE = 25;
+
+type QueryParams = Readonly<Record<string, string | undefined>>;
+export interface ListResponse<Row> {
+  readonly data: readonly Row[];
+  readonly total: number;
+  /** Of long lists: there are more rows than `total`, and where the next page begins. */
+  readonly total_is_minimum?: boolean;
+  readonly next?: string | null;
+}
+/** One row of what a list endpoint returns. */
+export type ListItem<E extends Endpoint> =
+  EndpointPart<E, 'response'> extends { readonly data: readonly (infer Row)[] } ? Row : never;
+/** The `data` of an endpoint's response. */
+export type ResponseData<E extends Endpoint> =
+  EndpointPart<E, 'response'> extends { readonly data: infer Data } ? Data : never;
+
+/** One page of a list endpoint; the previous page stays on the screen while the next one is being fetched. */
+export const listQuery = <const E extends Endpoint>(endpoint: E, query: QueryParams, params: QueryParams = {}) =>
+  queryOptions({
+    queryKey: ['admin', endpoint.path, query, params],
+    queryFn: ({ signal }) => callAnyApi(endpoint, { query, params }, { signal }) as Promise<ListResponse<ListItem<E>>>,
+    placeholderData: keepPreviousData,
+  });
+
+/** The `data` of an endpoint that is no list. */
+export const dataQuery = <const E extends Endpoint>(
+  endpoint: E,
+  input: { readonly params?: Readonly<Record<string, string>>; readonly query?: QueryParams },
+) =>
+  queryOptions({
+    queryKey: ['admin', endpoint.path, input],
+    queryFn: async ({ signal }) => ((await callAnyApi(endpoint, input, { signal })) as { data: ResponseData<E> }).data,
+  });
+
+/** To be called after a change: refetches everything the administration shows, and what a change there affects elsewhere. */
+export function useInvalidateQueries(): () => Promise<void> {
+  const queries = useQueryClient();
+  return async () => {
+    await Promise.all([queries.invalidateQueries({ queryKey: ['admin'] }), refetchPlanAndCredits(queries)]);
+  };
+}
+
+/** What several files of one administration page show, as the contract types it. */
+export type AdminTicket = ResponseData<typeof adminGetTicket>;
+export type Announcement = ListItem<typeof adminListAnnouncements>;
+export type AuditEntry = ListItem<typeof adminListAudit>;
+export type ChannelDetail = ResponseData<typeof getChannel>;
+export type CodeListItem = ListItem<typeof adminListRedemptionCodes>;
+export type DeviceClient = ListItem<typeof adminListDeviceClients>;
+export type Model = ResponseData<typeof getModelRow>;
+export type Plan = ResponseData<typeof adminGetPackageCard>;
+export type Task = ResponseData<typeof getTask>;
+export type User = ResponseData<typeof adminGetUser>;
+
+/** The plans an account can be given, as options of a select; undefined while they are being fetched. */
+export function usePlanOptions() {
+  const plans = useQuery(listQuery(adminListPackageCards, { page_size: '50' }));
+  const options = plans.data?.data
+    .filter((plan) => !plan.system_builtin)
+    .map((plan) => ({ value: plan.package_code, label: plan.name }));
+  return { options, error: plans.error };
+}
+
+/** A slash in a model name is written `~` in URLs. */
+export const toModelUrlSegment = (id: string): string => id.replaceAll('/', '~');

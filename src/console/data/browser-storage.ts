@@ -1,0 +1,28 @@
+const USER_ID_KEY = 'reelgate.user';
+
+/** The owner of the drafts in this browser: they survive an expired session, but are deleted when another user signs in. */
+const LAST_USER_ID_KEY = 'reelgate.last-user';
+
+/** The session is a cookie that no script can read; the console stores only its user id, which every request must contain. */
+export function readUserId(): number | undefined {
+  const id = Number(localStorage.getItem(USER_ID_KEY));
+  return Number.isSafeInteger(id) && id > 0 ? id : undefined;
+}
+
+export function storeUserId(id: number): void {
+  if (localStorage.getItem(LAST_USER_ID_KEY) !== String(id)) clearStoredDrafts();
+  localStorage.setItem(LAST_USER_ID_KEY, String(id));
+  localStorage.setItem(USER_ID_KEY, String(id));
+}
+
+export function clearUserId(): void {
+  localStorage.removeItem(USER_ID_KEY);
+}
+
+/** Prefix of the storage keys of all drafts in this browser. */
+export const DRAFT_KEY_PREFIX = 'reelgate.draft';
+
+/** At signing out. */
+export function clearStoredDrafts(): void {
+  for (const key of Object.keys(localStorage)) if (key.startsWith(DRAFT_KEY_PREFIX)) localStorage.removeItem(key);
+}

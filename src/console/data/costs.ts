@@ -1,0 +1,68 @@
+import { queryOptions } from '@tanstack/react-query';
+import { listBudgets } from '../../contract/budgets.ts';
+import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
+import { getAllUsage, getUsage } from '../../contract/ledger.ts';
+import { getAllRequestStatistics, getRequestStatistics } from '../../contract/request-log.ts';
+import { DAY_SECONDS } from '../../contract/time-units.ts';
+import { callAnyApi, callApi } from './api-client.ts';
+import type { RequestScope } from './requests.ts';
+
+/** What costs can be grouped by. */
+export const COST_GROUPS = ['model', 'token', 'user', 'channel'] as const;
+export type CostGroup = (typeof COST_GROUPS)[number];
+
+/** Days of UTC, both included, as days since 1970. */
+export interface DayRange {
+  readonly fromDay: number;
+  readonly toDay: number;
+}
+
+export type CostFilter = Readonly<Partial<Record<'model' | 'token_id' | 'user_id' | 'channel_id', string | undefined>>>;
+
+type Usage = EndpointPart<typeof getAllUsage, 'response'>['data'];
+export type CostRow = Usage['rows'][number];
+type Statistics = EndpointPart<typeof getAllRequestStatistics, 'response'>['data'];
+
+const USAGE = { own: getUsage, all: getAllUsage } as const satisfies Record<RequestScope, Endpoint>;
+const STATISTICS = { own: getRequestStatistics, all: getAllRequestStatistics } as const satisfies Record<
+  RequestScope,
+  Endpoint
+>;
+
+/** What was used, from the ledger's daily figures. @param by groups, `day` among them for a chart */
+export const costsQuery = (scope: RequestScope, range: DayRange, by: string, filter: CostFilter) =>
+  queryOptions({
+    queryKey: ['costs', scope, range, by, filter],
+    queryFn: async ({ signal }) => {
+      const query = {
+        ...filter,
+        by,
+        from: String(range.fromDay * DAY_SECONDS),
+        to: String((range.toDay + 1) * DAY_SECONDS - 1),
+      };
+      return ((await callAnyApi(USAGE[scope], { query }, { signal })) as { data: Usage }).data;
+    },
+  });
+
+/** How well calls went, from the request log, which is kept for a limited time. */
+export const performanceQuery = (scope: RequestScope, range: DayRange, by: CostGroup, filter: CostFilter) =>
+  queryOptions({
+    queryKey: ['performance', scope, range, by, filter],
+    queryFn: async ({ signal }) => {
+      const query = {
+        ...filter,
+        by,
+        from: String(range.fromDay * DAY_SECONDS),
+        to: String((range.toDay + 1) * DAY_SECONDS),
+      };
+      return ((await callAnyApi(STATISTICS[scope], { query }, { signal })) as { data: Statistics }).data;
+    },
+  });
+
+export type BudgetEntry = EndpointPart<typeof listBudgets, 'response'>['data'][number];
+
+export const budgetsQuery = queryOptions({
+  queryKey: ['budgets'],
+  queryFn: async ({ signal }) => (await callApi(listBudgets, {}, { signal })).data,
+  staleTime: 60_000,
+});

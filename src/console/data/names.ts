@@ -1,0 +1,44 @@
+import { useQuery } from '@tanstack/react-query';
+import { adminListUsers } from '../../contract/admin-accounts.ts';
+import { listChannels } from '../../contract/channels.ts';
+import { type ListItem, listQuery } from './admin.ts';
+
+const STALE_MS = 60_000;
+
+/** The maximum number of ids in one request. */
+const MAX_IDS = 50;
+
+/** Names by id; undefined while they are fetched and for ids that no longer exist. */
+export type NameLookup = (id: number) => string | undefined;
+
+/** The users on the screen, fetched together. */
+export function useUsersById(ids: readonly number[] | undefined) {
+  const uniqueIds = [...new Set(ids)].sort((one, two) => one - two).slice(0, MAX_IDS);
+  const { data } = useQuery({
+    ...listQuery(adminListUsers, { ids: uniqueIds.join(), page_size: String(MAX_IDS) }),
+    enabled: uniqueIds.length > 0,
+    staleTime: STALE_MS,
+  });
+  return new Map(data?.data.map((user) => [user.id, user]));
+}
+
+export function useUserNames(ids: readonly number[] | undefined): NameLookup {
+  const users = useUsersById(ids);
+  return (id) => users.get(id)?.username;
+}
+
+/** The newest channels, which are nearly always all there are. */
+export function useChannels(enabled = true): readonly ListItem<typeof listChannels>[] {
+  const { data } = useQuery({
+    ...listQuery(listChannels, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+    enabled,
+  });
+  return data?.data ?? [];
+}
+
+/** @param enabled false: nothing is fetched, as for users who are no administrators */
+export function useChannelNames(enabled = true): NameLookup {
+  const names = new Map(useChannels(enabled).map(({ id, name }) => [id, name]));
+  return (id) => names.get(id);
+}

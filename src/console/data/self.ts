@@ -1,0 +1,28 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { getSelf } from '../../contract/accounts.ts';
+import { callApi, fetchStatus } from './api-client.ts';
+import { embeddedStatus } from './embedded-status.ts';
+
+const statusQuery = queryOptions({
+  queryKey: ['status'],
+  queryFn: fetchStatus,
+  initialData: embeddedStatus,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const selfQuery = queryOptions({
+  queryKey: ['self'],
+  queryFn: async ({ signal }) => (await callApi(getSelf, {}, { signal })).data,
+});
+
+export const useSelf = () => useQuery(selfQuery);
+
+export const useStatus = () => useQuery(statusQuery);
+
+/** The name of the service, as its administrator set it. */
+export const useSiteName = (): string => useStatus().data?.site_name ?? document.title.split(' · ').at(-1) ?? '';
+
+export type Self = Awaited<ReturnType<Extract<(typeof selfQuery)['queryFn'], (...args: never[]) => unknown>>>;
+
+/** Roles that see the administration pages. */
+export const isAdmin = (role: string | undefined): boolean => role === 'admin' || role === 'root';

@@ -1,0 +1,31 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import * as endpoints from '../../contract/video-shares.ts';
+import { callApi } from './api-client.ts';
+
+export type Share = EndpointPart<typeof endpoints.listShares, 'response'>['data'][number];
+type NewShare = EndpointPart<typeof endpoints.createShare, 'body'>;
+
+/** Links of all own videos. */
+export const sharesQuery = (page: number, pageSize: number) =>
+  queryOptions({
+    queryKey: ['shares', 'list', page, pageSize],
+    queryFn: ({ signal }) =>
+      callApi(endpoints.listShares, { query: { page: String(page), page_size: String(pageSize) } }, { signal }),
+  });
+
+/** Links of one video. */
+export const videoSharesQuery = (taskId: string) =>
+  queryOptions({
+    queryKey: ['shares', 'video', taskId],
+    queryFn: async ({ signal }) =>
+      (await callApi(endpoints.listVideoShares, { params: { task_id: taskId } }, { signal })).data,
+  });
+
+export async function createShare(taskId: string, body: NewShare): Promise<string> {
+  return (await callApi(endpoints.createShare, { params: { task_id: taskId }, body })).data.url;
+}
+
+export async function endShare({ task_id, id }: Share): Promise<void> {
+  await callApi(endpoints.deleteShare, { params: { task_id, id: String(id) } });
+}

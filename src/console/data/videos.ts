@@ -1,0 +1,130 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import type { EndpointPart } from '../../contract/endpoint.ts';
+import {
+  deleteOwnVideo,
+  listGenerationTimes,
+  putPoster,
+  quoteVideo,
+  submitOwnVideo,
+} from '../../contract/own-videos.ts';
+import { isTerminal } from '../../contract/task-states.ts';
+import { getOwnVideo, listOwnVideos } from '../../contract/video.ts';
+import { callApi } from './api-client.ts';
+
+export type Video = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
+export type VideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
+export type VideoQuote = EndpointPart<typeof quoteVideo, 'response'>['data'];
+export type VideoBody = EndpointPart<typeof submitOwnVideo, 'body'>;
+
+export interface VideoFilter {
+  readonly status?: string | undefined;
+  readonly model?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly q?: string | undefined;
+  readonly favourite?: string | undefined;
+  /** `next` of the page before, for pages beyond what is counted. */
+  readonly after?: string | undefined;
+}
+
+/** How often unfinished videos are polled; short, because the list is cheap for the service. */
+const POLL_INTERVAL_MS = 2_000;
+
+export const videosQuery = (page: number, pageSize: number, filter: VideoFilter = {}) =>
+  queryOptions({
+    queryKey: ['videos', 'list', page, pageSize, filter],
+    queryFn: ({ signal }) =>
+      callApi(
+        listOwnVideos,
+        { query: { page: String(page), page_size: String(pageSize), ...omitEmpty(filter) } },
+        { signal },
+      ),
+    refetchInterval: ({ state }) =>
+      state.data?.data.some(({ status }) => !isTerminal(status)) ? POLL_INTERVAL_MS : false,
+  });
+
+/** One video with its playback URL, which is valid for ten minutes and therefore refetched earlier. */
+export const videoQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['videos', 'one', id],
+    queryFn: async ({ signal }) => (await callApi(getOwnVideo, { params: { task_id: id } }, { signal })).data,
+    staleTime: 4 * 60_000,
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && !isTerminal(state.data.status) ? POLL_INTERVAL_MS : 8 * 60_000,
+  });
+
+/** How long the videos of each model take; models that have few finished ones are missing. */
+export const durationsQuery = queryOptions({
+  queryKey: ['video-durations'],
+  queryFn: async ({ signal }) => (await callApi(listGenerationTimes, {}, { signal })).data,
+  staleTime: 60_000,
+});
+
+/** Starts a video; a repeated press with the same key starts nothing twice. */
+export async function submitVideo(body: VideoBody, key: string): Promise<string> {
+  const { data } = await callApi(submitOwnVideo, { body }, { headers: { 'idempotency-key': key } });
+  return data.task_id;
+}
+
+/** What it would cost, and how many the account can pay for; the pictures themselves stay here. */
+export async function fetchVideoQuote(body: VideoBody, signal: AbortSignal): Promise<VideoQuote> {
+  return (await callApi(quoteVideo, { body: withoutPictures(body) }, { signal })).data;
+}
+
+export const deleteVideo = (id: string) => callApi(deleteOwnVideo, { params: { task_id: id } });
+
+/** How many pictures there are may matter to a price; what they show does not. */
+function withoutPictures(body: VideoBody): VideoBody {
+  const placeholderUrl = (index: number): string => `https://pictures.invalid/${index}.png`;
+  return {
+    ...body,
+    image: body.image === undefined ? undefined : placeholderUrl(0),
+    images: Array.isArray(body.images) ? body.images.map((_, index) => placeholderUrl(index)) : undefined,
+  };
+}
+
+const omitEmpty = (filter: VideoFilter): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(filter).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),
+  );
+
+/** Between two files: browsers take several at the same moment for one. */
+const DELAY_BETWEEN_FILES_MS = 400;
+
+/** Downloads a video with the browser. The URL is requested on click, because it is valid for a few minutes only. */
+export async function downloadVideo(queries: QueryClient, id: string): Promise<void> {
+  const { play_url: address } = await queries.fetchQuery(videoQuery(id));
+  // Nobody keeps a file of it any more.
+  if (address === '') return;
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = `${id}.mp4`;
+  link.click();
+}
+
+export async function downloadVideos(queries: QueryClient, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await downloadVideo(queries, id);
+    await new Promise((resolve) => setTimeout(resolve, DELAY_BETWEEN_FILES_MS));
+  }
+}
+
+const WIDTH = 640;
+const QUALITY = 0.8;
+const PREFIX = /^data:image\/(webp|jpeg);base64,/;
+/** Videos whose poster this page has sent already, or could not make. */
+const done = new Set<string>();
+
+/** Sends the frame a video shows as its poster, once; failures are left to the next visit. */
+export function uploadPoster(taskId: string, video: HTMLVideoElement): void {
+  if (done.has(taskId) || video.videoWidth === 0) return;
+  done.add(taskId);
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.min(WIDTH, video.videoWidth);
+  canvas.height = Math.round((canvas.width * video.videoHeight) / video.videoWidth);
+  canvas.getContext('2d')?.drawImage(video, 0, 0, canvas.width, canvas.height);
+  // Browsers that cannot write WebP write PNG instead.
+  const webp = canvas.toDataURL('image/webp', QUALITY);
+  const url = PREFIX.test(webp) ? webp : canvas.toDataURL('image/jpeg', QUALITY);
+  callApi(putPoster, { params: { task_id: taskId }, body: { image: url.replace(PREFIX, '') } }).catch(() => {});
+}

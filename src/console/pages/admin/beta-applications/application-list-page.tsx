@@ -1,0 +1,89 @@
+import { Group, Text } from '@mantine/core';
+import { IconFlask } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import {
+  APPLICATION_SORTS,
+  APPLICATION_STATUS,
+  adminListBetaApplications,
+} from '../../../../contract/beta-applications.ts';
+import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { PagedTable } from '../../../components/list/paged-table.tsx';
+import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { EmptyState, Page } from '../../../components/page.tsx';
+import { useCanManageUser } from '../../../components/permissions.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
+import { listQuery } from '../../../data/admin.ts';
+import { useUserNames } from '../../../data/names.ts';
+import { DecisionButtons, StatusBadge } from './decision-buttons.tsx';
+
+/** Who wants to try what; undecided ones are decided from the list. */
+export function AdminBetaApplicationListPage() {
+  const { t } = useTranslation(['admin-beta-applications', 'app']);
+  const filters = useListFilters(['status', 'feature', 'user_id'], APPLICATION_SORTS);
+  const applications = useQuery(listQuery(adminListBetaApplications, filters.query));
+  const askers = applications.data?.data.map(({ user_id: id }) => id);
+  const users = useUserNames(askers);
+  const managed = useCanManageUser(askers);
+  return (
+    <Page title={t('app:pages.adminBeta')} subtitle={t('lead')} size="xl">
+      <FilterBar filters={filters}>
+        <ChoiceFilter
+          filters={filters}
+          name="status"
+          label={t('status')}
+          choices={APPLICATION_STATUS.map((value) => ({ value, label: t(`states.${value}`) }))}
+        />
+        <TextFilter filters={filters} name="feature" label={t('feature')} />
+        <TextFilter filters={filters} name="user_id" label={t('userId')} width={160} pattern={ID_PATTERN} />
+      </FilterBar>
+      <PagedTable
+        label={t('app:pages.adminBeta')}
+        query={applications}
+        filters={filters}
+        rowKey={({ id }) => id}
+        emptyState={
+          <EmptyState icon={<IconFlask size={28} />} title={t('emptyTitle')}>
+            {t('emptyText')}
+          </EmptyState>
+        }
+        columns={[
+          {
+            label: t('feature'),
+            sortKey: 'feature',
+            cell: ({ id, feature, reason }) => (
+              <div style={{ maxWidth: 420 }}>
+                <RouteLink
+                  to="/admin/beta-applications/$id"
+                  params={{ id: String(id) }}
+                  fw={600}
+                  size="sm"
+                  style={{ overflowWrap: 'anywhere' }}
+                >
+                  {feature}
+                </RouteLink>
+                <Text size="xs" c="dimmed" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+                  {reason}
+                </Text>
+              </div>
+            ),
+          },
+          { label: t('user'), cell: ({ user_id: id }) => <UserOrChannelLink to="users" id={id} names={users} /> },
+          { label: t('asked'), sortKey: 'created', cell: ({ created_time: at }) => <RelativeTime at={at} size="sm" /> },
+          {
+            label: t('status'),
+            cell: ({ id, feature, status, user_id: userId }) =>
+              status === 'pending' && managed(userId) ? (
+                <Group gap="xs" justify="flex-start">
+                  <DecisionButtons id={id} feature={feature} name={users(userId) ?? `#${userId}`} />
+                </Group>
+              ) : (
+                <StatusBadge status={status} />
+              ),
+          },
+        ]}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,66 @@
+import type { changeChannel } from '../../../../contract/channels.ts';
+import type { EndpointPart } from '../../../../contract/endpoint.ts';
+import type { ChannelDetail } from '../../../data/admin.ts';
+import type { CredentialScheme, Vendor } from '../../../data/vendors.ts';
+
+type Credentials = Record<string, string>;
+
+/** A line that does not have the fields a vendor needs. */
+export class CredentialLineError extends Error {
+  /** Counted from 1. */
+  readonly line: number;
+  constructor(line: number) {
+    super(`line ${line}`);
+    this.line = line;
+  }
+}
+
+/** Whether sets of these credentials can be written one per line. */
+export const fitsOnLines = ({ fields }: CredentialScheme): boolean =>
+  fields.length > 0 && fields.every(({ kind }) => kind !== 'json');
+
+/**
+ * Credentials pasted one per line, each once; the fields of one are separated by `|`, a comma or spaces, in the order of the form.
+ *
+ * @throws CredentialLineError
+ */
+export function parseCredentialLines(text: string, { fields }: CredentialScheme): Credentials[] {
+  const found = new Map<string, Credentials>();
+  for (const [index, line] of text.split('\n').entries()) {
+    const trimmed = line.trim();
+    if (trimmed === '') continue;
+    const parts = fields.length === 1 ? [trimmed] : trimmed.split(/[|,;\s]+/);
+    if (parts.length !== fields.length || /\s/.test(parts.join(''))) throw new CredentialLineError(index + 1);
+    const credentials = Object.fromEntries(fields.map(({ name }, place) => [name, parts[place] ?? '']));
+    found.set(JSON.stringify(credentials), credentials);
+  }
+  return [...found.values()];
+}
+
+export type Credential = ChannelDetail['credential_list'][number];
+export type CredentialListItems = NonNullable<EndpointPart<typeof changeChannel, 'body'>['credential_list']>;
+
+/** The credentials of a channel as they are, to be sent with a change of one of them. */
+export const storedCredentialItems = ({ credential_list: list }: ChannelDetail): CredentialListItems =>
+  list.map(({ id }) => ({ id }));
+
+/** How people call a credential. */
+export const credentialLabel = ({ id, name }: Pick<Credential, 'id' | 'name'>): string =>
+  name === '' ? `#${id}` : name;
+
+/** The fields of a credential on file; the vendor's first ones where none fit. */
+export const schemeOfKeys = (keys: readonly string[], vendor: Vendor): CredentialScheme =>
+  vendor.credentials.find(({ fields }) => keys.every((key) => fields.some(({ name }) => name === key))) ??
+  vendor.credentials[0] ?? { fields: [] };
+
+/** What was typed into the fields of a credential. @throws SyntaxError where a pasted object is not valid JSON */
+export const toCredentials = (
+  { fields }: CredentialScheme,
+  typed: Readonly<Record<string, string>>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.map(({ name, kind }) => {
+      const text = (typed[name] ?? '').trim();
+      return [name, kind === 'json' ? (JSON.parse(text) as unknown) : text];
+    }),
+  );

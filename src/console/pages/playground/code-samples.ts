@@ -1,0 +1,59 @@
+import type { ChatRequest } from '../../../sdk/chat.ts';
+import { API_KEY_PLACEHOLDER, toCurl, toPython } from '../../components/code-sample-formatting.ts';
+
+/** Exactly this call as a program, by an API key. */
+export function chatSamples(body: ChatRequest & { readonly stream?: boolean }, origin: string) {
+  const { messages, ...rest } = body;
+  const keywords = Object.entries({ ...rest, messages }).map(([name, value]) => `    ${name}=${toPython(value)},`);
+  return {
+    curl: toCurl(origin, '/v1/chat/completions', body),
+    Python: [
+      'from openai import OpenAI  # pip install openai',
+      '',
+      `client = OpenAI(base_url="${origin}/v1", api_key="${API_KEY_PLACEHOLDER}")`,
+      'stream = client.chat.completions.create(',
+      ...keywords,
+      ')',
+      'for event in stream:',
+      '    if event.choices:',
+      '        print(event.choices[0].delta.content or "", end="")',
+    ].join('\n'),
+    TypeScript: [
+      "import OpenAI from 'openai'; // npm install openai",
+      '',
+      `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${API_KEY_PLACEHOLDER}' });`,
+      `const stream = await client.chat.completions.create(${JSON.stringify(body, null, 2)});`,
+      'for await (const event of stream) {',
+      "  process.stdout.write(event.choices[0]?.delta.content ?? '');",
+      '}',
+    ].join('\n'),
+  };
+}
+
+export interface ImageRequest {
+  readonly model: string;
+  readonly prompt: string;
+  readonly n: number;
+  readonly size?: string;
+}
+
+/** Exactly this call as a program, by an API key. */
+export const imageSamples = (body: ImageRequest, origin: string) => ({
+  curl: toCurl(origin, '/v1/images/generations', body),
+  Python: [
+    'from openai import OpenAI  # pip install openai',
+    '',
+    `client = OpenAI(base_url="${origin}/v1", api_key="${API_KEY_PLACEHOLDER}")`,
+    'result = client.images.generate(',
+    ...Object.entries(body).map(([name, value]) => `    ${name}=${toPython(value)},`),
+    ')',
+    'print(result.data)',
+  ].join('\n'),
+  TypeScript: [
+    "import OpenAI from 'openai'; // npm install openai",
+    '',
+    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${API_KEY_PLACEHOLDER}' });`,
+    `const result = await client.images.generate(${JSON.stringify(body, null, 2)});`,
+    'console.log(result.data);',
+  ].join('\n'),
+});

@@ -1,0 +1,117 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import { isObject } from '../../../contract/objects.ts';
+import { isChatPrice, priceMedia } from '../../../contract/pricing.ts';
+import { readUserId } from '../../data/browser-storage.ts';
+import type { UsableModel } from '../../data/models.ts';
+import { fetchVideoQuote, type VideoBody } from '../../data/videos.ts';
+import { controlsFor, type Draft, fitDraftToModel, toModelBody } from './draft.ts';
+
+const quoteQuery = (body: VideoBody | undefined) =>
+  queryOptions({
+    queryKey: ['quote', body],
+    queryFn: ({ signal }) => (body === undefined ? null : fetchVideoQuote(body, signal)),
+    enabled: body !== undefined,
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+    gcTime: 60_000,
+    retry: false,
+  });
+
+/** What these requests cost together, in quota; null while it is not known. `quote`: of a single request. */
+export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
+  const [debounced] = useDebouncedValue(bodies, 250);
+  return useQueries({
+    queries: (debounced ?? []).map(quoteQuery),
+    combine: (prices) => ({
+      quota:
+        bodies === undefined || prices.length !== bodies.length || prices.some(({ data }) => data == null)
+          ? null
+          : prices.reduce((sum, { data }) => sum + (data?.quota ?? 0), 0),
+      quote: prices.length === 1 ? (prices[0]?.data ?? null) : null,
+      error: bodies === undefined ? null : (prices.find(({ error }) => error !== null)?.error ?? null),
+    }),
+  });
+}
+
+/**
+ * What a model costs with the present settings, in quota; asked of the service where the price depends on more than seconds.
+ *
+ * @param isWanted whether it is in sight: a hundred models are not asked for at once
+ */
+export function useModelPrice(model: UsableModel, draft: Draft, isWanted: boolean): number | null {
+  const known = plainPrice(model, draft);
+  const body = known === undefined && isWanted ? quotedBody(model, draft) : undefined;
+  const quote = useQuery(quoteQuery(body));
+  return known ?? quote.data?.quota ?? null;
+}
+
+/** The price where it consists of a sum for each video and each second. */
+function plainPrice(model: UsableModel, draft: Draft): number | undefined {
+  const { price } = model;
+  if (isChatPrice(price) || price.lines !== undefined || price.multipliers !== undefined) return undefined;
+  const seconds = fitDraftToModel(draft, model).draft.seconds ?? controlsFor(model).seconds?.default;
+  return seconds === undefined ? undefined : priceMedia(price, { seconds, factors: {} }).quota;
+}
+
+/** The request of a form that is not complete yet: a price needs neither the words nor the pictures themselves. */
+function quotedBody(model: UsableModel, draft: Draft): VideoBody | undefined {
+  const missing = Math.max(0, controlsFor(model).pictures.min - draft.pictures.length);
+  const placeholders = Array.from({ length: missing }, () => ({ src: 'https://pictures.invalid/0.png', name: '' }));
+  try {
+    return toModelBody(
+      { ...draft, prompt: draft.prompt.trim() || 'video', pictures: [...draft.pictures, ...placeholders] },
+      model,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** Models a user marked or used last, kept in this browser for each account. */
+export interface FavouriteAndRecentModels {
+  readonly favourites: readonly string[];
+  /** The last one first. */
+  readonly recent: readonly string[];
+}
+
+const MAX_RECENT = 4;
+const key = (): string => `reelgate.models.${readUserId() ?? 0}`;
+
+export function readFavouriteAndRecentModels(): FavouriteAndRecentModels {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(key()) ?? '{}');
+    return isObject(kept)
+      ? { favourites: toIds(kept.favourites), recent: toIds(kept.recent) }
+      : { favourites: [], recent: [] };
+  } catch {
+    return { favourites: [], recent: [] };
+  }
+}
+
+const toIds = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((id): id is string => typeof id === 'string') : [];
+
+/** Marks a model as a favourite, or removes the mark. */
+export const toggleFavouriteModel = (id: string): FavouriteAndRecentModels =>
+  write(({ favourites, recent }) => ({
+    favourites: favourites.includes(id) ? favourites.filter((each) => each !== id) : [...favourites, id],
+    recent,
+  }));
+
+/** Puts models that were just used before the others. */
+export const addRecentModels = (ids: readonly string[]): FavouriteAndRecentModels =>
+  write(({ favourites, recent }) => ({ favourites, recent: [...new Set([...ids, ...recent])].slice(0, MAX_RECENT) }));
+
+function write(change: (marks: FavouriteAndRecentModels) => FavouriteAndRecentModels): FavouriteAndRecentModels {
+  const marks = change(readFavouriteAndRecentModels());
+  localStorage.setItem(key(), JSON.stringify(marks));
+  return marks;
+}
+
+/** The vendor's title of the model, with the id if it adds information, as for an alias. */
+export function modelLabel({ id, capability }: UsableModel): string {
+  if (capability === null) return id;
+  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return plain(capability.title) === plain(id) ? capability.title : `${capability.title} · ${id}`;
+}

@@ -1,0 +1,31 @@
+import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import { AppLayout } from './components/app-layout.tsx';
+import { loadPage, NotFound } from './components/page-error.tsx';
+import { readUserId } from './data/browser-storage.ts';
+
+/** An unknown URL keeps the menu for users who are signed in. */
+const UnknownAddress = () =>
+  readUserId() === undefined ? (
+    <NotFound />
+  ) : (
+    <AppLayout>
+      <NotFound />
+    </AppLayout>
+  );
+
+export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: UnknownAddress });
+
+/** Parent of every page that requires a signed-in user; after signing in, the user returns to the requested page. */
+export const appRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'app',
+  component: AppLayout,
+  beforeLoad: ({ location }) => {
+    if (readUserId() === undefined) redirect({ to: '/sign-in', search: { back: location.href }, throw: true });
+  },
+});
+
+/** The component of a route, loaded when the page is first opened. A failed load shows the page's own error, with a retry. */
+export const lazyPage = (load: () => Promise<ComponentType>) =>
+  lazyRouteComponent(async () => ({ default: await loadPage(load) }));
