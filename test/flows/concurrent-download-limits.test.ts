@@ -135,7 +135,7 @@ describe('T66: downloads of one account', () => {
       await played.text();
       answer = short;
       const file = await other.fetchRaw(path(others));
-      assert.deepEqual([file.status, await file.text()], [200, 'a video']);
+      assert.deepEqual([file.status, await file.text()], [200, smallVideo('a video').toString()]);
       leaveAll();
       await letIn();
     });
