@@ -21,7 +21,7 @@ const pick = (values: readonly number[]): number => values[draw(values.length)] 
 
 const priceOf = (options: Record<string, unknown>, vendor: 'openai' | 'sora' | 'kling', isVideo: boolean): Price => {
   const stored = new Map(Object.entries(options).map(([key, value]) => [key, JSON.stringify(value)]));
-  const outcome = mapPrice('m', vendor, isVideo, readPrices(stored));
+  const outcome = mapPrice('m', vendor, isVideo, readPrices(stored, 'new-api'));
   assert.equal(outcome.kind, 'mapped');
   return (outcome as { value: Price }).value;
 };
@@ -85,9 +85,16 @@ describe('1,000 sample calls cost what they cost there, in every group', () => {
   });
 });
 
-it('what no option states is taken from a logged call, else it is not guessed', () => {
-  const prices = readPrices(new Map([['ModelRatio', '{"m":2}']]));
-  assert.equal(mapPrice('m', 'openai', false, prices).kind, 'skipped');
+const pricesOf = (program: 'new-api' | 'one-api', options: Record<string, unknown>) =>
+  readPrices(new Map(Object.entries(options).map(([key, value]) => [key, JSON.stringify(value)])), program);
+
+it('what no option states is taken from a logged call, else from what the program has built in, which a remark says', () => {
+  const prices = pricesOf('new-api', { ModelRatio: { m: 2 } });
+  assert.deepEqual(mapPrice('m', 'openai', false, prices), {
+    kind: 'mapped',
+    value: { input_per_million: 2_000_000, output_per_million: 2_000_000 },
+    remarks: ["its output costs 1 times its input: its program's own ratio, which no option states"],
+  });
   assert.deepEqual(mapPrice('m', 'openai', false, prices, { completionRatio: 3 }), {
     kind: 'mapped',
     value: { input_per_million: 2_000_000, output_per_million: 6_000_000 },
@@ -98,6 +105,7 @@ it('what no option states is taken from a logged call, else it is not guessed', 
       ['billing_setting.billing_mode', '{"m":"tiered_expr"}'],
       ['ModelPrice', '{"m":1}'],
     ]),
+    'new-api',
   );
   assert.equal(mapPrice('m', 'openai', false, expression).kind, 'skipped');
 });
@@ -140,4 +148,86 @@ it('a group becomes a plan where its prices or channels differ, with the factor 
   });
   const [[, foreign] = []] = mapGroupsToPlans(['Größe 1'], new Map([['GroupRatio', '{"Größe 1":2}']]), []);
   assert.match(foreign?.kind === 'mapped' ? foreign.value.code : '', /^group-[0-9a-f]{12}$/);
+});
+
+it('output costs what each program charges for it: its own ratios, fixed ones before stored ones', () => {
+  const outputOf = (program: 'new-api' | 'one-api', model: string, stored?: number, observed?: number) => {
+    const options = {
+      ModelRatio: { [model]: 1 },
+      ...(stored === undefined ? {} : { CompletionRatio: { [model]: stored } }),
+    };
+    const outcome = mapPrice(model, 'openai', false, pricesOf(program, options), { completionRatio: observed });
+    assert.equal(outcome.kind, 'mapped');
+    return (outcome as { value: { output_per_million: number } }).value.output_per_million / 1_000_000;
+  };
+  for (const [model, newApi, oneApi] of [
+    ['gpt-4o', 4, 3],
+    ['gpt-4o-mini', 4, 4],
+    ['gpt-4-turbo', 3, 3],
+    ['gpt-4', 2, 2],
+    ['gpt-3.5-turbo', 2, 3],
+    ['gpt-5-mini', 8, 1],
+    ['o3-mini', 4, 1],
+    ['claude-3-5-sonnet-20241022', 5, 5],
+    ['claude-sonnet-4-5-20250929', 5, 3],
+    ['claude-2.1', 3, 3],
+    ['gemini-2.5-pro', 8, 3],
+    ['deepseek-chat', 1, 2],
+    ['command-r-plus', 5, 5],
+    ['my-own-model', 1, 1],
+  ] as const)
+    assert.deepEqual([outputOf('new-api', model), outputOf('one-api', model)], [newApi, oneApi], model);
+  assert.equal(outputOf('new-api', 'gpt-5', 2), 8, 'fixed there whatever is stored');
+  assert.equal(outputOf('new-api', 'gpt-5', 2, 2), 2, 'an older release charged what is stored, as its log shows');
+  assert.equal(outputOf('new-api', 'me/gpt-5', 2), 2);
+  assert.equal(outputOf('new-api', 'gpt-4o', 3.5), 3.5);
+  assert.equal(outputOf('one-api', 'claude-3-opus-20240229', 2), 2, 'one-api fixes none');
+});
+
+it('models of an unchanged price list come with the built-in prices of the program, and a stored list replaces those of new-api', () => {
+  const priceIn = (
+    program: 'new-api' | 'one-api',
+    options: Record<string, unknown>,
+    model: string,
+    isVideo = false,
+  ) => {
+    const outcome = mapPrice(model, isVideo ? 'sora' : 'openai', isVideo, pricesOf(program, options));
+    return outcome.kind === 'mapped' ? outcome.value : undefined;
+  };
+  assert.deepEqual(priceIn('new-api', {}, 'claude-sonnet-4-5-20250929'), {
+    input_per_million: 1_500_000,
+    output_per_million: 7_500_000,
+    cached_input_per_million: 150_000,
+    cache_write_per_million: 1_875_000,
+    cache_write_1h_per_million: 3_000_000,
+  });
+  assert.deepEqual(priceIn('new-api', {}, 'gemini-2.5-flash-preview-thinking-128'), {
+    input_per_million: 75_000,
+    output_per_million: 625_000,
+  });
+  assert.deepEqual(priceIn('one-api', { ModelRatio: { other: 1 } }, 'deepseek-chat'), {
+    input_per_million: 71_000,
+    output_per_million: 142_000,
+  });
+  assert.deepEqual(priceIn('new-api', {}, 'dall-e-3'), {
+    per_call: 20_000,
+    input_per_million: 0,
+    output_per_million: 0,
+  });
+  assert.equal(priceIn('new-api', { ModelPrice: {} }, 'dall-e-3'), undefined);
+  assert.equal(priceIn('new-api', { ModelRatio: { other: 1 } }, 'gpt-4o'), undefined);
+  assert.deepEqual(priceIn('new-api', { ModelPrice: {} }, 'sora-2', true), {
+    per_second: 150_000,
+    multipliers: { size: { '1792x1024': 1.666667, '1024x1792': 1.666667 } },
+  });
+  assert.deepEqual(priceIn('one-api', {}, 'nobody-knows-it'), {
+    input_per_million: 30_000_000,
+    output_per_million: 30_000_000,
+  });
+  assert.equal(priceIn('one-api', {}, 'dall-e-9'), undefined);
+  assert.equal(priceIn('new-api', {}, 'nobody-knows-it'), undefined);
+  assert.deepEqual(priceIn('new-api', { SelfUseModeEnabled: true }, 'nobody-knows-it'), {
+    input_per_million: 37_500_000,
+    output_per_million: 37_500_000,
+  });
 });

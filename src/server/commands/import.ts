@@ -160,7 +160,7 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
         checked.map(({ channel }) => channel),
         [
           ...outcome.remarks,
-          `its address ${new URL(opened.baseUrl).host} is a private one: it comes disabled; enable it if it may be called from here`,
+          `its address ${new URL(opened.baseUrl).host} is a private one or not https: it comes disabled; enable it if it may be called from here`,
         ],
       );
     } catch (error) {

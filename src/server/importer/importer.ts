@@ -174,7 +174,7 @@ export class Importer {
     phase: ImportProgress['phase'],
   ): Promise<ImportSummary> {
     const { target, clock, onProgress } = this.#dependencies;
-    const { quotaPerUnit } = readPrices(await readOptions(source));
+    const { quotaPerUnit } = readPrices(await readOptions(source), schema.program);
     if (quotaPerUnit !== target.quotaPerUnit)
       throw new Error(
         `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,

@@ -4,8 +4,9 @@ import type { ChannelVendor } from '../channels/directory.ts';
 import type { ImportedChannel } from './mapping/channels.ts';
 import { objectOf } from './mapping/column-values.ts';
 import { mapped, type Outcome, skipped } from './mapping/outcome.ts';
-import { mapPrice, type ObservedRatios, readPrices } from './mapping/prices.ts';
+import { isStated, mapPrice, type ObservedRatios, readPrices } from './mapping/prices.ts';
 import type { ImportTarget } from './service-functions-for-import-types.ts';
+import type { ProgramName } from './source/detect-program.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
 /** A model as its row is to be. */
@@ -23,18 +24,18 @@ const IMAGE_MODEL = /^(?:dall-e|gpt-image|flux|stable-diffusion)/i;
 export async function modelsToImport(
   source: SourceDatabase,
   options: ReadonlyMap<string, string>,
+  program: ProgramName,
   channels: readonly ImportedChannel[],
   target: Pick<ImportTarget, 'isVideoVendor' | 'quotaPerUnit'>,
 ): Promise<(readonly [string, Outcome<ImportedModel>])[]> {
-  const prices = readPrices(options);
+  const prices = readPrices(options, program);
   const vendors = new Map<string, ChannelVendor>();
   for (const { vendor, models } of channels)
     for (const model of models) if (!vendors.has(model)) vendors.set(model, vendor);
   const rows: (readonly [string, Outcome<ImportedModel>])[] = [];
   for (const [id, vendor] of vendors) {
     const isVideo = target.isVideoVendor(vendor);
-    const isStated = prices.modelPrice.has(id) || (prices.modelRatio.has(id) && prices.completionRatio.has(id));
-    const observed = isStated ? {} : await observedRatios(source, id);
+    const observed = isStated(id, prices) ? {} : await observedRatios(source, id);
     const outcome = mapPrice(id, vendor, isVideo, prices, observed);
     if (outcome.kind === 'skipped') rows.push([id, skipped(`${outcome.reason}; give it a price before it is used`)]);
     else rows.push([id, mapped(toModel(id, vendor, isVideo, outcome.value), outcome.remarks)]);

@@ -63,7 +63,7 @@ async function readChannels(context: ReadContext, visitor: ImportVisitor, found:
     await visitor.channels(rows);
   }
   const options = await readOptions(context.source);
-  const models = await modelsToImport(context.source, options, channels, target);
+  const models = await modelsToImport(context.source, options, schema.program, channels, target);
   for (const [name, outcome] of models) found.add('model', name, outcome);
   await visitor.models(models);
   return { grouped, byId };

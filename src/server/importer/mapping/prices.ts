@@ -1,26 +1,34 @@
 import type { ChatPrice, Price } from '../../../contract/pricing.ts';
 import type { ChannelVendor } from '../../channels/directory.ts';
+import type { ProgramName } from '../source/detect-program.ts';
+import {
+  BUILT_IN_PRICES,
+  type BuiltInPrices,
+  PRICE_OPTIONS,
+  type PriceOption,
+  type Ratios,
+} from './built-in-prices.ts';
 import { parseObject } from './column-values.ts';
 import { type Decimal, multiply, round, toDecimal } from './decimal.ts';
 import { mapped, type Outcome, skipped } from './outcome.ts';
 
-/** Prices of the source as its options state them; a map that was never changed is not stored. */
+/** One price option: what is stored of it, and what the program adds by itself. */
+interface PriceTable {
+  readonly stored: Ratios;
+  readonly builtIn: Ratios;
+}
+
+/** Prices of the source: what its options state, and what its program charges by without stating it. */
 export interface SourcePrices {
   /** Quota of one US dollar. */
   readonly quotaPerUnit: number;
-  readonly modelPrice: Ratios;
-  readonly modelRatio: Ratios;
-  readonly completionRatio: Ratios;
-  readonly cacheRatio: Ratios;
-  readonly createCacheRatio: Ratios;
-  readonly audioRatio: Ratios;
-  readonly audioCompletionRatio: Ratios;
-  readonly imageRatio: Ratios;
+  readonly tables: Readonly<Record<PriceOption, PriceTable>>;
+  readonly builtIn: BuiltInPrices;
+  /** Ratio of models that no table has; undefined: the program refuses them. */
+  readonly otherModels: number | undefined;
   /** Models with an expression for a price. */
   readonly expressions: ReadonlySet<string>;
 }
-
-type Ratios = ReadonlyMap<string, number>;
 
 /** What newer calls of a model were charged by, from the source's log: it shows the defaults that no option states. */
 export interface ObservedRatios {
@@ -33,22 +41,33 @@ export interface ObservedRatios {
 /** The program's own default (common/constants.go). */
 const DEFAULT_QUOTA_PER_UNIT = 500_000;
 
-export function readPrices(options: ReadonlyMap<string, string>): SourcePrices {
-  const ratios = (key: string): Ratios => toRatios(options.get(key));
+/** In new-api's mode for one user, models without a price are charged by this ratio. */
+const SELF_USE_RATIO = 37.5;
+
+export function readPrices(options: ReadonlyMap<string, string>, program: ProgramName): SourcePrices {
+  const builtIn = BUILT_IN_PRICES[program];
+  const tableOf = (key: PriceOption): PriceTable => ({
+    stored: toRatios(options.get(key)),
+    builtIn: (builtIn.storedReplaces && options.has(key) ? undefined : builtIn.tables[key]) ?? new Map(),
+  });
   const perUnit = Number(options.get('QuotaPerUnit') ?? DEFAULT_QUOTA_PER_UNIT);
   const modes = Object.entries(parseObject(options.get('billing_setting.billing_mode') ?? '') ?? {});
   return {
     quotaPerUnit: Number.isFinite(perUnit) && perUnit > 0 ? perUnit : DEFAULT_QUOTA_PER_UNIT,
-    modelPrice: ratios('ModelPrice'),
-    modelRatio: ratios('ModelRatio'),
-    completionRatio: ratios('CompletionRatio'),
-    cacheRatio: ratios('CacheRatio'),
-    createCacheRatio: ratios('CreateCacheRatio'),
-    audioRatio: ratios('AudioRatio'),
-    audioCompletionRatio: ratios('AudioCompletionRatio'),
-    imageRatio: ratios('ImageRatio'),
+    tables: Object.fromEntries(PRICE_OPTIONS.map((key) => [key, tableOf(key)])) as SourcePrices['tables'],
+    builtIn,
+    otherModels: options.get('SelfUseModeEnabled') === 'true' ? SELF_USE_RATIO : builtIn.otherModels,
     expressions: new Set(modes.filter(([, mode]) => mode !== 'ratio').map(([model]) => model)),
   };
+}
+
+/** Whether the options alone tell what a model costs, so that no logged call needs to show it. */
+export function isStated(model: string, { tables, builtIn }: SourcePrices): boolean {
+  const name = builtIn.lookupName(model);
+  if (tables.ModelPrice.stored.has(name)) return true;
+  const stored = tables.CompletionRatio.stored.get(name);
+  const { ratio, fixed } = builtIn.outputRatio(name);
+  return tables.ModelRatio.stored.has(name) && stored !== undefined && (!fixed || stored === ratio);
 }
 
 function toRatios(text: string | undefined): Ratios {
@@ -66,7 +85,10 @@ const ONE_HOUR_WRITE: Decimal = { value: 16n, places: 1 };
 const TOKENS_PER_PRICE: Decimal = { value: 1_000_000n, places: 0 };
 const MAX_RATE = 1_000_000_000_000n;
 
-/** The price of a model here, as near as whole quota by the million tokens come; a remark says what was rounded. */
+/**
+ * The price of a model here, as near as whole quota by the million tokens come; remarks say what was rounded and what no option states.
+ * A stored price counts first, then what a logged call shows, then what the program has built in.
+ */
 export function mapPrice(
   model: string,
   vendor: ChannelVendor,
@@ -83,14 +105,37 @@ export function mapPrice(
     if (!result.exact) remarks.push('its price is no whole number of quota and was rounded');
     return result.quota > MAX_RATE || result.quota < 0n ? undefined : Number(result.quota);
   };
-  const fixed = prices.modelPrice.get(model) ?? observed.modelPrice;
+  const name = prices.builtIn.lookupName(model);
+  const fixed = callPrice(name, isVideo, prices, observed, remarks);
   const price =
     fixed === undefined
       ? isVideo
         ? undefined
-        : ratioPrice(model, prices, observed, quota)
+        : ratioPrice(name, vendor, prices, observed, quota, remarks)
       : fixedPrice(vendor, isVideo, quota(fixed, prices.quotaPerUnit));
-  return price === undefined ? skipped(missingPrice(model, isVideo, prices)) : mapped(price, [...new Set(remarks)]);
+  return price === undefined
+    ? skipped('no price of it is stored there, no logged call shows one, and its program has none built in')
+    : mapped(price, [...new Set(remarks)]);
+}
+
+const BUILT_IN =
+  "its price is its program's own, which no option states and which differs between releases; compare it";
+
+/** The price of one call or one second in dollars; undefined: the model is priced by ratio. */
+function callPrice(
+  name: string,
+  isVideo: boolean,
+  { tables, builtIn }: SourcePrices,
+  observed: ObservedRatios,
+  remarks: string[],
+): number | undefined {
+  const stored = tables.ModelPrice.stored.get(name);
+  if (stored !== undefined || tables.ModelRatio.stored.has(name)) return stored;
+  if (observed.modelPrice !== undefined || observed.modelRatio !== undefined) return observed.modelPrice;
+  // Tasks fall back to the built-in price even where the stored table lacks the model.
+  const own = (isVideo ? builtIn.tables.ModelPrice : tables.ModelPrice.builtIn)?.get(name);
+  if (own !== undefined) remarks.push(BUILT_IN);
+  return own;
 }
 
 function fixedPrice(vendor: ChannelVendor, isVideo: boolean, quota: number | undefined): Price | undefined {
@@ -103,39 +148,77 @@ function fixedPrice(vendor: ChannelVendor, isVideo: boolean, quota: number | und
 type ToQuota = (...factors: readonly (number | Decimal)[]) => number | undefined;
 
 function ratioPrice(
-  model: string,
+  name: string,
+  vendor: ChannelVendor,
   prices: SourcePrices,
   observed: ObservedRatios,
   quota: ToQuota,
+  remarks: string[],
 ): ChatPrice | undefined {
-  const ratio = prices.modelRatio.get(model) ?? observed.modelRatio;
-  const completion = prices.completionRatio.get(model) ?? observed.completionRatio;
-  if (ratio === undefined || completion === undefined) return undefined;
-  const rate = (...factors: readonly (number | Decimal)[]) => quota(ratio, TOKENS_PER_PRICE, ...factors);
-  const optional = (ratios: Ratios, fallback?: number): number | undefined => {
-    const factor = ratios.get(model) ?? fallback;
-    return factor === undefined ? undefined : rate(factor);
-  };
-  const [input, output] = [rate(), rate(completion)];
+  const { tables, builtIn } = prices;
+  const ratio = inputRatio(name, prices, observed, remarks);
+  if (ratio === undefined) return undefined;
+  const rate = (...factors: readonly (number | undefined)[]): number | undefined =>
+    factors.includes(undefined) ? undefined : quota(ratio, TOKENS_PER_PRICE, ...(factors as number[]));
+  const part = (key: PriceOption, seen?: number): number | undefined =>
+    tables[key].stored.get(name) ?? seen ?? tables[key].builtIn.get(name);
+  const [input, output] = [rate(), rate(outputRatio(name, prices, observed, remarks))];
   if (input === undefined || output === undefined) return undefined;
-  const write = prices.createCacheRatio.get(model);
-  const audio = prices.audioRatio.get(model);
-  const spoken = prices.audioCompletionRatio.get(model);
+  const isClaude = vendor === 'anthropic' || name.includes('claude');
+  const write = part('CreateCacheRatio') ?? (isClaude ? builtIn.cacheWrite : undefined);
+  const audio = part('AudioRatio');
   const parts = {
-    cached_input_per_million: optional(prices.cacheRatio, observed.cacheRatio),
-    cache_write_per_million: optional(prices.createCacheRatio),
-    cache_write_1h_per_million: write === undefined ? undefined : rate(write, ONE_HOUR_WRITE),
-    audio_input_per_million: optional(prices.audioRatio),
-    audio_output_per_million: audio === undefined || spoken === undefined ? undefined : rate(audio, spoken),
-    image_input_per_million: optional(prices.imageRatio),
+    cached_input_per_million: rate(part('CacheRatio', observed.cacheRatio)),
+    cache_write_per_million: rate(write),
+    cache_write_1h_per_million: write === undefined ? undefined : quota(ratio, TOKENS_PER_PRICE, write, ONE_HOUR_WRITE),
+    audio_input_per_million: rate(audio),
+    audio_output_per_million: rate(audio, part('AudioCompletionRatio')),
+    image_input_per_million: rate(part('ImageRatio')),
   };
   const known = Object.entries(parts).filter(([, value]) => value !== undefined);
   return { input_per_million: input, output_per_million: output, ...Object.fromEntries(known) };
 }
 
-function missingPrice(model: string, isVideo: boolean, prices: SourcePrices): string {
-  if (isVideo) return 'no price of it is stored there';
-  return prices.modelRatio.has(model)
-    ? "its output was priced by the program's own default, which no option and no logged call shows"
-    : 'no price of it is stored there, and no logged call shows one';
+/** Priced by the image, the second or the character: a ratio for tokens that was never stated is not theirs. */
+const NOT_BY_TOKEN = /^(?:dall-e|gpt-image|cogview|wanx|ali-stable|stable-diffusion|flux|imagen|tts-|whisper|deepl)/i;
+
+function inputRatio(
+  name: string,
+  { tables, otherModels }: SourcePrices,
+  observed: ObservedRatios,
+  remarks: string[],
+): number | undefined {
+  const known = tables.ModelRatio.stored.get(name) ?? observed.modelRatio;
+  if (known !== undefined) return known;
+  const own = tables.ModelRatio.builtIn.get(name);
+  if (own !== undefined) {
+    remarks.push(BUILT_IN);
+    return own;
+  }
+  if (otherModels === undefined || NOT_BY_TOKEN.test(name)) return undefined;
+  remarks.push(`nothing states a price of it; its program charges such models by a ratio of ${otherModels}`);
+  return otherModels;
 }
+
+function outputRatio(
+  name: string,
+  { tables, builtIn }: SourcePrices,
+  observed: ObservedRatios,
+  remarks: string[],
+): number {
+  const stored = tables.CompletionRatio.stored.get(name);
+  const { ratio, fixed } = builtIn.outputRatio(name);
+  // The program asks its own rules first, except for names with a path.
+  const isIgnored = fixed && !name.includes('/') && stored !== ratio;
+  if (stored !== undefined && !isIgnored) return stored;
+  if (observed.completionRatio !== undefined) return observed.completionRatio;
+  const own = fixed ? ratio : (tables.CompletionRatio.builtIn.get(name) ?? ratio);
+  remarks.push(
+    stored === undefined
+      ? `its output costs ${shown(own)} times its input: its program's own ratio, which no option states`
+      : `its output costs ${shown(own)} times its input: its program fixes that and ignores the stored ${shown(stored)}`,
+  );
+  return own;
+}
+
+const shown = (ratio: number): number => Number(ratio.toFixed(6));
