@@ -263,6 +263,19 @@ forEachDatabase((name, open, freshUrl) => {
             assert.match(paths[1]?.text ?? '', /1 of the newest 13 videos .* served here under the same path/);
         });
 
+        it('the report lists options and rows without a counterpart one by one, without their secrets', () => {
+          const listed = (wanted: string) =>
+            applied.findings.filter(({ kind }) => kind === wanted).map(({ source }) => source);
+          assert.deepEqual(listed('option'), ['SMTPToken']);
+          const age = GENERATIONS.indexOf(generation);
+          assert.deepEqual(listed('table'), [
+            ...(age >= 2 ? ['midjourneys 1', 'top_ups 1'] : []),
+            'logs',
+            ...(age >= 5 ? ['login_encryption_keys', 'a_fork_of_ours', 'a_fork_of_ours 1'] : []),
+            ...(age >= 4 ? ['user_subscriptions 1'] : []),
+          ]);
+        });
+
         it('groups become plans with their price factor and channels, and their accounts are on them', async () => {
           const { kysely } = database;
           const plans = await kysely
