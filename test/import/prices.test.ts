@@ -133,7 +133,9 @@ it('a group becomes a plan where its prices or channels differ, with the factor 
     { sourceId: 1, groups: ['default', 'vip', 'odd'] },
     { sourceId: 2, groups: ['default', 'odd'] },
   ];
-  const rows = new Map(mapGroupsToPlans(['default', 'vip', 'dear', 'odd', 'Größe 1'], options, channels));
+  const rows = new Map(
+    mapGroupsToPlans(['default', 'vip', 'dear', 'odd', 'Größe 1', 'constructor'], options, channels),
+  );
   assert.deepEqual([...rows.keys()], ['vip', 'dear', 'odd']);
   assert.deepEqual(rows.get('vip'), {
     kind: 'mapped',

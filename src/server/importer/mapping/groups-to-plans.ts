@@ -36,7 +36,7 @@ export function mapGroupsToPlans(
   const ratios = parseObject(options.get('GroupRatio') ?? '') ?? {};
   const special = parseObject(options.get('GroupGroupRatio') ?? '') ?? {};
   return groups.flatMap((group) => {
-    const own = (special[group] as Readonly<Record<string, unknown>> | undefined)?.[group] ?? ratios[group] ?? 1;
+    const own = ownValue(ownValue(special, group), group) ?? ownValue(ratios, group) ?? 1;
     const serving = channels.filter((channel) => channel.groups.includes(group)).map(({ sourceId }) => sourceId);
     const isWhole = serving.length === channels.length || serving.length === 0;
     if (own === 1 && isWhole) return [];
@@ -61,6 +61,12 @@ export function mapGroupsToPlans(
     return [[group, mapped(value, remarks)] as const];
   });
 }
+
+/** A group may be called what every object has, such as `constructor`. */
+const ownValue = (map: unknown, name: string): unknown =>
+  typeof map === 'object' && map !== null && Object.hasOwn(map, name)
+    ? (map as Readonly<Record<string, unknown>>)[name]
+    : undefined;
 
 function codeOf(group: string): string {
   const plain = group.toLowerCase();
