@@ -29,6 +29,7 @@ forEachDatabase((_name, open) => {
         [4, 99],
         [5, 0],
         [8, 11],
+        [7, 100],
       ])
         await writer.run('update users set role = ? where id = ?', [role ?? null, id ?? null]);
       await writer.close();
@@ -53,6 +54,7 @@ forEachDatabase((_name, open) => {
                 `${rank === 'root' ? 'root' : 'boss'} is ${rank} there and user here; only --keep-roles keeps ranks`,
             ),
       );
+      assert.ok(applied.findings.some(({ text }) => text === 'gone is root there and does not come over'));
       const unknown = applied.findings.filter(({ text }) => text.includes('is no rank of the source'));
       assert.deepEqual(
         unknown.map(({ source }) => source),

@@ -6,11 +6,19 @@ import { ImportSummary } from './import-summary.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './import-visitor-types.ts';
 import { type ImportedKey, mapKey } from './mapping/api-keys.ts';
 import { type ImportedChannel, mapChannel } from './mapping/channels.ts';
-import { flagOf, integerOf, isDeleted, smallIntegerOf, splitList, textOf } from './mapping/column-values.ts';
+import {
+  flagOf,
+  integerOf,
+  isDeleted,
+  smallIntegerOf,
+  splitList,
+  textOf,
+  toPlainText,
+} from './mapping/column-values.ts';
 import { type GroupedChannel, mapGroupsToPlans } from './mapping/groups-to-plans.ts';
 import { skipped } from './mapping/outcome.ts';
 import { mapRedemptionCode } from './mapping/redemption-codes.ts';
-import { type ImportedUser, isPrivileged, mapUser } from './mapping/users.ts';
+import { type ImportedUser, isPrivileged, mapUser, sourceRoleOf } from './mapping/users.ts';
 import { modelsToImport } from './models-to-import.ts';
 import { pagesOf } from './read-rows-in-batches.ts';
 import { readTasks } from './read-tasks.ts';
@@ -97,6 +105,7 @@ async function readUsers(
     const balances = new Map(
       page.map((row) => [smallIntegerOf(row, 'id'), integerOf(row, 'quota') + integerOf(row, 'aff_quota')]),
     );
+    const ranks = ranksOf(page);
     const mappedRows = page.map((row) => ({
       sourceId: smallIntegerOf(row, 'id'),
       outcome: mapUser(row, context.keepRoles),
@@ -108,7 +117,11 @@ async function readUsers(
     const usage = await usageOf(context.source, page);
     for (const { sourceId, outcome } of await visitor.users(rows, usage)) {
       found.add('user', String(sourceId), outcome);
+      const rank = ranks.get(sourceId);
+      if (rank !== undefined) privileged++;
       if (outcome.kind === 'skipped') {
+        if (rank !== undefined)
+          found.findings.push({ kind: 'user', source: String(sourceId), result: 'skipped', text: rank });
         sums.leftBehind += balances.get(sourceId) ?? 0n;
         continue;
       }
@@ -116,7 +129,6 @@ async function readUsers(
       sums.balance += outcome.value.balance;
       sums.granted += BigInt(outcome.value.grant);
       if (outcome.value.balance < 0n) sums.debts -= outcome.value.balance;
-      if (isPrivileged(outcome.value)) privileged++;
     }
   }
   if (privileged > 0)
@@ -124,6 +136,17 @@ async function readUsers(
       `Accounts that are administrators or root there: ${privileged}; each is listed with its rank there and here.`,
     );
   return imported;
+}
+
+/** Accounts of a page with a rank in the source, in the words for one that does not come over. */
+function ranksOf(page: readonly SourceRow[]): ReadonlyMap<number, string> {
+  const ranked = page.filter((row) => isPrivileged(sourceRoleOf(row)));
+  return new Map(
+    ranked.map((row) => [
+      smallIntegerOf(row, 'id'),
+      `${toPlainText(textOf(row, 'username'), 60)} is ${sourceRoleOf(row)} there and does not come over`,
+    ]),
+  );
 }
 
 /** The first account may still have the password that is in everybody's manual; it does not come over. */

@@ -31,7 +31,7 @@ export function withRankRemarks(
   roleOf: (user: ImportedUser) => Role | undefined,
 ): MappedRow<ImportedUser> {
   const { outcome } = row;
-  if (outcome.kind === 'skipped' || !isPrivileged(outcome.value)) return row;
+  if (outcome.kind === 'skipped' || !isPrivileged(outcome.value.sourceRole)) return row;
   const { sourceName, sourceRole } = outcome.value;
   const role = roleOf(outcome.value);
   if (role === undefined) return row;

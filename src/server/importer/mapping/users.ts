@@ -63,10 +63,9 @@ export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser
   const granted = balance < 0n ? 0n : balance > MAX_GRANT ? MAX_GRANT : balance;
   if (balance > MAX_GRANT) return skipped(`its balance of ${balance} is more than a wallet holds`);
   if (balance < 0n) remarks.push(`the account was overdrawn by ${-balance}, which is listed as a debt`);
-  const number = smallIntegerOf(row, 'role', 1);
-  const sourceRole = ROLES[number];
+  const sourceRole = sourceRoleOf(row);
   if (sourceRole === undefined)
-    remarks.push(`its role ${number} is no rank of the source; it is an ordinary user here`);
+    remarks.push(`its role ${smallIntegerOf(row, 'role')} is no rank of the source; it is an ordinary user here`);
   for (const [column, provider] of IDENTITIES)
     if (textOf(row, column) !== '')
       remarks.push(`signing in with ${provider} has no counterpart; a password is needed`);
@@ -107,5 +106,7 @@ function usablePassword(hash: string, remarks: string[]): string | undefined {
   return undefined;
 }
 
-export const isPrivileged = ({ sourceRole }: Pick<ImportedUser, 'sourceRole'>): boolean =>
-  sourceRole === 'admin' || sourceRole === 'root';
+/** The rank of a row of `users`; undefined for a number that stands for none. */
+export const sourceRoleOf = (row: SourceRow): Role | undefined => ROLES[smallIntegerOf(row, 'role', 1)];
+
+export const isPrivileged = (role: Role | undefined): boolean => role === 'admin' || role === 'root';
