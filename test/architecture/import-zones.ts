@@ -13,13 +13,13 @@ const isNode = (entry: ModuleImport) => entry.specifier.startsWith('node:');
 const isWithin = (entry: ModuleImport, ...folders: string[]) =>
   folders.some((folder) => entry.target === folder || entry.target.startsWith(`${folder}/`));
 
-/** `quota` for `src/server/quota/ledger-store.ts`; undefined for platform and the files that put the app together. */
+/** `quota` for `src/server/quota/ledger-store.ts`; undefined for platform, commands and the files that construct the app. */
 export function capabilityOf(path: string): string | undefined {
   const name = /^src\/server\/([^/]+)\//.exec(path)?.[1];
-  return name === 'platform' ? undefined : name;
+  return name === 'platform' || name === 'commands' ? undefined : name;
 }
 
-const CAPABILITY = /^src\/server\/(?!platform\/)[^/]+\//;
+const CAPABILITY = /^src\/server\/(?!platform\/|commands\/)[^/]+\//;
 const ROUTES = /(^|[/-])routes\.ts$/;
 
 export const importZones: ImportZone[] = [
@@ -109,12 +109,10 @@ export const importZones: ImportZone[] = [
     may: (entry, path) =>
       !isOurs(entry) ||
       isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract', 'src/design') ||
-      // What works on the server's own database, loaded by that command alone.
-      (/^src\/cli\/commands\/(admin-server-maintenance|admin-database|doctor|import-from-other-gateway)\.ts$/.test(
-        path,
-      ) &&
+      // Commands that open the server's own database, loaded on use.
+      (/^src\/cli\/commands\/(admin|doctor|import)\.ts$/.test(path) &&
         entry.kind === 'dynamic' &&
-        /^src\/server\/admin(-[a-z0-9-]+)?\.ts$/.test(entry.target)),
+        isWithin(entry, 'src/server/commands')),
   },
   {
     name: 'console runs in a browser',

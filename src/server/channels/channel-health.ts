@@ -66,7 +66,7 @@ export function circuitOwner(
 /** Failures that end only when an administrator does something; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
   auth: { en: 'The vendor rejects its credentials', 'zh-CN': '供应商拒绝其凭证' },
-  billing: { en: 'The balance of the vendor account is exhausted', 'zh-CN': '供应商账户余额不足' },
+  billing: { en: 'The balance of the vendor account is exhausted', 'zh-CN': '供应商账号余额不足' },
   model: { en: 'The vendor does not serve this model to it', 'zh-CN': '供应商未向其提供该模型' },
 };
 

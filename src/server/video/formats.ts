@@ -188,8 +188,11 @@ const firstNumber = (value: Json | undefined): number | undefined => (typeof val
 
 /** The first of some values that is a text, or a number written as one. */
 function firstText(...values: readonly (Json | undefined)[]): string | null {
-  const found = values.find((value) => (typeof value === 'string' && value !== '') || typeof value === 'number');
-  return found === undefined ? null : String(found);
+  for (const value of values) {
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number') return String(value);
+  }
+  return null;
 }
 
 /** The response to a submit: the task's outline, its id alone, or the upstream's own object, by the vendor's rules. */
