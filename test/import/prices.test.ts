@@ -218,7 +218,7 @@ it('models of an unchanged price list come with the built-in prices of the progr
   });
   assert.equal(priceIn('new-api', { ModelPrice: {} }, 'dall-e-3'), undefined);
   assert.equal(priceIn('new-api', { ModelRatio: { other: 1 } }, 'gpt-4o'), undefined);
-  assert.deepEqual(priceIn('new-api', { ModelPrice: {} }, 'sora-2', true), {
+  assert.deepEqual(priceIn('new-api', { ModelPrice: {}, ModelRatio: { 'sora-2': 1 } }, 'sora-2', true), {
     per_second: 150_000,
     multipliers: { size: { '1792x1024': 1.666667, '1024x1792': 1.666667 } },
   });

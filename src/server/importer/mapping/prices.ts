@@ -130,10 +130,11 @@ function callPrice(
   remarks: string[],
 ): number | undefined {
   const stored = tables.ModelPrice.stored.get(name);
-  if (stored !== undefined || tables.ModelRatio.stored.has(name)) return stored;
-  if (observed.modelPrice !== undefined || observed.modelRatio !== undefined) return observed.modelPrice;
+  if (stored !== undefined) return stored;
   // Tasks fall back to the built-in price even where the stored table lacks the model.
   const own = (isVideo ? builtIn.tables.ModelPrice : tables.ModelPrice.builtIn)?.get(name);
+  if (own === undefined && tables.ModelRatio.stored.has(name)) return undefined;
+  if (observed.modelPrice !== undefined || observed.modelRatio !== undefined) return observed.modelPrice;
   if (own !== undefined) remarks.push(BUILT_IN);
   return own;
 }
