@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { findBrokenRows } from '../../src/server/commands/check-database.ts';
-import type { ImportReport } from '../../src/server/importer/build-report.ts';
-import type { Generation } from '../../src/server/importer/source/detect-program.ts';
+import type { ImportReport } from '../../src/server/importer/report.ts';
+import type { Generation } from '../../src/server/importer/source.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';

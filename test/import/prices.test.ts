@@ -8,9 +8,9 @@ import {
   priceTokens,
   toTokenCallFacts,
 } from '../../src/contract/pricing.ts';
-import { mapGroupsToPlans } from '../../src/server/importer/mapping/groups-to-plans.ts';
-import { mapPrice, readPrices } from '../../src/server/importer/mapping/prices.ts';
-import { resolveModelMappingChains } from '../../src/server/importer/mapping/resolve-model-mapping-chains.ts';
+import { resolveModelMappingChains } from '../../src/server/importer/mapping/channels.ts';
+import { mapPrice, readPrices } from '../../src/server/importer/mapping/models.ts';
+import { mapGroupsToPlans } from '../../src/server/importer/mapping/plans.ts';
 import { seededRandom } from '../seeded-random.ts';
 
 const random = seededRandom(17);

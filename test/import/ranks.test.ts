@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import type { Generation } from '../../src/server/importer/source/detect-program.ts';
+import type { Generation } from '../../src/server/importer/source.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { makeTestImporter, newSqliteUrl, requestFor } from './test-importer-and-imported-rows.ts';
 import { openWriter, writeSource } from './write-source.ts';

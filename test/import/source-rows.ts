@@ -1,4 +1,4 @@
-import type { Generation } from '../../src/server/importer/source/detect-program.ts';
+import type { Generation } from '../../src/server/importer/source.ts';
 
 export type Value = string | number | bigint | boolean | null;
 export type Row = Readonly<Record<string, Value>>;

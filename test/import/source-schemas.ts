@@ -1,4 +1,4 @@
-import type { Generation } from '../../src/server/importer/source/detect-program.ts';
+import type { Generation } from '../../src/server/importer/source.ts';
 
 /** How a column is declared; each engine has its own word. `padded`: char(n), which PostgreSQL fills with blanks. */
 export type ColumnKind = 'id' | 'int' | 'bool' | 'text' | 'padded' | 'time' | 'json' | 'float';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
-import { ImportSummary } from '../../src/server/importer/import-summary.ts';
-import { reportUnimportedTablesAndPlans } from '../../src/server/importer/report-unimported-tables-and-plans.ts';
-import { detectProgram } from '../../src/server/importer/source/detect-program.ts';
-import { openSqliteSource } from '../../src/server/importer/source/sqlite-source.ts';
+import { openSqliteSource } from '../../src/server/importer/connect.ts';
+import { detectProgram } from '../../src/server/importer/source.ts';
+import { ImportSummary } from '../../src/server/importer/summary.ts';
+import { reportUnimportedTablesAndPlans } from '../../src/server/importer/unimported.ts';
 
 const SCHEMA = `
 create table users (id integer primary key, username text, password text, quota integer, aff_quota integer);

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
-import type { Generation } from '../../src/server/importer/source/detect-program.ts';
+import type { Generation } from '../../src/server/importer/source.ts';
 import { type Row, rowsOf, type Value } from './source-rows.ts';
 import { type ColumnKind, schemaOf, type TableSchema } from './source-schemas.ts';
 

@@ -9,15 +9,14 @@ import { parseBaseUrl } from '../channels/base-url.ts';
 import { ChannelAndModelStore } from '../channels/catalog.ts';
 import { changeConnection, encryptConnection, encryptCredentials, toCredentialList } from '../channels/credentials.ts';
 import type { ChannelVendor } from '../channels/directory.ts';
-import { AccountKeyAndCodeImportStore } from '../importer/account-key-and-code-import-store.ts';
-import type { ImportReport } from '../importer/build-report.ts';
+import { AccountKeyAndCodeImportStore } from '../importer/import-store.ts';
+import type { ImportTarget, NewEndedTask, NewImportedTask } from '../importer/import-target.ts';
 import { Importer, type ImporterDependencies, type ImportRequest } from '../importer/importer.ts';
 import type { ImportedChannel } from '../importer/mapping/channels.ts';
-import { mapped, type Outcome, skipped } from '../importer/mapping/outcome.ts';
-import type { ImportTarget, NewEndedTask, NewImportedTask } from '../importer/service-functions-for-import-types.ts';
-import type { UndoReport } from '../importer/undo.ts';
-import { UndoStore } from '../importer/undo-store.ts';
-import { VerifyStore } from '../importer/verify-store.ts';
+import { mapped, type Outcome, skipped } from '../importer/mapping/values.ts';
+import type { ImportReport } from '../importer/report.ts';
+import { type UndoReport, UndoStore } from '../importer/undo.ts';
+import { VerifyStore } from '../importer/verify.ts';
 import { migrations } from '../migrations.ts';
 import { maskCode, normalizeCode } from '../plans/code-store.ts';
 import { isAppError } from '../platform/app-error.ts';
@@ -36,7 +35,7 @@ import { VendorRegistry } from '../vendors/registry.ts';
 import { NO_TOKEN } from '../video/tables.ts';
 import { importedEndedTaskSeq, newTaskRow } from '../video/task-store.ts';
 
-export { toReportPage } from '../importer/report-html.ts';
+export { toReportPage } from '../importer/report.ts';
 
 export type ImportMode = 'dry-run' | 'apply' | 'verify';
 

@@ -1,32 +1,27 @@
+import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { compactMemory } from '../platform/collect-garbage.ts';
-import type { AccountKeyAndCodeImportStore } from './account-key-and-code-import-store.ts';
-import { buildReport, type ImportReport } from './build-report.ts';
-import { dryRunVisitor } from './dry-run-visitor.ts';
-import type { ImportSummary } from './import-summary.ts';
-import { ImportWriter } from './import-writer.ts';
-import { readPrices } from './mapping/prices.ts';
-import { ModelImportAndChannelRemovalStore } from './model-import-and-channel-removal-store.ts';
-import { PlansFromGroupsImportStore } from './plans-from-groups-import-store.ts';
-import { readAndMapSource } from './read-and-map-source.ts';
-import { reportUnimportedTablesAndPlans } from './report-unimported-tables-and-plans.ts';
-import type { ImportTarget } from './service-functions-for-import-types.ts';
-import { describeUrl, openSource } from './source/connect-to-source.ts';
-import { detectProgram, type ProgramName, type SourceSchema } from './source/detect-program.ts';
-import { readOptions } from './source/read-options-table.ts';
-import { changeMarkerOf } from './source/source-change-marker.ts';
-import type { SourceDatabase } from './source/source-database.ts';
-import { identityOf } from './source/source-identity.ts';
+import { describeUrl, openSource } from './connect.ts';
+import { dryRunVisitor } from './dry-run.ts';
+import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import type { ImportTarget } from './import-target.ts';
+import { readPrices } from './mapping/models.ts';
+import { readOptions } from './mapping/values.ts';
+import { ModelImportAndChannelRemovalStore, PlansFromGroupsImportStore } from './model-store.ts';
+import { readAndMapSource } from './reading.ts';
+import { buildReport, type ImportReport } from './report.ts';
+import { detectProgram, type ProgramName, type SourceDatabase, type SourceSchema } from './source.ts';
+import type { ImportSummary } from './summary.ts';
 import type { ImportKind } from './tables.ts';
-import { TaskPaymentImportStore } from './task-payments-and-lookups-import-store.ts';
-import { type UndoReport, undoImport } from './undo.ts';
-import type { UndoStore } from './undo-store.ts';
-import { type Discrepancy, Verifier } from './verify.ts';
-import type { VerifyStore } from './verify-store.ts';
+import { TaskPaymentImportStore } from './task-store.ts';
+import { type UndoReport, type UndoStore, undoImport } from './undo.ts';
+import { reportUnimportedTablesAndPlans } from './unimported.ts';
+import { type Discrepancy, Verifier, type VerifyStore } from './verify.ts';
+import { ImportWriter } from './writer.ts';
 
 /** How far a pass through a table of the source is. */
-export interface ImportProgress {
+interface ImportProgress {
   readonly phase: 'reading' | 'importing' | 'checking';
   readonly table: string;
   readonly rows: number;
@@ -220,9 +215,48 @@ export class Importer {
 }
 
 /** The source is still in use, or was used after an import of it began. */
-export class SourceChangedError extends Error {
+class SourceChangedError extends Error {
   constructor(what: string) {
     super(`${what}. Stop the old service (it writes what it holds in memory when it stops), or import a copy.`);
     this.name = 'SourceChangedError';
   }
+}
+
+/** Figures that change with every use of a source: the money in it, its videos and the newest row of its log. */
+const FIGURES = [
+  ['users', 'select count(*) as n, sum([quota]) as q, sum([used_quota]) as u, max([id]) as m from [users]'],
+  ['tokens', 'select count(*) as n, sum([used_quota]) as u, sum([remain_quota]) as r, max([id]) as m from [tokens]'],
+  ['redemptions', 'select count(*) as n, sum([status]) as s, max([id]) as m from [redemptions]'],
+  [
+    'tasks',
+    "select count(*) as n, sum([quota]) as q, sum(case when [status] in ('SUCCESS', 'FAILURE') then 1 else 0 end) as e, max([id]) as m from [tasks]",
+  ],
+  ['logs', 'select max([id]) as m from [logs]'],
+] as const;
+
+/** Equal for two reads between which nothing was charged, made or used. */
+async function changeMarkerOf(source: SourceDatabase): Promise<string> {
+  const parts: string[] = [];
+  for (const [table, text] of FIGURES) {
+    if (!source.tables.has(table)) continue;
+    const [row] = await source.query(text);
+    parts.push(
+      `${table} ${Object.values(row ?? {})
+        .map((value) => String(value ?? 0).replace(/\.0*$/, ''))
+        .join(' ')}`,
+    );
+  }
+  return parts.join('; ');
+}
+
+/**
+ * A hash that a source and its copies share on every engine: ids, names and invitation codes of the first 100 accounts, which never
+ * change.
+ */
+async function identityOf(source: SourceDatabase): Promise<string> {
+  const hasCode = source.tables.get('users')?.includes('aff_code') === true;
+  const columns = hasCode ? '[id], [username], [aff_code]' : '[id], [username]';
+  const rows = await source.query(`select ${columns} from [users] order by [id] limit 100`);
+  const parts = rows.map((row) => [row.id, row.username, row.aff_code].map((value) => (value ?? '').trim()));
+  return hash('sha256', JSON.stringify(parts));
 }

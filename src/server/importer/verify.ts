@@ -1,15 +1,20 @@
-import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './account-key-and-code-import-store.ts';
-import { valuesOf } from './filter-mapped-row-values.ts';
-import type { ImportVisitor, MappedRow } from './import-visitor-types.ts';
-import type { ImportedUser } from './mapping/users.ts';
-import type { ModelImportAndChannelRemovalStore, StoredModel } from './model-import-and-channel-removal-store.ts';
-import type { PlansFromGroupsImportStore, StoredGroupPlan } from './plans-from-groups-import-store.ts';
-import { withNameRemarks, withRankRemarks } from './skip-rows-and-add-name-remarks.ts';
+import type { Role } from '../../contract/account-fields.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Tables } from '../tables.ts';
+import { findWrongEndedTasks } from './ended-tasks.ts';
+import { type AccountKeyAndCodeImportStore, grantRef, NO_LOGIN_EMAIL } from './import-store.ts';
+import type { ImportedUser } from './mapping/accounts.ts';
+import type {
+  ModelImportAndChannelRemovalStore,
+  PlansFromGroupsImportStore,
+  StoredGroupPlan,
+  StoredModel,
+} from './model-store.ts';
+import { withNameRemarks, withRankRemarks } from './rows.ts';
 import type { ImportKind } from './tables.ts';
-import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-payments-and-lookups-import-store.ts';
+import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-store.ts';
 import { isSameModel } from './undo.ts';
-import type { VerifyStore } from './verify-store.ts';
-import { findWrongEndedTasks } from './write-and-verify-ended-tasks.ts';
+import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 
 export interface Discrepancy {
   readonly kind: ImportKind | 'total' | 'ledger';
@@ -18,7 +23,7 @@ export interface Discrepancy {
   readonly text: string;
 }
 
-export interface VerifierDependencies {
+interface VerifierDependencies {
   readonly store: AccountKeyAndCodeImportStore;
   readonly verifyStore: VerifyStore;
   readonly catalog: ModelImportAndChannelRemovalStore;
@@ -199,5 +204,81 @@ export class Verifier implements ImportVisitor {
       return { ...row, outcome: { kind: 'skipped', reason: 'its value was here already when it was imported' } };
     });
     return { rows: decided, targets };
+  }
+}
+
+/** SQL of the verification: what is stored here of what was imported. */
+export class VerifyStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /** Roles of the accounts that are there, removed ones too: their owners may have left since. */
+  async accounts(ids: readonly number[]): Promise<ReadonlyMap<number, Role>> {
+    if (ids.length === 0) return new Map();
+    const { kysely } = this.#database;
+    const rows = await kysely.selectFrom('accounts').select(['id', 'role']).where('id', 'in', ids).execute();
+    return new Map(rows.map(({ id, role }) => [id, role]));
+  }
+
+  /** Imported balances by their cause. */
+  async grants(
+    refs: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly userId: number; readonly amount: number }>> {
+    if (refs.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('ledger')
+      .select(['ref', 'user_id', 'amount'])
+      .where('kind', '=', 'grant')
+      .where('ref', 'in', refs)
+      .execute();
+    return new Map(rows.map((row) => [row.ref, { userId: row.user_id, amount: row.amount }]));
+  }
+
+  /** The sum of all balances an import granted, with how many there are. */
+  async grantTotal(importId: number): Promise<{ readonly count: number; readonly sum: bigint }> {
+    const prefix = `import:${importId}:`;
+    const rows = await this.#database.kysely
+      .selectFrom('ledger')
+      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.sum<number | string | null>('amount').as('sum')])
+      .where('kind', '=', 'grant')
+      .where('ref', '>=', prefix)
+      .where('ref', '<', `${prefix}\uffff`)
+      .executeTakeFirstOrThrow();
+    return { count: Number(rows.count), sum: BigInt(rows.sum ?? 0) };
+  }
+
+  async tokens(hashes: readonly string[]) {
+    if (hashes.length === 0) return new Map<string, never>();
+    const rows = await this.#database.kysely
+      .selectFrom('tokens')
+      .leftJoin('token_limits', 'token_limits.token_id', 'tokens.id')
+      .select(['tokens.hash', 'tokens.id', 'tokens.user_id', 'tokens.expires_at', 'token_limits.quota_limit'])
+      .where('tokens.hash', 'in', hashes)
+      .execute();
+    return new Map(rows.map((row) => [row.hash, row]));
+  }
+
+  /** When these channels were changed last, Unix milliseconds. */
+  async channels(ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('channels')
+      .select(['id', 'updated_at'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row.updated_at]));
+  }
+
+  /** Quota of codes by their id. */
+  async codes(ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.kysely
+      .selectFrom('redemption_codes')
+      .select(['id', 'quota'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row.quota]));
   }
 }

@@ -1,4 +1,4 @@
-import type { ProgramName } from '../source/detect-program.ts';
+import type { ProgramName } from '../source.ts';
 
 export type Ratios = ReadonlyMap<string, number>;
 

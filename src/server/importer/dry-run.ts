@@ -1,0 +1,49 @@
+import { withIdRemarks } from './ended-tasks.ts';
+import { type AccountKeyAndCodeImportStore, candidatesOf, nameUsers } from './import-store.ts';
+import type { ImportTarget } from './import-target.ts';
+import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept, withRankRemarks } from './rows.ts';
+import { TaskPaymentImportStore } from './task-store.ts';
+import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
+
+/** Goes through everything and writes nothing: what an import would do with each row. */
+export function dryRunVisitor(
+  store: AccountKeyAndCodeImportStore,
+  target: Pick<ImportTarget, 'sealCode'>,
+  identity: string,
+): ImportVisitor {
+  const given = { usernames: new Set<string>(), emails: new Set<string>() };
+  return {
+    channels: async () => {},
+    models: async () => {},
+    groups: async () => {},
+    async users(rows) {
+      const fresh = await withoutKept(store, identity, rows);
+      const users = fresh.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));
+      const taken = await store.takenNames(
+        users.flatMap(candidatesOf),
+        users.flatMap(({ email }) => email ?? []),
+      );
+      for (const name of taken.usernames) given.usernames.add(name);
+      for (const email of taken.emails) given.emails.add(email);
+      const named = new Map(nameUsers(users, given).map((user) => [user.sourceId, user]));
+      return fresh.map((row) => withRankRemarks(withNameRemarks(row, named), ({ role }) => role));
+    },
+    async keys(rows) {
+      const known = await store.knownHashes(valuesOf(rows).map(({ hash }) => hash));
+      return rows.map((row) => (isOneOf(row, ({ hash }) => known.has(hash)) ? { ...row, outcome: KNOWN_KEY } : row));
+    },
+    async codes(rows) {
+      const sealed = new Map(valuesOf(rows).map(({ code }) => [code, target.sealCode(code).hash]));
+      const known = await store.knownCodes([...sealed.values()]);
+      return rows.map((row) =>
+        isOneOf(row, ({ code }) => known.has(sealed.get(code) ?? '')) ? { ...row, outcome: KNOWN_CODE } : row,
+      );
+    },
+    endedTasks: async (rows) =>
+      withIdRemarks(rows, await new TaskPaymentImportStore().takenPublicIds(store.kysely, valuesOf(rows))),
+    tasks: async (rows) => [...rows],
+  };
+}
+
+const isOneOf = <T>({ outcome }: MappedRow<T>, holds: (value: T) => boolean): boolean =>
+  outcome.kind === 'mapped' && holds(outcome.value);

@@ -1,0 +1,129 @@
+export type EngineName = 'sqlite' | 'postgres' | 'mysql';
+
+/** A row of the source: every value as text, numbers in full, booleans as `1` and `0`; null and missing columns are null. */
+export type SourceRow = Readonly<Record<string, string | null>>;
+
+/** Some columns and rows of a table; by default all of them. */
+export interface TablePart {
+  /** Those that are not there are left out. */
+  readonly columns?: readonly string[];
+  /** A condition on a row, with `[name]` for a quoted name. */
+  readonly where?: string;
+}
+
+/**
+ * The database of the program to migrate from, as one state of it, read only.
+ *
+ * Engines differ in what their clients make of values, so that everything arrives as text and the mapping is the same for all.
+ */
+export interface SourceDatabase {
+  readonly engine: EngineName;
+  /** Columns by table. */
+  readonly tables: ReadonlyMap<string, readonly string[]>;
+  /** Rows after an id in its order; none where there is no such table. */
+  page(table: string, after: bigint, limit: number, part?: TablePart): Promise<SourceRow[]>;
+  /** The rows of a query of ours; `?` stands for each parameter and `[name]` for a quoted name. */
+  query(text: string, parameters?: readonly (string | bigint)[]): Promise<SourceRow[]>;
+  close(): Promise<void>;
+}
+
+/** 0 where there is no such table. */
+export async function countRows({ tables, query }: SourceDatabase, table: string): Promise<number> {
+  if (!tables.has(table)) return 0;
+  const [row] = await query(`select count(*) as [n] from [${table}]`);
+  return Number(row?.n ?? 0);
+}
+
+/** What each engine does in its own way. */
+interface SourceConnection {
+  readonly engine: EngineName;
+  readonly quote: (name: string) => string;
+  /** Table and column of every column there is. */
+  columns(): Promise<readonly (readonly [table: string, column: string])[]>;
+  run(text: string, parameters: readonly (string | bigint)[]): Promise<SourceRow[]>;
+  close(): Promise<void>;
+}
+
+/** Puts the common part on a connection. Closes it when its tables cannot be read. */
+export async function openSourceDatabase(connection: SourceConnection): Promise<SourceDatabase> {
+  const { engine, quote } = connection;
+  const columns = await connection.columns().catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  const tables = new Map(
+    [...Map.groupBy(columns, ([table]) => table)].map(([table, rows]) => [table, rows.map(([, column]) => column)]),
+  );
+  const query: SourceDatabase['query'] = (text, parameters = []) =>
+    connection.run(
+      text.replace(/\[(\w+)\]/g, (_, name: string) => quote(name)),
+      parameters,
+    );
+  return {
+    engine,
+    tables,
+    query,
+    async page(table, after, limit, { columns, where }: TablePart = {}) {
+      const there = tables.get(table);
+      if (there === undefined) return [];
+      const wanted = columns?.filter((column) => there.includes(column)).map((column) => `[${column}]`) ?? ['*'];
+      const rows = where === undefined ? '' : `${where} and `;
+      return query(`select ${wanted.join(', ')} from [${table}] where ${rows}[id] > ? order by [id] limit ${limit}`, [
+        after,
+      ]);
+    },
+    close: () => connection.close(),
+  };
+}
+
+export type ProgramName = 'new-api' | 'one-api';
+
+/** Steps of the two schemas that change what can be read, oldest first. Columns are only ever added, so the newest one counts. */
+export type Generation =
+  | 'one-api, first'
+  | 'one-api'
+  | 'new-api 2024'
+  | 'new-api with several keys'
+  | 'new-api with task ids'
+  | 'new-api with task plugins';
+
+export interface SourceSchema {
+  readonly program: ProgramName;
+  readonly generation: Generation;
+  /** Tables that are there and have no meaning here. */
+  readonly unknownTables: readonly string[];
+}
+
+/** Tables this importer reads, or knows and leaves. */
+const KNOWN_TABLES: ReadonlySet<string> = new Set(
+  `users tokens channels abilities options redemptions logs midjourneys top_ups quota_data tasks models vendors
+   prefill_groups setups two_fas two_fa_backup_codes passkey_credentials checkins subscription_plans subscription_orders
+   user_subscriptions subscription_pre_consume_records custom_oauth_providers user_oauth_bindings user_sessions auth_flows
+   external_identity_claims perf_metrics system_instances system_tasks system_task_locks casbin_rule authz_roles task_plugins
+   login_encryption_keys`.split(/\s+/),
+);
+
+/** Which program a database belongs to, by the columns it has. @throws Error where it is neither's */
+export function detectProgram({ tables }: Pick<SourceDatabase, 'tables'>): SourceSchema {
+  const has = (table: string, column: string): boolean => tables.get(table)?.includes(column) === true;
+  for (const table of ['users', 'tokens', 'channels', 'options'])
+    if (!tables.has(table))
+      throw new Error(`The source has no table ${table}: it is no database of new-api or one-api.`);
+  for (const column of ['username', 'password', 'quota'])
+    if (!has('users', column)) throw new Error(`The source's table users has no column ${column}.`);
+  const unknownTables = [...tables.keys()].filter((table) => !KNOWN_TABLES.has(table)).sort();
+  if (!has('users', 'aff_quota'))
+    return {
+      program: 'one-api',
+      generation: has('channels', 'config') || has('tokens', 'subnet') ? 'one-api' : 'one-api, first',
+      unknownTables,
+    };
+  const generation: Generation = tables.has('task_plugins')
+    ? 'new-api with task plugins'
+    : has('tasks', 'private_data')
+      ? 'new-api with task ids'
+      : has('channels', 'channel_info')
+        ? 'new-api with several keys'
+        : 'new-api 2024';
+  return { program: 'new-api', generation, unknownTables };
+}
