@@ -28,7 +28,7 @@ const PARTS: readonly Part[] = [
       'test/architecture.test.ts',
       'test/docs.test.ts',
       'test/package-lock.test.ts',
-      'src/contract/localized-messages/validation-details-zh-cn.test.ts',
+      'src/contract/messages/details-zh-cn.test.ts',
     ],
   },
 ];

@@ -24,7 +24,7 @@ const TYPES = {
 type MediaName = keyof typeof TYPES;
 
 // Two folders below the root, as the bundle of the server is, which holds this code too.
-const FOLDER = new URL('./media', import.meta.url);
+const FOLDER = new URL('../../src/sandbox/media/', import.meta.url);
 
 const loaded = new Map<string, MediaFile>();
 

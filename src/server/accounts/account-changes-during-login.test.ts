@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
+import { PASSWORD } from '../../../test/accounts/test-user-client.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import type { PasswordHasher } from './passwords.ts';
+
+forEachDatabase((_name, open) => {
+  /** Logins where something happens right after a password turned out right, before there is a session. */
+  const startWith = async () => {
+    const service = await startAccounts(await open());
+    let between = async (): Promise<unknown> => undefined;
+    const { logins, passwords } = service.accounts;
+    const withPermit: PasswordHasher['withPermit'] = passwords.withPermit.bind(passwords);
+    passwords.withPermit = (work) =>
+      withPermit((hasher) =>
+        work({
+          ...hasher,
+          verify: async (...parts) => {
+            const isRight = await hasher.verify(...parts);
+            await between();
+            return isRight;
+          },
+        }),
+      );
+    const logIn = () =>
+      logins.logIn({ username: 'racer', password: PASSWORD, client: { address: '127.0.0.1', userAgent: '' } });
+    const racer = await service.newUser('racer');
+    const root = service.anonymous();
+    await root.logIn(ROOT.username, ROOT.password);
+    const meanwhile = (change: object) => {
+      between = () => root.ok('PUT', `/api/admin/users/${racer.id}`, change);
+    };
+    return { service, logIn, meanwhile };
+  };
+
+  for (const [what, change, code] of [
+    ['changed', { password: 'quite another one' }, 'wrong_login'],
+    ['disabled', { status: 2 }, 'account_disabled'],
+  ] as const) {
+    it(`makes no session when the account is ${what} while its password is checked`, async () => {
+      const { service, logIn, meanwhile } = await startWith();
+      assert.equal((await logIn()).step, 'done');
+      meanwhile(change);
+      await assert.rejects(logIn(), { code });
+      const sessions = await service.database.kysely.selectFrom('sessions').select('user_id').execute();
+      assert.equal(sessions.length, 1, 'only the administrator is logged in');
+      await service.close();
+    });
+  }
+});

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { startAccounts } from '../../../test/accounts/accounts-fixture.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { migrations } from '../migrations.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { openDatabase } from '../platform/db/open-database.ts';
+import type { Tables, Trx } from '../tables.ts';
+import { resetPassword } from './reset-password.ts';
+
+forEachDatabase((_name, open, freshUrl) => {
+  it('T36: makes one root when several first starts race, and shows its password once', async () => {
+    const url = await freshUrl();
+    const databases = [1, 2, 3].map(() => openDatabase<Tables>(url));
+    for (const database of databases) await migrate(database, migrations);
+    const services = await Promise.all(
+      databases.map((database, index) =>
+        startAccounts(database, { config: { adminPassword: undefined, adminUsername: `chief-${index % 2}` } }),
+      ),
+    );
+    const shown = services.flatMap((service) => service.printed);
+    assert.equal(shown.length, 1);
+    const [, username = '', password = ''] = /administrator: (\S+) {2}password: (\S+)/.exec(shown[0] ?? '') ?? [];
+    const [service] = services;
+    assert.ok(service);
+    const root = service.anonymous();
+    assert.equal((await root.logIn(username, password)).role, 'root');
+    assert.equal((await root.send('GET', '/api/admin/users')).body.total, 1);
+    for (const each of services) await each.close();
+    for (const database of databases) await database.close();
+  });
+
+  it('makes no second administrator at a later start, not even when the first is gone', async () => {
+    const database = await open();
+    const first = await startAccounts(database);
+    const root = first.anonymous();
+    await root.logIn('root', 'root-password-1');
+    await root.ok('POST', '/api/admin/users', { username: 'heir', password: 'heir-password', role: 'root' });
+    const heir = first.anonymous();
+    await heir.logIn('heir', 'heir-password');
+    await heir.ok('DELETE', `/api/admin/users/${root.id}`);
+    const second = await startAccounts(database, { config: { adminPassword: undefined } });
+    assert.deepEqual(second.printed, []);
+    await second.anonymous().fails(200, 'POST', '/api/user/login', { username: 'root', password: 'root-password-1' });
+    await first.close();
+    await second.close();
+  });
+
+  it('resets a password on the server and ends what the old one opened', async () => {
+    const database = await open();
+    const service = await startAccounts(database);
+    const person = await service.newUser('forgetful');
+    const program = await person.withManagementToken();
+    const ended: number[] = [];
+    const dependencies = {
+      database,
+      clock: service.clock,
+      linkedLogins: [{ revokeAll: async (_trx: Trx, userId: number) => void ended.push(userId) }],
+    };
+    const { password } = await resetPassword(dependencies, 'forgetful');
+    assert.deepEqual(ended, [person.id]);
+    await person.fails(401, 'GET', '/api/user/self');
+    await program.fails(401, 'GET', '/api/user/self');
+    await person.fails(200, 'POST', '/api/user/login', { username: 'forgetful', password: 'correct horse battery' });
+    await person.logIn('forgetful', password);
+    await assert.rejects(resetPassword(dependencies, 'missing'), { code: 'not_exist' });
+    await service.close();
+  });
+
+  it('resets to a password that is given only where it is long enough and uncommon, and keeps two-step on', async () => {
+    const database = await open();
+    const service = await startAccounts(database);
+    const person = await service.newUser('chooser');
+    const dependencies = { database, clock: service.clock, linkedLogins: [] };
+    for (const password of ['x'.repeat(7), 'x'.repeat(129)])
+      await assert.rejects(resetPassword(dependencies, 'chooser', { password }), { code: 'invalid_request' });
+    await assert.rejects(resetPassword(dependencies, 'chooser', { password: 'password1' }), {
+      code: 'password_too_common',
+    });
+    await person.ok('GET', '/api/user/self');
+    const { kysely } = database;
+    await kysely
+      .insertInto('two_factors')
+      .values({ user_id: person.id, secret: 's', last_step: 0, enabled_at: 1 })
+      .execute();
+    const factors = async () => (await kysely.selectFrom('two_factors').select('user_id').execute()).length;
+    const given = { password: 'a password of my own' };
+    assert.deepEqual(await resetPassword(dependencies, 'chooser', given), { username: 'chooser', ...given });
+    assert.equal(await factors(), 1);
+    const stored = await kysely.selectFrom('passwords').select('generated').where('user_id', '=', person.id).execute();
+    assert.deepEqual(stored, [{ generated: 0 }]);
+    await resetPassword(dependencies, 'chooser', { withoutTwoFactor: true });
+    assert.equal(await factors(), 0);
+    await service.close();
+  });
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
+import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
+import { resetPassword } from './reset-password.ts';
+
+const QUARTER_MS = 15 * 60_000;
+
+forEachDatabase((_name, open) => {
+  let service: AccountsFixture;
+  let count = 0;
+  before(async () => {
+    service = await startAccounts(await open());
+  });
+  after(() => service.close());
+
+  const logIn = (client: TestUser, username: string, password = PASSWORD) =>
+    client.send('POST', '/api/user/login', { username, password });
+  /** An account that has logged in from an IP of its own. */
+  const owner = async (): Promise<{
+    readonly username: string;
+    readonly client: TestUser;
+    readonly address: string;
+  }> => {
+    const username = `locked-out-${count++}`;
+    const address = `10.20.${count}.1`;
+    const client = service.anonymous(address);
+    await client.register(username);
+    await client.logIn(username);
+    return { username, client, address };
+  };
+  /** Uses up the limit of unknown sources, each guess from another IP. */
+  const guess = async (username: string): Promise<void> => {
+    const answers = [];
+    for (let index = 0; index < 14; index++)
+      answers.push(await logIn(service.anonymous(`10.21.${count}.${index}`), username, `wrong ${index}`));
+    assert.equal(answers.filter((answer) => answer.status === 429).length, 4);
+  };
+
+  it('T22: lets the owner in from a known network while others use up the guesses of the account', async () => {
+    const { username, address } = await owner();
+    await guess(username);
+    assert.equal((await logIn(service.anonymous('10.22.0.1'), username)).status, 429, 'an unknown network');
+    assert.equal((await logIn(service.anonymous(address), username)).body.success, true);
+  });
+
+  it('T22: lets the owner in on a known device from anywhere, and beside a live session', async () => {
+    const { username, client } = await owner();
+    await guess(username);
+    const elsewhere = service.anonymous('10.22.0.2');
+    elsewhere.cookies.set('known_device', client.cookies.get('known_device') ?? '');
+    assert.equal((await logIn(elsewhere, username)).body.success, true);
+    const besideSession = service.anonymous('10.22.0.3');
+    besideSession.cookies.set('session', client.cookies.get('session') ?? '');
+    assert.equal((await logIn(besideSession, username)).body.success, true);
+    const other = await owner();
+    assert.equal((await logIn(other.client, username)).status, 429, 'beside the session of another account');
+  });
+
+  it('T22: lets a known device log in from an IP whose guesses are used up', async () => {
+    const { username, client, address } = await owner();
+    for (let index = 0; index < 31; index++) await logIn(service.anonymous(address), `nobody-${index}`, 'wrong');
+    assert.equal((await logIn(service.anonymous(address), username)).status, 429);
+    assert.equal((await logIn(client, username)).body.success, true);
+    service.clock.advance(QUARTER_MS);
+  });
+
+  it('T22: evaluates ten wrong passwords from a known device too, and never those of another account by it', async () => {
+    const [one, other] = [await owner(), await owner()];
+    const wrong = service.anonymous('10.22.0.4');
+    wrong.cookies.set('known_device', one.client.cookies.get('known_device') ?? '');
+    const statuses = [];
+    for (let index = 0; index < 12; index++) statuses.push((await logIn(wrong, one.username, `wrong ${index}`)).status);
+    assert.deepEqual(statuses.slice(9), [200, 429, 429]);
+    await guess(other.username);
+    assert.equal((await logIn(wrong, other.username)).status, 429, 'the device is not known to this account');
+    service.clock.advance(QUARTER_MS);
+  });
+
+  it('T22: counts each known source apart: guesses from one keep no other out', async () => {
+    const { username, client, address } = await owner();
+    const office = service.anonymous('10.25.0.1');
+    await logIn(office, username);
+    for (let index = 0; index < 12; index++) await logIn(service.anonymous(address), username, `wrong ${index}`);
+    assert.equal((await logIn(service.anonymous(address), username)).status, 429);
+    assert.equal((await logIn(service.anonymous('10.25.0.1'), username)).body.success, true, 'another network');
+    assert.equal((await logIn(client, username)).body.success, true, 'a known device in that network');
+    service.clock.advance(QUARTER_MS);
+  });
+
+  it('forgets the sources of a login after ninety days, and keeps twenty at most', async () => {
+    const { username } = await owner();
+    for (let index = 0; index < 12; index++) await logIn(service.anonymous(`10.23.0.${index}`), username);
+    const id = (await service.anonymous('10.23.0.1').logIn(username)).id as number;
+    const sources = () =>
+      service.database.kysely.selectFrom('known_login_sources').select('source').where('user_id', '=', id).execute();
+    assert.equal((await sources()).length, 20);
+    service.clock.advance(91 * 24 * HOUR_MS);
+    await guess(username);
+    assert.equal((await logIn(service.anonymous('10.23.0.11'), username)).status, 429, 'a network of long ago');
+    await service.accounts.removeExpired();
+    assert.deepEqual(await sources(), []);
+  });
+
+  it('T22: gives root a way back in from anywhere while others guess: a password made on the server', async () => {
+    await guess(ROOT.username);
+    const root = service.anonymous('10.24.0.1');
+    assert.equal((await logIn(root, ROOT.username, ROOT.password)).status, 429);
+    const dependencies = { database: service.database, clock: service.clock, linkedLogins: [] };
+    const { password } = await resetPassword(dependencies, ROOT.username);
+    assert.equal((await logIn(root, ROOT.username, password)).body.success, true);
+    // With a password chosen by a person the limit applies again.
+    const chosen = await resetPassword(dependencies, ROOT.username, { password: 'chosen by a person' });
+    assert.equal((await logIn(service.anonymous('10.24.0.2'), ROOT.username, chosen.password)).status, 429);
+  });
+});

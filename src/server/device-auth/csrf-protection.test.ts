@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { HOUR_MS } from '../../contract/time-units.ts';
+import { CsrfProtection } from './page-routes.ts';
+
+describe('the forms of the pages', () => {
+  const guard = new CsrfProtection(Buffer.alloc(32, 1));
+  const binding = { browser: 'b', session: 's', code: 'BCDFGHJK' };
+  const value = guard.issue('approve', binding, 0);
+
+  it('are taken for an hour, for what they were made for', () => {
+    assert.equal(guard.check(value, 'approve', binding, HOUR_MS - 1), true);
+    assert.equal(guard.check(value, 'approve', binding, HOUR_MS), false);
+    assert.equal(guard.check(value, 'deny', binding, 0), false);
+    assert.equal(guard.check(value, 'approve', { ...binding, browser: 'x' }, 0), false);
+    assert.equal(guard.check(value, 'approve', { ...binding, session: undefined }, 0), false);
+    assert.equal(guard.check(value, 'approve', { ...binding, code: 'x' }, 0), false);
+  });
+
+  it('cannot be made longer or forged', () => {
+    const [, signature] = value.split('.');
+    assert.equal(guard.check(`${9 * HOUR_MS}.${signature}`, 'approve', binding, 0), false);
+    assert.equal(new CsrfProtection(Buffer.alloc(32, 2)).check(value, 'approve', binding, 0), false);
+    for (const junk of ['', '.', value.slice(0, -1), `${9 * HOUR_MS}.`])
+      assert.equal(guard.check(junk, 'approve', binding, 0), false);
+  });
+});

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { formatRequestTime } from './page-chooser.ts';
+
+describe('the forms of the pages', () => {
+  it('say when the request came', () => {
+    const at = Date.UTC(2026, 10, 21, 12);
+    assert.equal(formatRequestTime(at, at + 59_999, 'en'), 'this minute (Nov 21, 2026, 12:00 PM UTC)');
+    assert.match(formatRequestTime(at, at + 60_000, 'en'), /^1 minute ago/);
+    assert.match(formatRequestTime(at, at + 150_000, 'en'), /^2 minutes ago/);
+    assert.match(formatRequestTime(at, at - 150_000, 'en'), /^this minute/, 'clocks that differ');
+  });
+});

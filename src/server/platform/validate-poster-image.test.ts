@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { loadMedia } from '../../sandbox/media.ts';
+import { validatePosterImage } from './media.ts';
+
+const WEBP = loadMedia('thumbnail.webp').bytes;
+const JPEG = loadMedia('spritesheet.jpg').bytes;
+
+it('a whole still JPEG or WebP picture is a poster; anything else, cut short or with something behind it, is none', () => {
+  assert.equal(validatePosterImage(WEBP), 'image/webp');
+  assert.equal(validatePosterImage(JPEG), 'image/jpeg');
+  for (const whole of [WEBP, JPEG])
+    for (const bad of [
+      whole.subarray(0, -1),
+      whole.subarray(0, whole.length >> 1),
+      Buffer.concat([whole, Buffer.from('<script>')]),
+      whole.subarray(1),
+    ])
+      assert.equal(validatePosterImage(bad), undefined);
+  const animated = Buffer.from(WEBP);
+  animated.write('ANIM', 12, 'latin1');
+  for (const bad of [
+    animated,
+    loadMedia('picture.png').bytes,
+    loadMedia('wide.mp4').bytes,
+    Buffer.alloc(0),
+    Buffer.alloc(64),
+  ])
+    assert.equal(validatePosterImage(bad), undefined);
+});

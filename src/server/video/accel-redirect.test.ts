@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { it } from 'node:test';
+import { AccelRedirect, toAccelHeaders } from './content.ts';
+
+const FORWARDED = { 'x-forwarded-for': '198.51.100.7' };
+const from = (remoteAddress: string, headers: Record<string, string> = FORWARDED) => ({
+  headers,
+  socket: { remoteAddress } as Socket,
+});
+
+it('T99: accepts what the named proxies pass on, and nobody else’s requests', () => {
+  const accel = new AccelRedirect(['127.0.0.1', '10.1.0.0/16']);
+  for (const peer of ['127.0.0.1', '::ffff:127.0.0.1', '10.1.2.3']) assert.equal(accel.accepts(from(peer)), true, peer);
+  for (const peer of ['127.0.0.2', '10.2.0.1', '::1', '198.51.100.7', ''])
+    assert.equal(accel.accepts(from(peer)), false, peer);
+  // The client may write any address into the header.
+  assert.equal(accel.accepts(from('198.51.100.7', { 'x-forwarded-for': '127.0.0.1, 10.1.2.3' })), false);
+});
+
+it('accepts no request of a program beside nginx, and none with conditions that nginx reads otherwise', () => {
+  const accel = new AccelRedirect(['127.0.0.1']);
+  for (const headers of [{}, { ...FORWARDED, 'if-match': '"a"' }, { ...FORWARDED, 'if-unmodified-since': 'x' }])
+    assert.equal(accel.accepts(from('127.0.0.1', headers)), false);
+});
+
+it('accepts nothing unless a proxy is named', () => {
+  assert.equal(new AccelRedirect([]).accepts(from('127.0.0.1')), false);
+});
+
+it('names the file, and leaves its length and range to nginx', () => {
+  const headers = { etag: '"a"', 'content-length': '100', 'content-range': 'bytes 0-99/200', 'accept-ranges': 'bytes' };
+  assert.deepEqual(toAccelHeaders('Ab/Abc', headers), {
+    etag: '"a"',
+    'x-accel-redirect': '/stored-videos/Ab/Abc',
+    'content-length': '0',
+  });
+});

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compareVendorBilledWithSettled } from './reconciliation.ts';
+
+const HOUR = 3_600_000;
+const NOW = 200 * HOUR;
+const UNIT = 1_000_000;
+
+/** A reading an hour; `billed` and `settled` by the hour's age. */
+const readings = (hours: number, settled: (age: number) => number, billed: (age: number) => number | null) =>
+  Array.from({ length: hours }, (_, index) => {
+    const age = hours - index;
+    const to = NOW - (age - 1) * HOUR;
+    const units = billed(age);
+    return {
+      from_time: to - HOUR,
+      to_time: to,
+      settled_units: settled(age) * UNIT,
+      billed_units: units === null ? null : units * UNIT,
+    };
+  });
+const unexplained = (rows: Parameters<typeof compareVendorBilledWithSettled>[0], skewHours: number) =>
+  (compareVendorBilledWithSettled(rows, NOW, skewHours * HOUR)?.unexplained ?? Number.NaN) / UNIT;
+
+describe('judging readings of an account', () => {
+  it('finds nothing where the vendor took what was settled', () => {
+    assert.equal(
+      unexplained(
+        readings(
+          24,
+          () => 10,
+          () => 10,
+        ),
+        0,
+      ),
+      0,
+    );
+  });
+
+  it('names what the vendor took beyond, and what it did not take', () => {
+    assert.equal(
+      unexplained(
+        readings(
+          24,
+          () => 10,
+          (age) => (age === 5 ? 110 : 10),
+        ),
+        0,
+      ),
+      100,
+    );
+    assert.equal(
+      unexplained(
+        readings(
+          24,
+          () => 10,
+          (age) => (age === 5 ? 0 : 9),
+        ),
+        0,
+      ),
+      -(23 + 10),
+    );
+  });
+
+  it('says nothing of rounding, and nothing before there is a figure', () => {
+    assert.equal(
+      unexplained(
+        readings(
+          24,
+          () => 10,
+          (age) => (age === 5 ? 12 : 10),
+        ),
+        0,
+      ),
+      0,
+    );
+    assert.equal(
+      compareVendorBilledWithSettled(
+        readings(
+          24,
+          () => 10,
+          () => null,
+        ),
+        NOW,
+        0,
+      ),
+      undefined,
+    );
+    assert.equal(compareVendorBilledWithSettled([], NOW, 0), undefined);
+  });
+
+  it('allows for usage counted up to twelve hours late, in either direction', () => {
+    // A burst of videos thirty hours ago, which the vendor counted ten hours later, or ten hours before.
+    const burst = (at: number) => (age: number) => (age === at ? 30 : 0);
+    assert.equal(unexplained(readings(96, burst(30), burst(20)), 12), 0);
+    assert.equal(unexplained(readings(96, burst(30), burst(40)), 12), 0);
+    assert.equal(unexplained(readings(96, burst(30), burst(20)), 0), 30);
+  });
+
+  it('finds a lasting difference behind usage counted late', () => {
+    assert.ok(
+      unexplained(
+        readings(
+          96,
+          () => 10,
+          () => 20,
+        ),
+        12,
+      ) > 300,
+    );
+    assert.ok(
+      unexplained(
+        readings(
+          96,
+          () => 10,
+          () => 0,
+        ),
+        12,
+      ) < -100,
+    );
+  });
+
+  it('expects no figure where the account was topped up', () => {
+    assert.equal(
+      unexplained(
+        readings(
+          24,
+          () => 10,
+          (age) => (age === 5 ? null : 10),
+        ),
+        0,
+      ),
+      0,
+    );
+  });
+});

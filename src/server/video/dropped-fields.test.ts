@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Type } from 'typebox';
+import { NO_LONG_TEXTS } from '../platform/long-text.ts';
+import { parseGenerationRequest } from './generation-request.ts';
+import { droppedPaths, toDroppedHeader } from './submit.ts';
+
+const metadata = Type.Object({
+  seed: Type.Optional(Type.Integer()),
+  camera: Type.Optional(Type.Object({ type: Type.String(), config: Type.Object({ pan: Type.Number() }) })),
+  masks: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Object({ mask: Type.String() }))])),
+});
+const droppedOf = (body: object, passthrough = false): readonly string[] =>
+  droppedPaths(
+    parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], longTexts: NO_LONG_TEXTS }, undefined),
+    Type.Object({ declared: Type.Optional(Type.Number()) }),
+    { metadata, passthrough },
+  );
+
+it('names every member that reaches no vendor, at every depth', () => {
+  const given = {
+    seed: 7,
+    base_url: 'x',
+    nothing: null,
+    camera: { type: 'simple', host: 'x', config: { pan: 1, key: 'x' } },
+    masks: [{ mask: 'm', key: 'x' }],
+  };
+  const known = { declared: 1, callback_url: 'https://a.example/', image_url: 'https://a.example/a.png', absent: null };
+  assert.deepEqual(droppedOf({ ...known, duration: 5, fps: 24, metadata: given }), [
+    'fps',
+    ...['base_url', 'camera.host', 'camera.config.key', 'masks.0.key'].map((path) => `metadata.${path}`),
+  ]);
+  assert.deepEqual(droppedOf({ fps: 24, metadata: { seed: 7, masks: 'm' } }, true), []);
+});
+
+it('writes a header of any names a caller can choose', () => {
+  assert.deepEqual(toDroppedHeader([]), {});
+  assert.deepEqual(toDroppedHeader(['a', 'metadata.b, c\r\nx: y', '\ud800é😀']), {
+    'x-reelgate-dropped': 'a, metadata.b%2C%20c%0D%0Ax%3A%20y, %EF%BF%BD%C3%A9%F0%9F%98%80',
+  });
+  const many = toDroppedHeader(Array.from({ length: 1_000 }, (_, index) => `${index}`.repeat(50)));
+  assert.ok((many['x-reelgate-dropped']?.length ?? 0) <= 2_000);
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { TestUser } from '../../../test/accounts/test-user-client.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
+import { insertTask } from '../../../test/video/task-fixture.ts';
+import { formatMessage } from '../../contract/messages/format-message.ts';
+import { MAX_FAVOURITES } from '../../contract/own-videos.ts';
+import { MAX_SEARCHED_TASKS } from './task-store.ts';
+
+interface Row {
+  readonly task_id: string;
+}
+
+describe('the own videos', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: SandboxService;
+    let ada: TestUser;
+    let eve: TestUser;
+
+    before(async () => {
+      service = await startSandboxService(await freshUrl(), { env: { SYNC_PERIOD_SECONDS: '3600' } });
+      [ada, eve] = [await join('ada'), await join('eve')];
+    });
+    after(() => service.stop());
+
+    async function join(name: string): Promise<TestUser> {
+      const person = new TestUser(service.app.http.fastify, '127.0.0.1');
+      await person.register(name);
+      await person.logIn(name);
+      return person;
+    }
+    let made = 0;
+    async function film(prompt: string, owner: TestUser = ada): Promise<string> {
+      made += 1;
+      const id = `task_${made}`;
+      const ended = { status: 'SUCCESS', next_poll_at: null } as const;
+      await insertTask(service.app.database, { id, user_id: owner.id, prompt, ...ended });
+      return id;
+    }
+    const found = async (query: Readonly<Record<string, string>>, person = ada): Promise<string[]> => {
+      const { body } = await person.send('GET', `/api/videos?${new URLSearchParams(query)}`);
+      assert.equal(body.success, true, JSON.stringify(body));
+      const ids = (body.data as Row[]).map(({ task_id: id }) => id);
+      assert.equal(body.total, ids.length);
+      return ids;
+    };
+
+    it('are found by words of their prompts, in any order and case', async () => {
+      const fox = await film('A red Fox leaps through fresh SNOW');
+      const owl = await film('An owl over the snow');
+      await film('A red fox', eve);
+      assert.deepEqual(await found({ q: 'snow' }), [owl, fox]);
+      assert.deepEqual(await found({ q: ' SNOW  fox ' }), [fox]);
+      assert.deepEqual(await found({ q: 'fox owl' }), []);
+      assert.deepEqual(await found({ q: 'snow', status: 'FAILURE' }), []);
+      assert.equal((await found({ q: '  ' })).length, 2);
+    });
+
+    it('T91: are found by what a pattern would take for a wildcard, and by other scripts as they are written', async () => {
+      const each: [string, string][] = [];
+      for (const word of ['100%', 'a_b', String.raw`C:\film`, "o'clock", '雨夜的纸船', 'Éclair', '🦊', '--', '"'])
+        each.push([word, await film(`Shot with ${word} in it`)]);
+      for (const [word, id] of each) assert.deepEqual(await found({ q: word }), [id], word);
+      assert.deepEqual(await found({ q: '100_' }), []);
+      assert.deepEqual(await found({ q: 'a%b' }), []);
+      assert.deepEqual(await found({ q: '纸船' }), await found({ q: '雨夜的纸船' }));
+    });
+
+    it('are asked for with at most 200 characters', async () => {
+      const { status, body } = await ada.send('GET', `/api/videos?q=${'x'.repeat(201)}`);
+      assert.deepEqual([status, body.success], [400, false]);
+      assert.deepEqual(await found({ q: 'zzz '.repeat(50) }), []);
+    });
+
+    it('take a star and lose it, as often as one asks', async () => {
+      const [one, two] = [await film('first star'), await film('second star')];
+      for (const id of [one, two, one]) await ada.ok('PUT', `/api/videos/${id}/favourite`);
+      assert.deepEqual(await ada.ok('GET', '/api/videos/favourites'), [two, one]);
+      assert.deepEqual(await found({ favourite: 'true' }), [two, one]);
+      assert.deepEqual(await found({ favourite: 'true', q: 'FIRST' }), [one]);
+      for (const id of [one, one]) await ada.ok('DELETE', `/api/videos/${id}/favourite`);
+      assert.deepEqual(await ada.ok('GET', '/api/videos/favourites'), [two]);
+      await ada.ok('DELETE', `/api/videos/${two}`);
+      assert.deepEqual(await ada.ok('GET', '/api/videos/favourites'), []);
+      assert.deepEqual(await found({ favourite: 'true' }), []);
+    });
+
+    it('do not affect other accounts', async () => {
+      const id = await film('mine alone');
+      for (const method of ['PUT', 'DELETE'] as const) {
+        const refused = await eve.send(method, `/api/videos/${id}/favourite`);
+        const none = await eve.send(method, '/api/videos/task_none/favourite');
+        assert.equal(refused.body.success, false);
+        assert.deepEqual(refused.body, none.body);
+      }
+      assert.deepEqual(await eve.ok('GET', '/api/videos/favourites'), []);
+    });
+
+    it('are favourites up to a bound, which taking a star away moves', async () => {
+      const collector = await join('collector');
+      const { kysely } = service.app.database;
+      const rows = Array.from({ length: MAX_FAVOURITES + 1 }, (_, index) => ({ id: `task_c${index}` }));
+      for (const { id } of rows)
+        await insertTask(service.app.database, { id, user_id: collector.id, next_poll_at: null });
+      const tasks = await kysely.selectFrom('tasks').select('seq').where('user_id', '=', collector.id).execute();
+      const stars = tasks.slice(0, MAX_FAVOURITES).map(({ seq }) => ({ user_id: collector.id, task_seq: seq }));
+      await kysely.insertInto('favourite_videos').values(stars).execute();
+      const last = `/api/videos/task_c${MAX_FAVOURITES}/favourite`;
+      const { status, body } = await collector.send('PUT', last);
+      assert.deepEqual([status, body.message], [200, formatMessage('favourites_full', 'en', { most: MAX_FAVOURITES })]);
+      // Adding an existing favourite again does not count towards the limit.
+      await collector.ok('PUT', '/api/videos/task_c0/favourite');
+      await collector.ok('DELETE', '/api/videos/task_c0/favourite');
+      await collector.ok('PUT', last);
+      assert.equal((await collector.ok<string[]>('GET', '/api/videos/favourites')).length, MAX_FAVOURITES);
+    });
+
+    it('are searched among the newest only', async () => {
+      const { kysely } = service.app.database;
+      const old = await film('the oldest needle', eve);
+      const { task } = await insertTask(service.app.database, { id: 'task_hay', user_id: eve.id, next_poll_at: null });
+      const { seq: _, ...row } = task;
+      const hay = Array.from({ length: MAX_SEARCHED_TASKS - 3 }, (__, index) => `task_hay${index}`);
+      for (let start = 0; start < hay.length; start += 500) {
+        const rows = hay.slice(start, start + 500).map((id) => ({ ...row, id, public_id: id }));
+        await kysely.insertInto('tasks').values(rows).execute();
+      }
+      assert.deepEqual(await found({ q: 'needle' }, eve), [old]);
+      await film('one too many', eve);
+      await film('and another', eve);
+      assert.deepEqual(await found({ q: 'needle' }, eve), []);
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { manualClock } from '../platform/clock.ts';
+import { openLog } from '../platform/log.ts';
+import { PollBackoffPerCredential, PollScheduler } from './poll-scheduler.ts';
+import type { Task } from './task-store.ts';
+
+const PERIOD = 20_000;
+const TASKS = 400;
+/** Of one statement, and what it takes: eight seconds for all. */
+const ROWS = 10;
+const STATEMENT_MS = 200;
+
+it('polls what has its new time while the rest of what was left is still being spread', async () => {
+  const clock = manualClock(1_000_000);
+  const pubSub = { publish: () => {}, subscribe: () => () => {} };
+  const startedAt = clock.now();
+  const tasks = Array.from({ length: TASKS }, (_, seq) => ({ seq, channel_id: 1, next: startedAt - 2 * PERIOD + seq }));
+  const slot = (seq: number): number => (seq * PERIOD) / TASKS;
+  const polledAt = new Map<number, number>();
+  const scheduler = new PollScheduler({
+    clock,
+    log: openLog('silent'),
+    periodMs: PERIOD,
+    store: {
+      async claimDue(now, leaseMs, limit, dueAfter = -1) {
+        const due = tasks.filter(({ next }) => next > dueAfter && next <= now).slice(0, limit);
+        for (const task of due) task.next = now + leaseMs;
+        return due.map((task) => ({ ...task, next_poll_at: task.next })) as unknown as Task[];
+      },
+      async limitNextPoll() {},
+      async scheduleAt() {},
+      async scheduleSpread() {},
+      oldestDue: async () => Math.min(...tasks.map(({ next }) => next)),
+      async spreadDue(dueAt, now) {
+        // In an order that is not that of their times, so that some of the first have theirs while the rest is still spread.
+        const left = tasks.filter(({ next }) => next <= dueAt).toSorted((a, b) => (a.seq % 7) - (b.seq % 7));
+        for (const task of left.slice(0, ROWS))
+          task.next = now + 1 + ((slot(task.seq) - ((now + 1) % PERIOD) + PERIOD) % PERIOD);
+        clock.advance(STATEMENT_MS);
+        return left.length >= ROWS;
+      },
+    },
+    backoffs: new PollBackoffPerCredential({ pubSub, clock, periodMs: PERIOD }),
+    poller: {
+      deadlineOf: () => Number.POSITIVE_INFINITY,
+      async poll({ seq }) {
+        polledAt.set(seq, clock.now());
+        return 'same';
+      },
+    },
+  });
+  const spreadingMs = (TASKS / ROWS) * STATEMENT_MS;
+  while (clock.now() < startedAt + spreadingMs + PERIOD + 2_000) {
+    await scheduler.tick();
+    await scheduler.idle();
+    clock.advance(250);
+  }
+  await scheduler.stop();
+  assert.equal(polledAt.size, TASKS, 'each is polled within a period');
+  const rates = Map.groupBy(polledAt.values(), (at) => Math.floor((at - startedAt) / 1_000));
+  const highest = Math.max(...[...rates.values()].map((own) => own.length));
+  const usual = (TASKS / PERIOD) * 1_000;
+  assert.ok(highest <= 1.6 * usual, `${highest} in a second, ${usual} is usual`);
+});

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { insertTask } from '../../../test/video/task-fixture.ts';
+import { isAppError } from '../platform/app-error.ts';
+import { manualClock } from '../platform/clock.ts';
+import { type ClaimKeyInTransaction, Idempotency } from './idempotency.ts';
+import { type SubmitResult, TaskStore } from './task-store.ts';
+
+const CLAIM = { scope: 1, key: 'key', requestHash: 'hash of a cat' };
+
+describe('a submit whose answer goes wrong', () => {
+  forEachDatabase((_name, open) => {
+    async function setUp() {
+      const database = await open();
+      const clock = manualClock();
+      const submits: string[] = [];
+      /** Writes a task with its key, in the state it has when the response goes wrong. */
+      const submit =
+        (id: string, status: 'NOT_START' | 'SUBMITTED' | 'FAILURE') => async (claimKey: ClaimKeyInTransaction) => {
+          submits.push(id);
+          await insertTask(database, { id, status });
+          await database.transaction((trx) => claimKey(trx, id));
+          throw new Error('the database went away');
+        };
+      const once = (work: (claimKey: ClaimKeyInTransaction) => Promise<SubmitResult>) =>
+        new Idempotency(database, new TaskStore(database), clock).runOnce(CLAIM, work);
+      return { database, clock, submits, submit, once };
+    }
+
+    it('T84: keeps its key while its task may come to something, so that a second try begins nothing', async () => {
+      const { clock, submits, submit, once } = await setUp();
+      await assert.rejects(once(submit('task_a', 'SUBMITTED')), /went away/);
+      const again = () => once(submit('task_b', 'SUBMITTED'));
+      await assert.rejects(again(), (error) => isAppError(error, 'idempotency_in_progress'));
+      clock.advance(8_001);
+      assert.equal((await again()).task.public_id, 'task_a');
+      assert.deepEqual(submits, ['task_a']);
+    });
+
+    it('counts as in progress for as long as its process says so, however long it takes', async (t) => {
+      const { database, clock, once, submit } = await setUp();
+      t.mock.timers.enable({ apis: ['setInterval'] });
+      const vendor = Promise.withResolvers<SubmitResult>();
+      const began = Promise.withResolvers<void>();
+      const slow = once(async (claimKey) => {
+        await insertTask(database, { id: 'task_slow', status: 'NOT_START' });
+        await database.transaction((trx) => claimKey(trx, 'task_slow'));
+        began.resolve();
+        return vendor.promise;
+      });
+      await began.promise;
+      const aliveUntil = async () =>
+        (await database.kysely.selectFrom('idempotency_keys').select('alive_until').executeTakeFirstOrThrow())
+          .alive_until;
+      for (let passed = 0; passed < 30_000; passed += 2_500) {
+        clock.advance(2_500);
+        t.mock.timers.tick(2_500);
+        while ((await aliveUntil()) < clock.now() + 8_000) await nextTurn();
+      }
+      // Another process asks.
+      const other = new Idempotency(database, new TaskStore(database), clock);
+      const again = other.runOnce(CLAIM, submit('task_b', 'SUBMITTED'));
+      await assert.rejects(again, (error) => isAppError(error, 'idempotency_in_progress'));
+      vendor.reject(new Error('the vendor went away'));
+      await assert.rejects(slow, /vendor went away/);
+    });
+
+    it('leaves no key behind when its task failed', async () => {
+      const { submits, submit, once } = await setUp();
+      await assert.rejects(once(submit('task_a', 'FAILURE')), /went away/);
+      await assert.rejects(once(submit('task_b', 'FAILURE')), /went away/);
+      assert.deepEqual(submits, ['task_a', 'task_b']);
+    });
+
+    it('never touches the key another submit has noted meanwhile', async () => {
+      const { database, submits, submit, once } = await setUp();
+      const undone = async (claimKey: ClaimKeyInTransaction) => {
+        await database
+          .transaction(async (trx) => {
+            await claimKey(trx, 'task_undone');
+            throw new Error('rolled back');
+          })
+          .catch(() => {});
+        await assert.rejects(once(submit('task_b', 'NOT_START')), /went away/);
+        throw new Error('and told late');
+      };
+      await assert.rejects(once(undone), /told late/);
+      await assert.rejects(once(submit('task_c', 'NOT_START')), (error) => isAppError(error));
+      assert.deepEqual(submits, ['task_b']);
+    });
+  });
+});
