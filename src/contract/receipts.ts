@@ -9,7 +9,7 @@ import {
   priceCall,
   toMillionths,
 } from './pricing.ts';
-import { REQUEST_KINDS } from './request-log.ts';
+import { REQUEST_KINDS } from './request-kinds.ts';
 import { Ok } from './responses.ts';
 import { readDefaults, TaskParam } from './video.ts';
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-log.ts';
+import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
 import type { ReceiptInfo, RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../arguments.ts';
 import { usesApiKey } from '../credential-provider.ts';

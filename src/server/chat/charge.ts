@@ -14,7 +14,7 @@ import {
   type VideoPrice,
   withPlanFactor,
 } from '../../contract/pricing.ts';
-import type { RequestKind, RequestStatus } from '../../contract/request-log.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { ResolvedModel } from '../channels/directory.ts';
 import { type AppError, isAppError } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';

@@ -96,7 +96,7 @@ forEachDatabase((name, open) => {
       'req_refunded',
       'req_open',
     ]);
-    const fixture = join(import.meta.dirname, 'end-calls-during-database-outage.fixture.ts');
+    const fixture = join(import.meta.dirname, 'outage.fixture.ts');
     const child = spawn(process.execPath, [fixture, directory, KEY.toString('base64')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
-import type { RequestStatus } from '../../contract/request-log.ts';
+import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import { isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
 import {
   type ParsedBody,
   parseKeepingLongTexts,
@@ -11,6 +10,7 @@ import {
   requestScanner,
 } from './json-scanner.ts';
 import { withLongTexts } from './long-text.ts';
+import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
 
 const rejectionOfText = (text: string) => catchJsonRejectionReason(() => parseRequestJson(Buffer.from(text)));
 

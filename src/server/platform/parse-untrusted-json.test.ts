@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { catchJsonRejectionReason } from './catch-json-rejection-reason.fixture.ts';
 import { parseJson } from './json.ts';
+import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 

@@ -1,4 +1,4 @@
-import type { RequestKind, RequestStatus } from '../../contract/request-log.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Trx } from '../tables.ts';
 

@@ -1,5 +1,5 @@
 import { type Insertable, type Kysely, type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
-import type { RequestKind, RequestStatus } from '../../contract/request-log.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { Database } from '../platform/db/database.ts';
 import { defaultPartitionOf, MonthlyPartitions } from '../platform/db/monthly-partitions.ts';
 import { prepareInsert } from '../platform/db/prepared-query.ts';

@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import type { RequestKind, RequestStatus } from '../../contract/request-log.ts';
+import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import { type Migration, required } from '../platform/db/migrate.ts';
 import { defaultPartitionOf } from '../platform/db/monthly-partitions.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';

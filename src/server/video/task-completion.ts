@@ -2,7 +2,7 @@ import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../../contract/messages/failures-zh-cn.ts';
 import { isObject } from '../../contract/objects.ts';
 import { type CallFacts, isChatPrice, type Price, priceCall, UnpricedError } from '../../contract/pricing.ts';
-import type { RequestStatus } from '../../contract/request-log.ts';
+import type { RequestStatus } from '../../contract/request-kinds.ts';
 import { type FailureCause, isTerminal, OPENAI_STATUS } from '../../contract/task-states.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { Artifacts } from '../artifacts/module.ts';

@@ -3,7 +3,7 @@ import { IconDownload, IconFilterOff, IconListSearch } from '@tabler/icons-react
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-log.ts';
+import { REQUEST_KINDS, REQUEST_STATUSES } from '../../../contract/request-kinds.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { ChoiceFilter, FilterBar, FromOrToDateFilter, ModelFilter } from '../../components/list/filter-bar.tsx';
