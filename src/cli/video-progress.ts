@@ -2,6 +2,7 @@ import { COARSE_PROGRESS } from '../contract/task-states.ts';
 import { estimateGenerationTimeLeft } from '../sdk/account.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
 import { formatDuration, formatProgressBar, joinTexts, type Output, type Rendering, styled } from './output.ts';
+import { formatVideoStatus, measuredPercent } from './video-status.ts';
 
 const REDRAW_MS = 1_000;
 
@@ -62,20 +63,4 @@ const formatElapsed = (seconds: number): string =>
 function describeEstimate(estimate: ReturnType<typeof estimateGenerationTimeLeft>): string {
   if (estimate.kind === 'left') return `about ${formatDuration(estimate.seconds)} left`;
   return estimate.kind === 'almost' ? 'almost done' : 'slower than usual';
-}
-
-interface VideoState {
-  readonly status: string;
-  /** Percent; a fixed step of the state where the vendor reports none. */
-  readonly progress: number;
-}
-
-/** The percent a vendor reported; undefined where the figure is only the step of the state. */
-const measuredPercent = ({ status, progress }: VideoState): number | undefined =>
-  status === 'in_progress' && progress > 0 && progress !== COARSE_PROGRESS.IN_PROGRESS ? progress : undefined;
-
-/** `in progress 40%`; the percentage only where the vendor measured it. */
-export function formatVideoStatus(video: VideoState): string {
-  const percent = measuredPercent(video);
-  return `${video.status.replace('_', ' ')}${percent === undefined ? '' : ` ${percent}%`}`;
 }

@@ -28,7 +28,7 @@ import {
 } from '../output.ts';
 import { showQuote } from '../quote.ts';
 import type { RunCommand } from '../run-command.ts';
-import { formatVideoStatus } from '../video-progress.ts';
+import { formatVideoStatus } from '../video-status.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly model?: string;
