@@ -1,4 +1,3 @@
-import { COARSE_PROGRESS } from '../contract/task-states.ts';
 import { estimateGenerationTimeLeft } from '../sdk/account.ts';
 import type { Video, VideoDuration } from '../sdk/index.ts';
 import { formatDuration, formatProgressBar, joinTexts, type Output, type Rendering, styled } from './output.ts';
