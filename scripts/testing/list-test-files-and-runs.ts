@@ -1,17 +1,17 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where no earlier run is known: folders whose files take long come first. */
-const SLOW_FOLDERS = ['test/browser/', 'test/faults/', 'test/flows/', 'test/'];
+/** Unit tests come first, so that a broken build shows within a minute; whole browsers come last. */
+const LATER_FOLDERS = ['test/browser/', 'test/faults/', 'test/'];
 
 const folderRank = (path: string): number => {
-  const index = SLOW_FOLDERS.findIndex((prefix) => path.startsWith(prefix));
-  return index === -1 ? SLOW_FOLDERS.length : index;
+  const index = LATER_FOLDERS.findIndex((prefix) => path.startsWith(prefix));
+  return index === -1 ? 0 : LATER_FOLDERS.length - index;
 };
 
 /**
- * Test files relative to `root`; with words only those whose path contains one of them. The slowest come first, so that no
- * core idles at the end while one long file is still running.
+ * Test files relative to `root`; with words only those whose path contains one of them. Within each group the slowest
+ * come first, so that no core idles at the end of it while one long file is still running.
  *
  * @param durationsMs of an earlier run, by path
  */
@@ -24,7 +24,7 @@ export function listTestFiles(
   return globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-    .sort((a, b) => known(b) - known(a) || folderRank(a) - folderRank(b) || a.localeCompare(b));
+    .sort((a, b) => folderRank(a) - folderRank(b) || known(b) - known(a) || a.localeCompare(b));
 }
 
 /** What one process runs. */

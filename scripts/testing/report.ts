@@ -41,7 +41,7 @@ export interface Summary {
   counts: Counts;
   /** Commands of processes that had to be ended after the run. */
   orphans: readonly string[];
-  /** Files that were not reached because the run was stopped. */
+  /** Files that the interrupted run did not reach. */
   notRun: readonly string[];
   durationMs: number;
 }
@@ -71,7 +71,7 @@ export function printSummary({ results, unstable, counts, orphans, notRun, durat
   printList('Unstable: failed, and passed when run again alone', unstable.flatMap(listFailures));
   printList('Failed', results.flatMap(listFailures));
   printList('Left running and ended now', orphans);
-  printList('Not run', notRun);
+  if (notRun.length > 0) console.log(`\nInterrupted: ${notRun.length} files were not run.`);
   console.log();
   console.log(`ℹ files ${results.length}`);
   console.log(`ℹ tests ${counts.tests}`);
