@@ -9,7 +9,6 @@ import { ContentDecoder, codingOf } from '../platform/outbound/content-decoder.t
 import type { ExchangeControl, ExchangeHandler, OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import type { Span, SpanAttributes, SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
 import { type CredentialMask, credentialMaskOf, toChannelAndCredentialIds } from '../upstreams/upstream.ts';
-import type { ArrayBackedSetMember } from './array-backed-set.ts';
 import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
@@ -88,8 +87,7 @@ const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
  */
 type Phase = 'sent' | 'error' | 'complete' | 'streaming' | 'finished';
 
-export class ModelCall implements ExchangeHandler, ClientEvents, ArrayBackedSetMember, JournaledCall {
-  index = -1;
+export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   readonly #dependencies: ModelCallDependencies;
   readonly #context: PreparedCall;
   #phase: Phase = 'sent';

@@ -9,7 +9,6 @@ import type { Admission, ApiKeyLimiter, LimitedKey } from '../platform/limits/ke
 import { toSunsetHeaders } from '../platform/sunset-headers.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { ArrayBackedSet } from './array-backed-set.ts';
 import { CallCharge, type PerImagePrice, perImageQuota, toCallDetail, USUAL_BYTES_PER_TOKEN } from './charge.ts';
 import type { ChargeBatcher } from './charge-batcher.ts';
 import type { ClientResponse } from './client-response.ts';
@@ -39,7 +38,7 @@ const MAX_LOGGED_MODEL_LENGTH = 200;
 export class Relay {
   readonly #dependencies: RelayDependencies;
   readonly #callDependencies: ModelCallDependencies;
-  readonly #activeCalls = new ArrayBackedSet<ModelCall>();
+  readonly #activeCalls = new Set<ModelCall>();
   readonly #ticker: NodeJS.Timeout;
 
   constructor(dependencies: RelayDependencies) {
@@ -47,7 +46,7 @@ export class Relay {
     this.#callDependencies = {
       ...dependencies,
       loggedReasons: new Set(),
-      onFinished: (call) => this.#activeCalls.remove(call),
+      onFinished: (call) => void this.#activeCalls.delete(call),
     };
     this.#ticker = setInterval(
       () => {
@@ -169,7 +168,7 @@ export class Relay {
 
   /** Responses that are being streamed to their callers now. */
   get openStreams(): number {
-    return this.#activeCalls.count((call) => call.isStreaming);
+    return [...this.#activeCalls].filter((call) => call.isStreaming).length;
   }
 
   /** All callers have disconnected by now; calls that still wait for an upstream's usage stop waiting. */
