@@ -35,6 +35,24 @@ const TokenLimits = {
 
 export const TOKEN_SORTS = ['created', 'name', 'expires', 'used'] as const;
 
+/** An API token without its key. */
+const ApiToken = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  key_hint: Type.String({ description: 'the first characters of the key' }),
+  expires_at: TimeOrNull,
+  quota_limit: Type.Union([Type.Integer(), Type.Null()]),
+  quota_used: Type.Integer({ description: 'counted while there is a limit' }),
+  models: Type.Array(Type.String()),
+  allowed_addresses: Type.Array(Type.String()),
+  requests_per_minute: Type.Union([Type.Integer(), Type.Null()]),
+  tokens_per_minute: Type.Union([Type.Integer(), Type.Null()]),
+  concurrent_calls: Type.Union([Type.Integer(), Type.Null()]),
+  concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
+  created_time: Time,
+  last_used_time: TimeOrNull,
+});
+
 export const listTokens = endpoint({
   method: 'GET',
   path: '/api/tokens',
@@ -43,24 +61,18 @@ export const listTokens = endpoint({
   policy: 'owner',
   envelope: 'api',
   query: Type.Object({ ...PageQuery, sort: SortBy(TOKEN_SORTS, 'Default -created: the newest first.') }),
-  response: ListOf(
-    Type.Object({
-      id: Type.Integer(),
-      name: Type.String(),
-      key_hint: Type.String({ description: 'the first characters of the key' }),
-      expires_at: TimeOrNull,
-      quota_limit: Type.Union([Type.Integer(), Type.Null()]),
-      quota_used: Type.Integer({ description: 'counted while there is a limit' }),
-      models: Type.Array(Type.String()),
-      allowed_addresses: Type.Array(Type.String()),
-      requests_per_minute: Type.Union([Type.Integer(), Type.Null()]),
-      tokens_per_minute: Type.Union([Type.Integer(), Type.Null()]),
-      concurrent_calls: Type.Union([Type.Integer(), Type.Null()]),
-      concurrent_tasks: Type.Union([Type.Integer(), Type.Null()]),
-      created_time: Time,
-      last_used_time: TimeOrNull,
-    }),
-  ),
+  response: ListOf(ApiToken),
+});
+
+export const getToken = endpoint({
+  method: 'GET',
+  path: '/api/tokens/:id',
+  summary: 'One own API token',
+  tag: 'tokens',
+  policy: 'owner',
+  envelope: 'api',
+  params: IdParam,
+  response: Ok(ApiToken),
 });
 
 export const createToken = endpoint({

@@ -107,8 +107,14 @@ export class Account {
     return (await this.#transport.call(listGenerationTimes, {}, options)).data;
   }
 
+  /** All API tokens of the account, without their keys. */
   tokens(options: CallOptions = {}): Promise<ApiToken[]> {
     return fetchAllPages((query) => this.#transport.call(tokenEndpoints.listTokens, { query }, options));
+  }
+
+  /** One API token, without its key. @throws ReelgateError `not_exist` where the account has no such token */
+  async token(id: number, options: CallOptions = {}): Promise<ApiToken> {
+    return (await this.#transport.call(tokenEndpoints.getToken, { params: { id: String(id) } }, options)).data;
   }
 
   /** Creates an `sk-` token. The key is returned only here. */

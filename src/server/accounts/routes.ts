@@ -272,6 +272,10 @@ function addTokenRoutes(
     return list(rows.map(toTokenRow), total);
   });
 
+  routes.add(apiTokensEndpoints.getToken, async ({ caller, params }) =>
+    ok(toTokenRow(await tokens.get(caller.userId, Number(params.id)))),
+  );
+
   routes.add(apiTokensEndpoints.createToken, async ({ caller, body }) => ok(await tokens.create(caller.userId, body)));
 
   routes.add(apiTokensEndpoints.updateToken, async ({ caller, params, body }) => {

@@ -127,6 +127,16 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(shown(third), { name: 'renamed', expires_at: null, quota_limit: null, models: [] });
   });
 
+  it('reads one key as the list shows it, and only an own one that is not revoked', async () => {
+    const { id } = await ada.ok<{ id: number }>('POST', '/api/tokens', { name: 'single', quota_limit: 500 });
+    const listed = (await rows(ada)).find((row) => row.id === id);
+    assert.deepEqual(await ada.ok('GET', `/api/tokens/${id}`), listed);
+    const missing = await ada.fails(200, 'GET', '/api/tokens/999999999');
+    assert.equal(await bob.fails(200, 'GET', `/api/tokens/${id}`), missing);
+    await ada.ok('DELETE', `/api/tokens/${id}`);
+    assert.equal(await ada.fails(200, 'GET', `/api/tokens/${id}`), missing);
+  });
+
   it('treats the tokens of others as missing', async () => {
     const canary = 'canary-4711';
     const { id } = await ada.ok('POST', '/api/tokens', { name: canary });

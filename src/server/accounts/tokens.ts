@@ -80,10 +80,26 @@ export class TokenService {
   }
 
   async list(userId: number, page: Page, sort?: TokenSort): Promise<{ rows: TokenListItem[]; total: number }> {
-    const { store, ledger } = this.#dependencies;
+    const { store } = this.#dependencies;
     const { rows, total } = await store.list(userId, page, sort);
-    const limits = await ledger.tokenLimits(rows.map((row) => row.id));
-    const items = rows.map((row) => ({
+    return { rows: await this.#toListItems(rows), total };
+  }
+
+  /**
+   * One own token.
+   *
+   * @throws AppError `not_exist` where the account has no such token
+   */
+  async get(userId: number, id: number): Promise<TokenListItem> {
+    const row = await this.#dependencies.store.findOwn(userId, id);
+    const [item] = await this.#toListItems(row === undefined ? [] : [row]);
+    if (item === undefined) throw notExistError('token');
+    return item;
+  }
+
+  async #toListItems(rows: Awaited<ReturnType<TokenStore['list']>>['rows']): Promise<TokenListItem[]> {
+    const limits = await this.#dependencies.ledger.tokenLimits(rows.map((row) => row.id));
+    return rows.map((row) => ({
       id: row.id,
       name: row.name,
       hint: row.hint,
@@ -99,7 +115,6 @@ export class TokenService {
       concurrentCalls: row.concurrent_calls,
       concurrentTasks: row.concurrent_tasks,
     }));
-    return { rows: items, total };
   }
 
   /** Name and end (Unix milliseconds) of a token that was not revoked. */
@@ -267,6 +282,19 @@ const tokensByHashes = prepareQuery<Tables, { hashes: string }>()((db, p) =>
     .where('tokens.hash', 'in', jsonTexts(db, p('hashes'))),
 );
 
+/** Columns of a token that its owner sees. */
+const LISTED_COLUMNS = [
+  'id',
+  'name',
+  'hint',
+  'models',
+  'allowed_addresses',
+  'expires_at',
+  'created_at',
+  'last_used_at',
+  ...RATE_LIMIT_COLUMNS,
+] as const;
+
 const activeTokens = (db: Executor, userId: number) =>
   db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'sk').where('revoked_at', 'is', null);
 
@@ -344,8 +372,7 @@ export class TokenStore {
     const direction = descending ? 'desc' : 'asc';
     const [rows, count] = await Promise.all([
       activeTokens(kysely, userId)
-        .select(['id', 'name', 'hint', 'models', 'allowed_addresses', 'expires_at', 'created_at', 'last_used_at'])
-        .select(RATE_LIMIT_COLUMNS)
+        .select(LISTED_COLUMNS)
         .$if(key !== 'created', (query) => query.orderBy(SORT_COLUMNS[key], nullsLast(descending)))
         .orderBy('id', key === 'created' ? direction : 'desc')
         .limit(page.pageSize)
@@ -356,6 +383,11 @@ export class TokenStore {
         .executeTakeFirstOrThrow(),
     ]);
     return { rows, total: Number(count.total) };
+  }
+
+  /** A token of the account that was not revoked. */
+  findOwn(userId: number, id: number) {
+    return activeTokens(this.#database.kysely, userId).select(LISTED_COLUMNS).where('id', '=', id).executeTakeFirst();
   }
 
   /** Changes an own `sk-` token; false where there is no such token. */

@@ -12,7 +12,7 @@ import { RouteButton, RouteLink, useRouteId } from '../../components/route-link.
 import { LazyUsageChart } from '../../components/usage-panel.tsx';
 import { costsQuery, performanceQuery } from '../../data/costs.ts';
 import { formatDate, formatMilliseconds, formatRelativeTime } from '../../data/format-times.ts';
-import { findApiKeyQuery } from '../../data/keys.ts';
+import { apiKeyQuery } from '../../data/keys.ts';
 import { requestsQuery } from '../../data/requests.ts';
 import { currentLanguage } from '../../strings/language.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
@@ -25,7 +25,7 @@ const RECENT = 10;
 export function ApiKeyPage() {
   const { t } = useTranslation(['account', 'costs', 'app']);
   const id = useRouteId();
-  const key = useQuery(findApiKeyQuery(Number(id)));
+  const key = useQuery(apiKeyQuery(Number(id)));
   const requests = useQuery(requestsQuery('own', { token_id: id }, undefined));
   const columns = useOwnRequestColumns();
   return (
@@ -66,7 +66,7 @@ export function ApiKeyPage() {
 function KeyFacts({ id }: { readonly id: string }) {
   const { t } = useTranslation('account');
   const credits = useFormatCredits();
-  const { data: key } = useQuery(findApiKeyQuery(Number(id)));
+  const { data: key } = useQuery(apiKeyQuery(Number(id)));
   if (key === undefined) return <Skeleton h={90} radius="lg" />;
   const { quota_limit: limit, quota_used: used, last_used_time: usedAt, expires_at: expires } = key;
   return (

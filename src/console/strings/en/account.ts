@@ -1,7 +1,6 @@
 export default {
   apiKeys: {
     one: 'API key',
-    unknown: 'There is no such API key. It may have been revoked.',
     facts: 'Settings',
     thirtyDays: '30 days',
     recent: 'Newest requests',

@@ -4,7 +4,6 @@ import type { Translated } from '../namespaces.ts';
 export default {
   apiKeys: {
     one: 'API 密钥',
-    unknown: '该 API 密钥不存在，可能已被撤销。',
     facts: '设置',
     thirtyDays: '最近 30 天',
     recent: '最新请求',
