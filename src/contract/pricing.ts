@@ -216,6 +216,7 @@ export const PRICE_FACTS: ReadonlySet<string> = new Set([
   'seconds',
   'resolution',
   'size',
+  'quality',
   'ratio',
   'mode',
   'audio',

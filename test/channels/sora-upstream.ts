@@ -1,3 +1,4 @@
+import { smallVideo } from '../artifacts/unique-clip.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 
 /** An upstream in OpenAI's video format that counts the unfinished videos of each of its accounts, by their keys. */
@@ -51,6 +52,10 @@ export async function startSoraUpstream(): Promise<SoraUpstream> {
     return { status: 200, body: toVideo(id, unfinished.has(id) ? 'in_progress' : 'completed') };
   };
   scripted.respondWith(async (response, request) => {
+    if (request.path.endsWith('/content')) {
+      response.writeHead(200, { 'content-type': 'video/mp4' }).end(smallVideo('a boat'));
+      return;
+    }
     const { status, body } = await answer(request);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
