@@ -177,7 +177,7 @@ forEachDatabase((name, _open, freshUrl) => {
   test(`${name}: of calls that race for the last of a wallet or of a token as many go through as it pays for`, async () => {
     const { operator } = service;
     const each = 4_000;
-    const asked = chatBody('[chunks=1] [wait=300]', { max_tokens: each / 4 });
+    const asked = chatBody('[chunks=1] [wait=1500]', { max_tokens: each / 4 });
     const race = async (key: string): Promise<number[]> => {
       const calls = Array.from({ length: 8 }, () =>
         callModelApi(service.baseUrl, key, 'POST', '/v1/chat/completions', asked),
