@@ -177,12 +177,28 @@ const ORDINARY: ReadonlySet<string> = new Set(
  * One name for all spellings that a JSON reader may treat as equal: some (Go's encoding/json) ignore case, some of these also
  * match the long s (U+017F) with s, and others treat `apiBase` as `api_base`.
  */
-export const canonicalName = (key: string): string =>
+const canonicalName = (key: string): string =>
   key
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toUpperCase()
     .toLowerCase()
     .replace(/[-. ]/g, '_');
+
+/** The letters of a name alone: readers that ignore case take `mOdels` for `models`, where the capital begins no word. */
+export const lettersOf = (name: string): string => canonicalName(name).replaceAll('_', '');
+
+/** A name as a table has it, by its letters. */
+function namesByLetters(table: object): (name: string) => string | undefined {
+  const names = new Map(Object.keys(table).map((name) => [lettersOf(name), name]));
+  return (name) => names.get(lettersOf(name));
+}
+
+const optionNamed = namesByLetters(OPTIONS);
+const toolNamed = namesByLetters(TOOLS);
+
+/** A name without regard to case, and with the words that its capitals begin. */
+const isInFamily = (family: RegExp, key: string): boolean =>
+  family.test(canonicalName(key)) || family.test(canonicalName(key.toLowerCase()));
 
 const asksForNothing = (value: unknown): boolean =>
   value === undefined ||
@@ -211,12 +227,12 @@ function findMembers(dialect: Dialect, members: UntrustedObject, prefix: string)
   for (const key of Object.keys(members)) {
     if (ORDINARY.has(key) || key === 'tools') continue;
     const value = members[key];
-    const name = canonicalName(key);
+    const name = optionNamed(key) ?? canonicalName(key);
     // Keys that limit the response in this dialect are read, reserved and sent; no rule applies to them.
     if (dialect.maxTokensKeys.includes(key) || asksForNothing(value)) continue;
     const definition = Object.hasOwn(OPTIONS, name)
       ? OPTIONS[name]
-      : FAMILIES.find(([family]) => family.test(name))?.[1];
+      : FAMILIES.find(([family]) => isInFamily(family, key))?.[1];
     const path = prefix + key;
     if (definition !== undefined) {
       if (definition.harmless?.(value, dialect) !== true)
@@ -238,14 +254,17 @@ const DATA_MEMBERS: ReadonlySet<string> = new Set(
 );
 
 /** The type of a tool in the words of the table. */
-const toKind = (type: string): string =>
-  canonicalName(type)
+function toKind(type: string): string {
+  const kind = canonicalName(type)
     .replace(/^.*:/, '')
     .replace(/_\d[\d_]*$/, '');
+  return toolNamed(kind) ?? kind;
+}
 
 /** Whether a member has a name in any spelling; the first letter decides nearly all. */
 const isNamed = (key: string, name: string): boolean =>
-  key === name || (key[0]?.toLowerCase() === name[0] && key.length <= name.length && canonicalName(key) === name);
+  key === name ||
+  (key[0]?.toLowerCase() === name[0] && key.length <= name.length && lettersOf(key) === lettersOf(name));
 
 /**
  * Finds the tools of a request that are governed. They are defined in lists named `tools` at any depth (OpenAI's namespaces, results of
@@ -306,7 +325,7 @@ class ToolFinder {
   #kindsOf(tool: UntrustedObject): readonly string[] {
     const members = Object.keys(tool)
       .filter((key) => tool[key] !== null && tool[key] !== undefined)
-      .map(canonicalName);
+      .map((key) => toolNamed(key) ?? canonicalName(key));
     if (this.#isGemini) return members;
     const path = this.#path.join('.');
     if (Object.keys(tool).some((key) => key !== 'type' && isNamed(key, 'type')))

@@ -8,10 +8,10 @@ import { requestScanner } from '../platform/json-scanner.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
 import { type Dialect, listOf, textOf } from './dialects.ts';
 import {
-  canonicalName,
   checkUrlsAndCountMedia,
   findGovernedOptions,
   type GovernedOption,
+  lettersOf,
   type MediaAndReferenceCounts,
   toolsOf,
 } from './options.ts';
@@ -192,8 +192,8 @@ function findRequestedLimit({ maxTokensKeys, limitContainer }: Dialect, body: Un
 /** The object that holds the limits of a request, where it is not the body. */
 const limitsOf = (body: UntrustedObject, container: string): UntrustedObject => asObject(body[container]) ?? {};
 
-/** Names of a budget of reasoning tokens in all dialects and their spellings, as `canonicalName` writes them. */
-const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinking_budget', 'budget_tokens', 'reasoning_budget']);
+/** Names of a budget of reasoning tokens in all dialects, by their letters. */
+const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinkingbudget', 'budgettokens', 'reasoningbudget']);
 /** Levels of objects in which options stand. */
 const OPTION_DEPTH = 3;
 
@@ -204,7 +204,7 @@ function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): numb
     for (const key of Object.keys(members)) {
       const value = members[key];
       if (typeof value === 'number' || typeof value === 'string') {
-        if (BUDGET_NAMES.has(canonicalName(key))) largest = Math.max(largest, toCount(value));
+        if (BUDGET_NAMES.has(lettersOf(key))) largest = Math.max(largest, toCount(value));
       } else if (depth < OPTION_DEPTH && key !== promptKey && !Array.isArray(value)) {
         const inner = asObject(value);
         if (inner !== undefined) visit(inner, depth + 1);
