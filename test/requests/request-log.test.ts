@@ -80,7 +80,8 @@ forEachDatabase((_name, _open, freshUrl) => {
       });
       // An unread error would keep its connection.
       if (response.status !== 200) await response.text();
-      return { status: response.status, end: () => ended.abort() };
+      // A response that is collected as garbage ends its view, so each is kept.
+      return { response, status: response.status, end: () => ended.abort() };
     };
     const views = await Promise.all(Array.from({ length: 40 }, open));
     assert.ok(views.some(({ status }) => status === 429));
