@@ -230,6 +230,10 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/console/pages/HomePage.tsx': '' },
     good: { 'src/console/pages/home-page.tsx': '' },
   },
+  'file names have at most three words and 28 characters': {
+    bad: { 'src/server/chat/count-tokens-at-upstream.ts': '', 'src/console/reconciliations-of-installations.tsx': '' },
+    good: { 'src/server/chat/token-counter.test.ts': '', 'src/contract/messages/zh-cn.ts': '' },
+  },
   'no barrel but src/sdk/index.ts': {
     bad: { 'src/server/quota/index.ts': '', 'src/contract/all.ts': "export * from './errors.ts';" },
     good: { 'src/sdk/index.ts': "export * from './client.ts';" },

@@ -63,6 +63,8 @@ function findConditionalSpreads(files: readonly SourceFile[]): string[] {
   return found.length > MAX_CONDITIONAL_SPREADS ? found : [];
 }
 
+const isLongName = (name: string): boolean => name.split('-').length > 3 || name.length > 28;
+
 /** Longest file, in lines, the product or its tests may have. */
 const MAX_LINES = 1_000;
 
@@ -178,6 +180,14 @@ export const rules: Rule[] = [
     find: (files) =>
       files
         .filter((file) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.tsx?$/.test(basename(file.path)))
+        .map((file) => file.path),
+  },
+  {
+    name: 'file names have at most three words and 28 characters',
+    why: 'a name is a concept; the folder is its context, and a sentence names no concept',
+    find: (files) =>
+      files
+        .filter(({ path }) => path.startsWith('src/') && isLongName(basename(path).split('.', 1)[0] ?? ''))
         .map((file) => file.path),
   },
   {
