@@ -60,4 +60,4 @@ assert.equal(file.toString('latin1', 4, 8), 'ftyp');
 assert.ok((await openai.videos.list()).data.some(({ id }: { id: string }) => id === video.id));
 assert.equal((await openai.videos.delete(video.id)).deleted, true);
 // The contract fixes the body of this error, in which only newer clients find a message.
-await assert.rejects(openai.videos.retrieve(video.id), { status: 400 });
+await assert.rejects(openai.videos.retrieve(video.id), { status: 404 });

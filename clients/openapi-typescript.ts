@@ -32,7 +32,7 @@ const progress: number | null | undefined = found.data.progress;
 const missing = await client.GET('/v1/videos/{task_id}', { params: { path: { task_id: 'task_none' } } });
 if (missing.data !== undefined) throw new Error('it is not there');
 const models = await client.GET('/v1/models');
-const names = (models.data?.data ?? []).map((model) => model.id);
+const names = (models.data !== undefined && 'data' in models.data ? models.data.data : []).map((model) => model.id);
 const answer = await client.POST('/v1/chat/completions', {
   body: { model: '${CHAT}', messages: [{ role: 'user', content: '[chunks=2]' }] },
 });

@@ -11,7 +11,7 @@ describe('T62, T67: ill-formed text', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     before(async () => {
-      service = await startVideoService(await freshUrl(), {}, [
+      service = await startVideoService(await freshUrl(), { env: { SUBMIT_VISIBILITY_SECONDS: '0' } }, [
         { name: 'kling', model: 'kling-v1-6' },
         { name: 'sora', model: 'sora-2' },
       ]);
@@ -58,8 +58,11 @@ describe('T62, T67: ill-formed text', () => {
     it('in a vendor’s reason for a failure, which ends the task and gives its price back', async () => {
       const id = idOf(await service.caller.submit({ model: 'kling-v1-6', prompt: 'odd' }));
       const message = `gone ${NUL} and \ud800 away`;
-      service.sandbox.control.fault({ vendor: 'kling', operation: 'query', kind: 'not_found', message });
+      // A task ends after several such answers in a row.
+      const fault = { vendor: 'kling', operation: 'query', kind: 'not_found', message, times: Infinity } as const;
+      const missing = service.sandbox.control.fault(fault);
       const video = await service.caller.waitUntilEnded(id);
+      missing.remove();
       assert.equal(video.status, 'failed');
       assert.match(JSON.stringify(video), /gone {2}and/);
       await assertLedgerConsistent(service.app.database);
