@@ -82,10 +82,7 @@ export function expectedSubmitOutcome(fault: FaultName): 'next-channel' | 'untou
 const AFTER_THE_HEAD: readonly FaultName[] = ['truncated', 'slow', 'malformed', 'huge', 'bomb', 'deep', 'wrong-types'];
 
 /** The expected outcome of a file request whose first exchange fails this way; `redirects`: another host serves the file. */
-export function expectedContentOutcome(
-  fault: FaultName,
-  redirects: boolean,
-): 'file' | 'refused' | 'cut' | 'broken' | 'strange' {
+export function expectedContentOutcome(fault: FaultName, redirects: boolean): 'file' | 'refused' | 'cut' | 'strange' {
   if (redirects && AFTER_THE_HEAD.includes(fault)) return 'file';
   switch (fault) {
     // A refused URL may have expired, so the service requests another one from the vendor.
@@ -99,8 +96,6 @@ export function expectedContentOutcome(
     // A short file is seen to be cut before its first byte is sent.
     case 'truncated':
       return 'cut';
-    case 'huge':
-      return 'broken';
     case 'malformed':
     case 'html':
     case 'empty':
