@@ -47,11 +47,13 @@ const FILTER = {
 };
 const ADMIN_FILTER = { ...FILTER, user_id: Type.Optional(RowId), channel_id: Type.Optional(RowId) };
 
+/** Where a page begins, as `next` of the page before says. Imported history has negative numbers. */
+export const CURSOR_PATTERN = '^-?[0-9]{1,15}\\.-?[0-9]{1,15}$';
+
 const PAGE = {
   after: Type.Optional(
     Type.String({
-      // Imported history has negative numbers.
-      pattern: '^-?[0-9]{1,15}\\.-?[0-9]{1,15}$',
+      pattern: CURSOR_PATTERN,
       description: '`next` of the page before.',
     }),
   ),

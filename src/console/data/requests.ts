@@ -34,13 +34,17 @@ const toQuery = ({ to, ...filter }: RequestFilter): RequestFilter => ({
   to: to === undefined ? undefined : String(Number(to) + 1),
 });
 
+/** A cursor of the URL; another text there is dropped, as unreadable filters are. */
+const readCursor = (text: string | undefined): string | undefined =>
+  text !== undefined && new RegExp(endpoints.CURSOR_PATTERN).test(text) ? text : undefined;
+
 export const requestsQuery = (scope: RequestScope, filter: RequestFilter, after: string | undefined) =>
   queryOptions({
     queryKey: ['requests', scope, filter, after],
     queryFn: ({ signal }) =>
       callAnyApi(
         ENDPOINTS[scope].list,
-        { query: { ...toQuery(filter), after, limit: String(PAGE_SIZE) } },
+        { query: { ...toQuery(filter), after: readCursor(after), limit: String(PAGE_SIZE) } },
         { signal },
       ) as Promise<RequestPage>,
     placeholderData: keepPreviousData,
