@@ -61,7 +61,7 @@ describe('eight vendors, three operations, every fault', () => {
     before(async () => {
       const url = await freshUrl();
       service = await startVideoService(url, {
-        env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '15' },
+        env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '15', SUBMIT_VISIBILITY_SECONDS: '3600' },
         overrides: { outbound: openWithShortTimeouts({ resolveConfigured: resolveTestNames }) },
         sandbox: { keepRequests: 50_000 },
       });
