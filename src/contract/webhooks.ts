@@ -64,7 +64,9 @@ const Delivery = Type.Object({
       url: Type.String(),
       request_body: Type.String(),
       response_status: Type.Union([Type.Integer(), Type.Null()], { description: 'null: no answer came' }),
-      response_body: Type.String({ description: 'its first 2048 characters' }),
+      response_body: Type.String({
+        description: 'its first 2048 characters; empty for hosts of WEBHOOK_PRIVATE_HOSTS',
+      }),
       error: Type.String({ description: 'why it counts as failed; empty: it does not' }),
       duration_ms: Type.Integer(),
     }),

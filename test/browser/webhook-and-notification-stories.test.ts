@@ -42,7 +42,7 @@ describe('webhooks and notifications by mail, in Chromium', {
     const words = STRINGS[language];
     const t = words.account.webhooks;
 
-    it(`adds a webhook, reads request and answer of a failed delivery, delivers it again and replays (${language})`, async () => {
+    it(`adds a webhook, reads the request of a failed delivery and its status, delivers it again and replays (${language})`, async () => {
       const hook = `/${language}`;
       receiver.answer = ({ path }) => (path === hook ? { status: 500, body: 'the disk is full' } : { status: 204 });
       const [person, page] = await join(`hooks-${language}`, language);
@@ -61,9 +61,11 @@ describe('webhooks and notifications by mail, in Chromium', {
       await see(page, 'webhook.test');
       await see(page, 'status 500');
       await button(page, t.details).click();
-      await see(page, 'the disk is full');
+      await dialog.getByText('status 500').first().waitFor();
       const shown = (await dialog.textContent()) ?? '';
       assert.ok(shown.includes(receiver.url(hook)) && shown.includes('webhook.test'), shown);
+      // The receiver is a host of WEBHOOK_PRIVATE_HOSTS: what it answers is not the account's to read.
+      assert.ok(!shown.includes('the disk is full'), shown);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
       await button(page, t.details).and(page.locator(':focus')).waitFor();
