@@ -23,7 +23,7 @@ collector.listen(0, '127.0.0.1');
 await once(collector, 'listening');
 const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
 const share = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.05' };
-const subjects = [
+const subjects: readonly { name: string; env: Record<string, string> }[] = [
   { name: 'off', env: {} },
   { name: 'off, another process', env: {} },
   { name: 'a twentieth', env: { OTEL_EXPORTER_OTLP_ENDPOINT, ...share } },

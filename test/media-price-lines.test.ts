@@ -27,8 +27,12 @@ describe('a price with lines', () => {
   });
 
   it('has no price for what no line fits, nor for names every object has', () => {
-    for (const facts of [{ seconds: 5 }, { resolution: '4k', seconds: 5 }, { constructor: 'pro', seconds: 5 }])
-      assert.throws(() => quotaOf(facts), UnpricedError);
+    const unpriced: Record<string, string | number>[] = [
+      { seconds: 5 },
+      { resolution: '4k', seconds: 5 },
+      { constructor: 'pro', seconds: 5 },
+    ];
+    for (const facts of unpriced) assert.throws(() => quotaOf(facts), UnpricedError);
     const stored = { lines: [{ when: { constructor: ['x'] }, per_call: 1 }] };
     assert.throws(() => priceCall(stored, { seconds: 1 }), UnpricedError);
   });

@@ -105,13 +105,14 @@ it('T41: refuses the wrong kind of credential on every route', async () => {
 
 it('answers unsafe requests of other sites on no route that takes a cookie', async () => {
   const cookie = { cookie: `session=${user.cookies.get('session')}`, 'service-api-user': String(user.id) };
+  const sites: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+  ];
   for (const { method, path, policy } of app.http.routes.endpoints) {
     if (method === 'GET' || policy === 'model' || policy === 'self') continue;
-    for (const site of [
-      { 'sec-fetch-site': 'cross-site' },
-      { 'sec-fetch-site': 'same-site' },
-      { origin: 'https://evil.example' },
-    ]) {
+    for (const site of sites) {
       assert.equal((await call(method, path, { ...cookie, ...site })).status, 403, `${method} ${path}`);
     }
   }

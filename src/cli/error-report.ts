@@ -8,10 +8,10 @@ export interface ErrorReport {
   readonly code: string;
   readonly message: string;
   /** What to do now. */
-  readonly advice?: string | undefined;
-  readonly requestId?: string | undefined;
+  readonly advice?: string;
+  readonly requestId?: string;
   /** A task that was started and may still be running. */
-  readonly taskId?: string | undefined;
+  readonly taskId?: string;
 }
 
 interface ErrorPresentation {

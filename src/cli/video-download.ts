@@ -146,7 +146,7 @@ export async function download(
   id: string,
   path: string,
   options: {
-    readonly signal?: AbortSignal | undefined;
+    readonly signal?: AbortSignal;
     readonly onProgress?: (received: number, total: number | undefined) => void;
   } = {},
 ): Promise<number> {
@@ -174,7 +174,7 @@ async function fetchRemaining(
   id: string,
   part: string,
   options: {
-    readonly signal?: AbortSignal | undefined;
+    readonly signal?: AbortSignal;
     readonly onProgress?: (received: number, total: number | undefined) => void;
   },
 ): Promise<void> {

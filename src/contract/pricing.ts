@@ -134,7 +134,7 @@ export interface TokenFacts {
   /** All output tokens, reasoning included. */
   readonly completionTokens: number;
   /** Tokens of these that may cost apart. No token is in two parts, so they never exceed the totals. */
-  readonly parts?: Readonly<Partial<Record<TokenPart, number>>> | undefined;
+  readonly parts?: Readonly<Partial<Record<TokenPart, number>>>;
 }
 
 /** What a model call costs by its tokens. At most the largest safe integer. */
@@ -300,7 +300,7 @@ interface MediaFacts {
   readonly factors: Readonly<Record<string, string>>;
   readonly inputImages?: number;
   /** The vendor's own count of what it made, to a millionth; undefined: not known yet. */
-  readonly units?: number | undefined;
+  readonly units?: number;
 }
 
 /** No line of a price fits. */

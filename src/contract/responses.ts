@@ -130,7 +130,7 @@ export interface LongPage extends Page {
   /** The oldest first. */
   readonly oldestFirst?: boolean;
   /** Key of the last row before the page. */
-  readonly after?: number | undefined;
+  readonly after?: number;
 }
 
 /** One page of a list, as it was read. */

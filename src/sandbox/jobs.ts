@@ -42,7 +42,7 @@ export interface NewJob {
   /** The request as the vendor read it; for assertions and for simulators that echo it. */
   readonly input: unknown;
   /** The client's own id, where the vendor takes one. */
-  readonly externalId?: string | undefined;
+  readonly externalId?: string;
   readonly shape?: AspectRatio;
   readonly audio?: boolean;
   readonly seconds?: number;

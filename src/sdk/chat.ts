@@ -59,7 +59,7 @@ export interface TokenCount {
 
 interface ChatOptions {
   /** Aborts the response; what was generated until then is charged. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** Language models, called with an `sk-` token or llm_token. Requests are never retried automatically, since each is charged. */

@@ -19,7 +19,7 @@ export interface DeviceClient {
 }
 
 export interface PollOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** Called when a poll fails and is retried: network errors, an overloaded service, a proxy's error page. */
   readonly onPollError?: (error: ReelgateError, waitMs: number) => void;
 }
@@ -47,7 +47,7 @@ export class DeviceAuth {
    */
   async start(
     device: { readonly name?: string; readonly id?: string } = {},
-    options: { readonly signal?: AbortSignal | undefined } = {},
+    options: { readonly signal?: AbortSignal } = {},
   ): Promise<DeviceCode> {
     const body = {
       client_id: this.#client.id,

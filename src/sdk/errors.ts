@@ -14,9 +14,9 @@ export class ReelgateError extends Error {
     details: {
       readonly status?: number;
       readonly code?: string;
-      readonly retryAfterSeconds?: number | undefined;
-      readonly requestId?: string | undefined;
-      readonly taskId?: string | undefined;
+      readonly retryAfterSeconds?: number;
+      readonly requestId?: string;
+      readonly taskId?: string;
       readonly cause?: unknown;
     } = {},
   ) {

@@ -116,9 +116,9 @@ export interface StreamEvent {
 
 interface FollowOptions {
   /** The last event that was received; when omitted, the stream starts now, with a gap. */
-  readonly lastEventId?: string | undefined;
+  readonly lastEventId?: string;
   /** `user`: without the notifications for administrators. */
-  readonly audience?: 'user' | undefined;
+  readonly audience?: 'user';
   readonly signal: AbortSignal;
 }
 

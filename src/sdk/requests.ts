@@ -13,13 +13,13 @@ export type RequestStatistics = EndpointPart<typeof endpoints.getRequestStatisti
 export type ReceiptInfo = EndpointPart<typeof getReceipt, 'response'>['data'];
 
 export interface RequestQuery {
-  readonly model?: string | undefined;
-  readonly tokenId?: number | undefined;
-  readonly status?: RequestStatus | undefined;
-  readonly kind?: RequestKind | undefined;
+  readonly model?: string;
+  readonly tokenId?: number;
+  readonly status?: RequestStatus;
+  readonly kind?: RequestKind;
   /** Unix seconds; `to` is not included. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
+  readonly from?: number;
+  readonly to?: number;
 }
 
 const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) =>
@@ -35,7 +35,7 @@ export class Requests {
   /** Newest first. @param page.limit at most 100; `page.after`: `next` of the page before */
   async list(
     query: RequestQuery = {},
-    page: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
+    page: { readonly after?: string; readonly limit?: number } = {},
     options: CallOptions = {},
   ): Promise<{ readonly data: RequestInfo[]; readonly next: string | null }> {
     const paging = defined({ after: page.after, limit: page.limit?.toString() });

@@ -4,12 +4,12 @@ import { parseErrorResponse, ReelgateError } from './errors.ts';
 /** Credentials of a request; with the browser's session cookie only `userId` is needed. */
 export interface Credentials {
   /** An `sk-` token or llm_token, for /v1 and the vendor-format routes. */
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: string;
   /** A user access token or a device access_token, for /api. */
-  readonly accessToken?: string | undefined;
-  readonly userId?: number | undefined;
+  readonly accessToken?: string;
+  readonly userId?: number;
   /** Name of the header with the user id, where the service has renamed it (`api_user_header` of GET /api/status). */
-  readonly userHeader?: string | undefined;
+  readonly userHeader?: string;
 }
 
 /** Which credential a request needs: `model` an apiKey, `account` an access token, `none` neither. */
@@ -38,7 +38,7 @@ interface RequestInput {
 }
 
 export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent in place of a JSON body. */
   readonly form?: FormData;

@@ -26,11 +26,11 @@ export type CreateVideoRequest = Static<typeof endpoints.GenerationBody>;
 export type VideoQuote = EndpointPart<typeof quoteModelVideo, 'response'>;
 
 export interface WaitOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** For the whole wait; default 15 minutes. */
   readonly timeoutMs?: number;
   /** Between two polls; default as the service advises: 10 s, growing to 30 s; 1 s with the sandbox. */
-  readonly intervalMs?: number | undefined;
+  readonly intervalMs?: number;
   readonly onProgress?: (video: Video) => void;
   /** Called when a poll fails; waiting continues, since the task does. */
   readonly onPollError?: (error: ReelgateError) => void;
@@ -139,7 +139,7 @@ export class Videos {
       readonly from?: number;
       readonly ifRange?: string;
       readonly variant?: string;
-      readonly signal?: AbortSignal | undefined;
+      readonly signal?: AbortSignal;
     } = {},
   ): Promise<Response> {
     const headers = defined({

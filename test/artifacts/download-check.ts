@@ -38,7 +38,7 @@ export class DownloadCheck {
       stale: `bytes=${cut}-`,
     };
     const range = ranges[form];
-    const ifRange = form === 'stale' ? { 'if-range': '"of another file"' } : {};
+    const ifRange: Record<string, string> = form === 'stale' ? { 'if-range': '"of another file"' } : {};
     await this.#download(file, range === undefined ? {} : { range, ...ifRange });
   }
 

@@ -37,7 +37,7 @@ const CONTEXT = { id: 'x', model: 'm', created: 1, wantsUsage: true, asked: {}, 
 const MAX_CUT_BYTES = 2_500;
 
 interface Outcome {
-  readonly fails?: string | undefined;
+  readonly fails?: string;
   readonly output: string;
   readonly usage: Usage | undefined;
   readonly dropped: readonly string[];

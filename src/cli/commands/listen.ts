@@ -55,7 +55,7 @@ async function readEvents(reelgate: Reelgate, since: number): Promise<EventInfo[
   const found: EventInfo[] = [];
   let after: string | undefined;
   for (;;) {
-    const page = await reelgate.webhooks.events({ since, limit: 100, ...(after === undefined ? {} : { after }) });
+    const page = await reelgate.webhooks.events({ since, limit: 100, after });
     found.push(...page.events);
     if (page.next === null) return found;
     after = page.next;

@@ -38,11 +38,11 @@ interface DataTableProps<Row> {
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string | number;
   readonly stale?: boolean;
-  readonly sort?: Sort | undefined;
+  readonly sort?: Sort;
   /** Called with what to sort by; undefined: as the rows come. Without it no column can be sorted by. */
   readonly onSort?: (sort: Sort | undefined) => void;
   /** Lets rows be chosen. */
-  readonly selection?: RowSelection<Row> | undefined;
+  readonly selection?: RowSelection<Row>;
 }
 
 const SKELETON_ROWS = 8;

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { ReelgateError } from '../../sdk/errors.ts';
 
 /** The service's error message, what to do about it, and what to quote in a support request. */
-export function ErrorAlert({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) {
+export function ErrorAlert({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const { t } = useTranslation();
   if (error === null || error === undefined) return null;
   const known = error instanceof ReelgateError ? error : undefined;

@@ -7,7 +7,7 @@ interface PagerProps {
   readonly total: number;
   readonly pageSize: number;
   /** Of a list that is longer than its `total`: where the next page begins. */
-  readonly next?: string | null | undefined;
+  readonly next?: string | null;
   /** @param after of pages beyond the total: where they begin */
   readonly onChange: (page: number, after?: string) => void;
 }

@@ -84,7 +84,7 @@ export function useCommandPaletteItems(search: string): readonly CommandPaletteG
   const item = (id: string, label: string, target: NavigateOptions, hint?: string): CommandPaletteItem => ({
     id,
     label,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     open: () => void navigate(target),
   });
   const sections = admin ? [...USER_SECTIONS, ...ADMIN_SECTIONS, ...OTHER_ADMIN_SECTIONS] : USER_SECTIONS;

@@ -17,14 +17,14 @@ export type VideoQuote = EndpointPart<typeof quoteVideo, 'response'>['data'];
 export type VideoBody = EndpointPart<typeof submitOwnVideo, 'body'>;
 
 export interface VideoFilter {
-  readonly status?: string | undefined;
-  readonly model?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly q?: string | undefined;
-  readonly favourite?: string | undefined;
+  readonly status?: string;
+  readonly model?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly q?: string;
+  readonly favourite?: string;
   /** `next` of the page before, for pages beyond what is counted. */
-  readonly after?: string | undefined;
+  readonly after?: string;
 }
 
 /** How often unfinished videos are polled; short, because the list is cheap for the service. */

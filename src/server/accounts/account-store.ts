@@ -38,10 +38,10 @@ export type AccountColumns = Partial<
 
 export interface AccountFilter {
   /** Contained in user name, e-mail or display name. */
-  readonly q?: string | undefined;
-  readonly ids?: readonly number[] | undefined;
-  readonly role?: Role | undefined;
-  readonly status?: number | undefined;
+  readonly q?: string;
+  readonly ids?: readonly number[];
+  readonly role?: Role;
+  readonly status?: number;
 }
 
 /** Tables whose rows are deleted with an account: its credentials and personal data. */

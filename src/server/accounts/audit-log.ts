@@ -25,9 +25,9 @@ export interface AuditLog {
 }
 
 export interface AuditFilter {
-  readonly actorId?: number | undefined;
-  readonly action?: string | undefined;
-  readonly target?: string | undefined;
+  readonly actorId?: number;
+  readonly action?: string;
+  readonly target?: string;
 }
 
 const toJsonText = (value: unknown, action: string): string | null =>

@@ -91,10 +91,10 @@ export type LoginAttemptRow = Selectable<Tables['login_history']>;
 type NewLoginAttempt = Insertable<Tables['login_history']>;
 
 interface LoginFilter {
-  readonly userId?: number | undefined;
+  readonly userId?: number;
   /** Only of accounts with one of these roles. */
-  readonly roles?: readonly Role[] | undefined;
-  readonly failed?: boolean | undefined;
+  readonly roles?: readonly Role[];
+  readonly failed?: boolean;
 }
 
 const ATTEMPTS: OldRows = { table: 'login_history', key: 'id', time: 'created_at', keysAscendWithTime: true };

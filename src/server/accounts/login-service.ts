@@ -32,7 +32,7 @@ interface PasswordLogin {
   readonly password: string;
   /** Its session ends with a login that succeeds, whoever it belongs to. */
   readonly client: LoginClient;
-  readonly purpose?: LoginSubject | undefined;
+  readonly purpose?: LoginSubject;
 }
 
 interface LoginSubject {

@@ -19,7 +19,7 @@ forEachDatabase((_name, open) => {
   after(() => service.close());
 
   /** A request that was authenticated and has not been handled yet. */
-  const authenticate = (userId: number, with_: { readonly session?: string | undefined; readonly token?: string }) =>
+  const authenticate = (userId: number, with_: { readonly session?: string; readonly token?: string }) =>
     service.accounts.authenticator.account('owner', {
       headers: {
         'service-api-user': String(userId),

@@ -70,7 +70,7 @@ export interface AccountsDependencies {
   /** The access_tokens of device sign-ins. */
   readonly deviceTokens: DeviceAccessTokens;
   /** Cost of new password hashes; default `PASSWORD_COST`. */
-  readonly passwordCost?: PasswordCost | undefined;
+  readonly passwordCost?: PasswordCost;
   /** What else ends with an account's sessions. */
   readonly linkedLogins: readonly LinkedLogins[];
   /** What acts for an account without a login, and ends when its e-mail is confirmed for the first time. */

@@ -17,12 +17,12 @@ import type { SecurityNotices } from './security-notices.ts';
 
 /** What users may change of their own account; absent keys stay unchanged. */
 interface OwnAccountUpdate {
-  readonly display_name?: string | undefined;
+  readonly display_name?: string;
   /** Empty removes it. */
-  readonly email?: string | undefined;
-  readonly password?: string | undefined;
+  readonly email?: string;
+  readonly password?: string;
   /** The present password; required with `password`, and with `email` where e-mails reset passwords. */
-  readonly original_password?: string | undefined;
+  readonly original_password?: string;
 }
 
 interface OwnAccountUpdateServiceDependencies {

@@ -34,12 +34,12 @@ export interface Profile {
 interface Registration {
   readonly username: string;
   readonly password: string;
-  readonly email?: string | undefined;
+  readonly email?: string;
 }
 
 export interface NewUser extends Registration {
-  readonly displayName?: string | undefined;
-  readonly role?: Role | undefined;
+  readonly displayName?: string;
+  readonly role?: Role;
   /** Quota the wallet starts with. */
   readonly quota: number;
 }

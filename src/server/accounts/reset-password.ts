@@ -23,9 +23,9 @@ interface ResetPasswordDependencies {
 
 interface ResetPasswordOptions {
   /** Turns two-step verification off too, for somebody who lost both. */
-  readonly withoutTwoFactor?: boolean | undefined;
+  readonly withoutTwoFactor?: boolean;
   /** Default: a random one, which also works while others use up the account's limit of wrong passwords. */
-  readonly password?: string | undefined;
+  readonly password?: string;
 }
 
 /**

@@ -16,17 +16,17 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** What a token's owner may set. Undefined leaves it, null removes the limit. Times are Unix seconds. */
 interface TokenSettings {
-  readonly name?: string | undefined;
-  readonly expires_at?: number | null | undefined;
-  readonly quota_limit?: number | null | undefined;
+  readonly name?: string;
+  readonly expires_at?: number | null;
+  readonly quota_limit?: number | null;
   /** Empty = all. */
-  readonly models?: readonly string[] | undefined;
+  readonly models?: readonly string[];
   /** IP addresses and CIDR ranges; empty = any. */
-  readonly allowed_addresses?: readonly string[] | undefined;
-  readonly requests_per_minute?: number | null | undefined;
-  readonly tokens_per_minute?: number | null | undefined;
-  readonly concurrent_calls?: number | null | undefined;
-  readonly concurrent_tasks?: number | null | undefined;
+  readonly allowed_addresses?: readonly string[];
+  readonly requests_per_minute?: number | null;
+  readonly tokens_per_minute?: number | null;
+  readonly concurrent_calls?: number | null;
+  readonly concurrent_tasks?: number | null;
 }
 
 /** A token in a list: everything but the key. Times are Unix milliseconds. */

@@ -21,19 +21,19 @@ import type { TokenStore } from './tokens.ts';
 
 /** What an administrator may change; absent keys stay. */
 interface UserUpdate {
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly role?: Role | undefined;
+  readonly username?: string;
+  readonly password?: string;
+  readonly role?: Role;
   /** 1 enabled, 2 disabled. */
-  readonly status?: number | undefined;
+  readonly status?: number;
   /** The wallet afterwards. */
-  readonly quota?: number | undefined;
+  readonly quota?: number;
   /** Added to the wallet; negative takes away. Not together with `quota`. */
-  readonly quota_delta?: number | undefined;
+  readonly quota_delta?: number;
   /** Why the wallet changes; kept with its ledger entry. */
-  readonly note?: string | undefined;
-  readonly display_name?: string | undefined;
-  readonly email?: string | undefined;
+  readonly note?: string;
+  readonly display_name?: string;
+  readonly email?: string;
 }
 
 interface UserAdminServiceDependencies {

@@ -21,7 +21,7 @@ interface OpenFile extends FileResponse {
 
 interface OpenRequest extends FileRequest {
   /** The reader can send a file of this machine by itself, whole or by the range that the client asked for. */
-  readonly acceptsPath?: boolean | undefined;
+  readonly acceptsPath?: boolean;
 }
 
 /** An ETag needs to be unique among the versions of one file only. */
@@ -93,15 +93,15 @@ interface FileFacts {
   readonly bytes: number;
   readonly mimeType: string;
   /** Quoted, strong; undefined while the file is being copied. */
-  readonly etag?: string | undefined;
+  readonly etag?: string;
   /** Unix milliseconds. */
-  readonly modifiedAt?: number | undefined;
+  readonly modifiedAt?: number;
 }
 
 export interface FileRequest {
-  readonly range?: string | undefined;
-  readonly ifRange?: string | undefined;
-  readonly ifNoneMatch?: string | undefined;
+  readonly range?: string;
+  readonly ifRange?: string;
+  readonly ifNoneMatch?: string;
 }
 
 interface FileResponse {

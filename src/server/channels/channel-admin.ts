@@ -64,9 +64,9 @@ interface ChannelAdminDependencies {
 }
 
 interface ChannelFilter {
-  readonly vendor?: ChannelVendor | undefined;
-  readonly model?: string | undefined;
-  readonly enabled?: boolean | undefined;
+  readonly vendor?: ChannelVendor;
+  readonly model?: string;
+  readonly enabled?: boolean;
 }
 
 type ChannelSort = Sort<(typeof CHANNEL_SORTS)[number]>;

@@ -27,18 +27,18 @@ export interface Channel {
   /** `options.private`: its own base_url and artifacts may be private addresses. */
   readonly private: boolean;
   /** Most unfinished tasks of these credentials at once. Absent: any number. */
-  readonly maxConcurrentTasks?: number | undefined;
+  readonly maxConcurrentTasks?: number;
   /** Public model ids it serves. */
   readonly models: readonly string[];
   readonly priority: number;
   /** Credentials of one channel share its weight. */
   readonly weight: number;
   /** Names this upstream has for models, by our names. Absent: the same. */
-  readonly modelMapping?: Readonly<Record<string, string>> | undefined;
+  readonly modelMapping?: Readonly<Record<string, string>>;
   /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
-  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly extraHeaders?: Readonly<Record<string, string>>;
   /** URL of the proxy its requests go through, with credentials. Absent: none. */
-  readonly proxy?: string | undefined;
+  readonly proxy?: string;
 }
 
 /** A model as callers name it, its alias followed (one step only). */
@@ -81,11 +81,11 @@ export interface CallOutcome {
   readonly outcome: 'ok' | ErrorReason | 'unreachable';
   readonly message?: string;
   readonly code?: string;
-  readonly retryAfterMs?: number | undefined;
+  readonly retryAfterMs?: number;
   /** What was called for. `poll`: a task was queried, which is weaker evidence of whether new tasks are accepted. Default `submit`. */
   readonly operation?: 'submit' | 'poll' | 'chat' | 'image' | 'probe';
   /** From the request to its outcome; for the metrics. */
-  readonly durationMs?: number | undefined;
+  readonly durationMs?: number;
 }
 
 /**

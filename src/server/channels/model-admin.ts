@@ -27,9 +27,9 @@ interface ModelAdminDependencies {
 }
 
 interface ModelFilter {
-  readonly vendor?: ChannelVendor | undefined;
-  readonly kind?: ModelKind | undefined;
-  readonly nameContains?: string | undefined;
+  readonly vendor?: ChannelVendor;
+  readonly kind?: ModelKind;
+  readonly nameContains?: string;
 }
 
 type ModelSort = Sort<(typeof MODEL_SORTS)[number]>;

@@ -58,17 +58,17 @@ interface ChannelSelectionServiceDependencies {
   readonly clock: Clock;
   readonly log: Log;
   /** Called when a circuit opens. Must not throw. */
-  readonly onCircuitOpen?: ((call: CallOutcome, channel: CircuitOwner) => Promise<void>) | undefined;
+  readonly onCircuitOpen?: (call: CallOutcome, channel: CircuitOwner) => Promise<void>;
   /** Called with every finished call, for the metrics. */
-  readonly onCall?: ((call: CallOutcome, vendor: Channel['vendor']) => void) | undefined;
+  readonly onCall?: (call: CallOutcome, vendor: Channel['vendor']) => void;
   /** The same when a circuit that was open closes. */
-  readonly onCircuitClose?: ((call: CallOutcome, channel: CircuitOwner) => Promise<void>) | undefined;
+  readonly onCircuitClose?: (call: CallOutcome, channel: CircuitOwner) => Promise<void>;
   /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
-  readonly sandbox?: boolean | undefined;
+  readonly sandbox?: boolean;
   /** What is known of the vendors' models; default: nothing. */
-  readonly lifecycles?: ModelLifecycles | undefined;
+  readonly lifecycles?: ModelLifecycles;
   /** In [0, 1); default `Math.random`. */
-  readonly random?: (() => number) | undefined;
+  readonly random?: () => number;
 }
 
 /** Errors are written at most this often, off the path of any request. */

@@ -356,10 +356,10 @@ interface CallOrigin {
 /** How a call ended, as its relay saw it. */
 export interface CallEnd {
   readonly status: RequestStatus;
-  readonly errorCode?: string | undefined;
+  readonly errorCode?: string;
   /** 0: it was sent to none. */
   readonly channelId: number;
-  readonly firstTokenMs?: number | undefined;
+  readonly firstTokenMs?: number;
 }
 
 const kindOf = ({ dialect }: Pick<ChatRequest, 'dialect'>, { kind }: Pick<ResolvedModel, 'kind'>): RequestKind =>

@@ -22,7 +22,7 @@ interface OptionDefinition {
   /** Why it is in the table, for the message: "service_tier <why>." */
   readonly why: string;
   /** Values that ask for nothing, beside null, false and what is empty. */
-  readonly harmless?: ((value: unknown, dialect: Dialect) => boolean) | undefined;
+  readonly harmless?: (value: unknown, dialect: Dialect) => boolean;
 }
 
 const refuse = (why: string, harmless?: OptionDefinition['harmless']): OptionDefinition => ({

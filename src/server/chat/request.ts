@@ -53,12 +53,12 @@ const TOKENS_PER_STORED_CONVERSATION = 128_000;
 export interface RequestFacts {
   readonly headers?: IncomingHttpHeaders;
   /** In the path, as some dialects have them. */
-  readonly model?: string | undefined;
-  readonly stream?: boolean | undefined;
+  readonly model?: string;
+  readonly stream?: boolean;
   /** How many members the body was written with, where that was counted: as many as it has, and none is given twice. */
-  readonly rootMembers?: number | undefined;
+  readonly rootMembers?: number;
   /** How many values the body was written with, where that was counted: members, elements and the body itself. */
-  readonly values?: number | undefined;
+  readonly values?: number;
 }
 
 /** @throws AppError `invalid_request` */

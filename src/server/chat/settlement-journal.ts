@@ -21,7 +21,7 @@ export interface CallMeta {
   /** Prompt tokens of a body that is too long to be kept; 0: they are counted from the body. */
   readonly promptTokens: number;
   /** For the request log, as if the call had ended when its response began. */
-  readonly detail?: CallDetail | undefined;
+  readonly detail?: CallDetail;
 }
 
 /** A call whose response is being delivered. */

@@ -221,7 +221,7 @@ export interface UpstreamFailure {
   readonly error: AppError;
   readonly message: string;
   readonly code: string;
-  readonly retryAfterMs?: number | undefined;
+  readonly retryAfterMs?: number;
 }
 
 const REASON_BY_STATUS: Readonly<Record<number, ErrorReason>> = {

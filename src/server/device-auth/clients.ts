@@ -80,7 +80,7 @@ export class ClientService {
   /** Returns the secret, which is stored nowhere. @throws already_exists */
   create(
     actor: Actor,
-    { id = `client-${randomText(16)}`, name }: { readonly id?: string | undefined; readonly name: string },
+    { id = `client-${randomText(16)}`, name }: { readonly id?: string; readonly name: string },
   ): Promise<{ id: string; secret: string }> {
     const { database, store, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -96,7 +96,7 @@ export class ClientService {
   async update(
     actor: Actor,
     id: string,
-    { name, enabled }: { readonly name?: string | undefined; readonly enabled?: boolean | undefined },
+    { name, enabled }: { readonly name?: string; readonly enabled?: boolean },
   ): Promise<void> {
     const { database, store } = this.#dependencies;
     await database.transaction(async (trx) => {

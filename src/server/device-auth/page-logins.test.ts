@@ -181,7 +181,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.deepEqual(await ask(right, token), [200, undefined]);
     assert.deepEqual(await ask(right, { ...token, client_id: CLI.client_id }), [200, undefined]);
     assert.deepEqual(await ask(right, { ...token, client_id: 'other' }), [401, 'invalid_client']);
-    for (const part of [{ client_id: CLI.client_id }, { client_secret: CLI.client_secret }]) {
+    const parts: Record<string, string>[] = [{ client_id: CLI.client_id }, { client_secret: CLI.client_secret }];
+    for (const part of parts) {
       const answer = await service.app.http.fastify.inject({
         method: 'POST',
         url: '/oauth/revoke',

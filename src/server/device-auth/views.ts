@@ -6,7 +6,7 @@ import { TEXTS, type Texts } from './texts.ts';
 
 /** A failure beside the field it is about. */
 interface FieldError {
-  readonly error?: string | undefined;
+  readonly error?: string;
 }
 
 const errorParagraph = ({ error }: FieldError): Markup | undefined =>

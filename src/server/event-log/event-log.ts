@@ -15,15 +15,15 @@ type EventData = Readonly<Record<string, unknown>>;
 export interface NewEvent {
   readonly type: EventType;
   /** Undefined: it concerns every administrator. */
-  readonly userId?: number | undefined;
+  readonly userId?: number;
   /** What it happened to, such as `video:task_…`; events of one subject stay in order. */
   readonly subject: string;
   /** The payload's `data`: small, and fit for whoever owns the account. */
   readonly data: EventData;
   /** Where the request that caused it asked to be called back. */
-  readonly callbackUrl?: string | null | undefined;
+  readonly callbackUrl?: string | null;
   /** At most one event of this type with this key is written for an account. */
-  readonly deduplicationKey?: string | undefined;
+  readonly deduplicationKey?: string;
 }
 
 /** How capabilities report events: inside the transaction that makes them true, so that both are committed or neither. */

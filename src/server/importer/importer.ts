@@ -38,7 +38,7 @@ export interface ImporterDependencies {
   auditLedger(): Promise<readonly string[]>;
   onProgress(progress: ImportProgress): void;
   /** Called before each commit of an apply. */
-  readonly onPage?: ((kind: ImportKind) => void) | undefined;
+  readonly onPage?: (kind: ImportKind) => void;
 }
 
 export interface ImportRequest {
@@ -48,7 +48,7 @@ export interface ImportRequest {
   /** How long the source is watched for changes before it is imported, milliseconds. */
   readonly watchMs: number;
   /** Whether administrators of the source are administrators here; otherwise every account is an ordinary user. */
-  readonly keepRoles?: boolean | undefined;
+  readonly keepRoles?: boolean;
 }
 
 interface OpenedSource {

@@ -20,7 +20,7 @@ interface ApplyDependencies {
   readonly identity: string;
   readonly now: number;
   /** Called before each commit; tests stop the process here. */
-  readonly onPage?: ((kind: ImportKind) => void) | undefined;
+  readonly onPage?: (kind: ImportKind) => void;
 }
 
 /**

@@ -15,7 +15,7 @@ interface MailDependencies {
   readonly clock: Clock;
   readonly log: Log;
   /** Takes the place of the SMTP server; used by tests. */
-  readonly sender?: MailSender | undefined;
+  readonly sender?: MailSender;
 }
 
 /** What outgoing mail offers its own routes, other capabilities and app.ts. */

@@ -49,7 +49,7 @@ export interface MailboxRequest {
   readonly userId: number;
   readonly actor: Partial<Actor>;
   /** Set when a device sent it: the owner is notified when that device sign-in ends. */
-  readonly authorizationId?: number | undefined;
+  readonly authorizationId?: number;
 }
 
 export interface OwnMailbox {

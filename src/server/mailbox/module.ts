@@ -39,7 +39,7 @@ interface MailboxDependencies {
   readonly metrics: Pick<Metrics, 'recordMailServerCall'>;
   readonly startSandboxMail: StartSandboxMail | undefined;
   /** A test kills the process at one of these points. */
-  readonly onFaultPoint?: ((point: MailFaultPoint) => void) | undefined;
+  readonly onFaultPoint?: (point: MailFaultPoint) => void;
 }
 
 export interface MailboxFeature {

@@ -15,8 +15,8 @@ interface AnnouncementText {
 }
 interface Announcement extends AnnouncementText {
   /** Null: the English text is shown to everybody. */
-  readonly zh_cn?: AnnouncementText | null | undefined;
-  readonly target_url?: string | undefined;
+  readonly zh_cn?: AnnouncementText | null;
+  readonly target_url?: string;
 }
 type AnnouncementChange = { readonly [K in keyof Announcement]?: Announcement[K] | undefined };
 

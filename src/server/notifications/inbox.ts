@@ -39,8 +39,8 @@ type TopicSwitches = Readonly<Record<string, boolean>>;
 
 /** Topics to switch on or off, in the console and by mail; the others keep what they are. */
 interface PreferenceChange {
-  readonly topics?: TopicSwitches | undefined;
-  readonly mail?: TopicSwitches | undefined;
+  readonly topics?: TopicSwitches;
+  readonly mail?: TopicSwitches;
 }
 
 interface InboxServiceDependencies {

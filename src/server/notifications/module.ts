@@ -32,7 +32,7 @@ interface NotificationsDependencies {
   readonly findMailRecipient: NotificationMailEnqueuerDependencies['findRecipient'];
   readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };
   /** Milliseconds between two heartbeats of an open stream; tests shorten it. */
-  readonly heartbeatMs?: number | undefined;
+  readonly heartbeatMs?: number;
 }
 
 /** What notifications offer to their own routes, to other capabilities and to app.ts. */

@@ -64,7 +64,7 @@ interface NotificationStreamsDependencies {
   readonly inboxService: InboxService;
   readonly changeSignals: Pick<ChangeSignals, 'subscribe'>;
   readonly log: Log;
-  readonly heartbeatMs?: number | undefined;
+  readonly heartbeatMs?: number;
 }
 
 /**

@@ -31,10 +31,7 @@ export class AffordableCallCounts {
     this.#dependencies = dependencies;
   }
 
-  async of(
-    caller: { readonly userId: number; readonly tokenId?: number | undefined },
-    price: number,
-  ): Promise<AffordableCalls> {
+  async of(caller: { readonly userId: number; readonly tokenId?: number }, price: number): Promise<AffordableCalls> {
     const { allowances, ledger, findTimeZone } = this.#dependencies;
     const { userId, tokenId } = caller;
     const [usage, wallet, limits] = await Promise.all([

@@ -11,9 +11,9 @@ export type CodeRow = Selectable<Tables['redemption_codes']>;
 export type CodeListItem = CodeRow & { readonly package_code: string | null; readonly note: string };
 
 export interface CodeFilter {
-  readonly status?: CodeStatus | undefined;
-  readonly batchId?: number | undefined;
-  readonly packageCode?: string | undefined;
+  readonly status?: CodeStatus;
+  readonly batchId?: number;
+  readonly packageCode?: string;
 }
 
 export type CodeSort = Sort<(typeof CODE_SORTS)[number]>;

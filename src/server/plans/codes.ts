@@ -131,12 +131,12 @@ async function consumeAttempt(limiter: RateLimiter, key: string): Promise<void> 
 
 /** Exactly one of `packageCode` and `quota` is given. */
 interface NewCodeBatch {
-  readonly packageCode?: string | undefined;
-  readonly quota?: number | undefined;
+  readonly packageCode?: string;
+  readonly quota?: number;
   readonly count: number;
   /** Unix milliseconds. */
-  readonly expiresAt?: number | undefined;
-  readonly note?: string | undefined;
+  readonly expiresAt?: number;
+  readonly note?: string;
 }
 
 interface RedemptionCodeAdminDependencies {

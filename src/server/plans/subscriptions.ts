@@ -34,7 +34,7 @@ interface Assignment {
   /** Of the plan; `none` ends all subscriptions. */
   readonly code: string;
   /** Undefined: as long as the plan says. */
-  readonly days?: number | undefined;
+  readonly days?: number;
 }
 
 interface SubscriptionsDependencies {

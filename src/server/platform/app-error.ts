@@ -9,7 +9,7 @@ export interface AppErrorOptions {
   /** The field at fault, for OpenAI's `error.param`. */
   readonly param?: string;
   /** Another text of `contract/localized-messages` in place of the code's own. */
-  readonly messageKey?: MessageKey | undefined;
+  readonly messageKey?: MessageKey;
   /** A text for the caller in place of the code's own (an upstream's words). */
   readonly message?: string;
   /** A code for the caller in place of ours, where the contract passes an upstream's through. */

@@ -31,11 +31,11 @@ interface StandalonePage {
   /** What the page is about, without the name of the site. */
   readonly title: string;
   /** What stands in `<head>` beside what every page has. */
-  readonly head?: Markup | undefined;
+  readonly head?: Markup;
   /** Links at the right of the header. */
-  readonly nav?: Markup | undefined;
+  readonly nav?: Markup;
   readonly main: Markup;
-  readonly footer?: string | undefined;
+  readonly footer?: string;
   /** For text and tables; without, the page is as wide as a form. */
   readonly wide?: boolean;
 }

@@ -130,7 +130,7 @@ class Batch {
 /** As far as it is known here: the function has the rest from the reservation. */
 const toClosedCall = (
   { ref, cost, usage = NO_TOKEN_USAGE }: Settlement,
-  { userId, tokenId }: { readonly userId: number; readonly tokenId?: number | undefined },
+  { userId, tokenId }: { readonly userId: number; readonly tokenId?: number },
   detail: CallDetail | undefined,
 ): ClosedCall => ({
   ref,

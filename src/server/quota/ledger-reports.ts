@@ -8,9 +8,9 @@ import type { LedgerKind } from './ledger.ts';
 export type LedgerEntry = Selectable<Tables['ledger']>;
 
 export interface LedgerFilter {
-  readonly userId?: number | undefined;
-  readonly ref?: string | undefined;
-  readonly kind?: LedgerKind | undefined;
+  readonly userId?: number;
+  readonly ref?: string;
+  readonly kind?: LedgerKind;
 }
 
 /** What figures can be grouped by: columns of `usage_daily`. */
@@ -20,10 +20,10 @@ export interface UsageFilter {
   /** Days since 1970 UTC, both included. */
   readonly fromDay: number;
   readonly toDay: number;
-  readonly userId?: number | undefined;
-  readonly model?: string | undefined;
-  readonly tokenId?: number | undefined;
-  readonly channelId?: number | undefined;
+  readonly userId?: number;
+  readonly model?: string;
+  readonly tokenId?: number;
+  readonly channelId?: number;
 }
 
 interface UsageFigures {

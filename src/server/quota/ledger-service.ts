@@ -42,17 +42,17 @@ interface LedgerServiceDependencies {
   readonly store: LedgerStore;
   readonly clock: Clock;
   /** Default: no account has a plan. */
-  readonly allowances?: Allowances | undefined;
+  readonly allowances?: Allowances;
   /** Default: not called. */
-  readonly onSpend?: SpendListener | undefined;
+  readonly onSpend?: SpendListener;
   /** What a refusal writes amounts in, as it is set now. Default: credits of 500,000 quota. */
-  readonly amountUnit?: (() => AmountUnit) | undefined;
+  readonly amountUnit?: () => AmountUnit;
   /** Called after the commit with how many reservations it closed; for the metrics. */
-  readonly onSettled?: SettlementListener | undefined;
+  readonly onSettled?: SettlementListener;
   /** Writes the request log. Default: not called. */
-  readonly onClosed?: CloseListener | undefined;
+  readonly onClosed?: CloseListener;
   /** PostgreSQL: does many model calls in one statement. Default: none. */
-  readonly callCharges?: PostgresCallCharges | undefined;
+  readonly callCharges?: PostgresCallCharges;
 }
 
 /** Most a wallet may be granted; with what refunds add on top it is still a safe integer. */

@@ -8,7 +8,7 @@ export interface Reservation {
   readonly ref: string;
   readonly userId: number;
   /** The API token of the request; its own limit counts too. Undefined for work a person starts in the console. */
-  readonly tokenId?: number | undefined;
+  readonly tokenId?: number;
   /** The public model name, for the usage figures and for what a plan covers. */
   readonly model: string;
   readonly amount: number;
@@ -48,10 +48,10 @@ export interface CallDetail {
 export interface Settlement {
   readonly ref: string;
   /** Final cost in quota; undefined: a refund, all of it is returned. */
-  readonly cost?: number | undefined;
-  readonly usage?: TokenUsage | undefined;
+  readonly cost?: number;
+  readonly usage?: TokenUsage;
   /** For the request log; without it the log has what the reservation says. */
-  readonly detail?: CallDetail | undefined;
+  readonly detail?: CallDetail;
 }
 
 /** A reservation that was closed. */
@@ -94,7 +94,7 @@ export interface Grant {
   readonly amount: number;
   /** Names the cause; a second grant with the same one fails. */
   readonly ref: string;
-  readonly note?: string | undefined;
+  readonly note?: string;
 }
 
 export type LedgerKind = 'reserve' | 'settle' | 'refund' | 'grant' | 'expire' | 'closing';

@@ -19,15 +19,15 @@ export type RequestRow = Selectable<Tables['requests']>;
 export type ListedRequest = RequestRow & { readonly token_name: string | null };
 
 export interface RequestFilter {
-  readonly userId?: number | undefined;
-  readonly channelId?: number | undefined;
-  readonly tokenId?: number | undefined;
-  readonly model?: string | undefined;
-  readonly status?: RequestStatus | undefined;
-  readonly kind?: RequestKind | undefined;
+  readonly userId?: number;
+  readonly channelId?: number;
+  readonly tokenId?: number;
+  readonly model?: string;
+  readonly status?: RequestStatus;
+  readonly kind?: RequestKind;
   /** Unix milliseconds; `to` is not included. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
+  readonly from?: number;
+  readonly to?: number;
 }
 
 const insertRows = prepareInsert<Tables, NewRequestRow>('requests', [

@@ -102,9 +102,9 @@ export class BetaApplicationService {
 export type BetaApplicationRow = Selectable<Tables['beta_applications']>;
 
 interface BetaApplicationFilter {
-  readonly userId?: number | undefined;
-  readonly status?: ApplicationStatus | undefined;
-  readonly feature?: string | undefined;
+  readonly userId?: number;
+  readonly status?: ApplicationStatus;
+  readonly feature?: string;
 }
 
 type Decision = Required<Pick<BetaApplicationRow, 'status' | 'note' | 'decided_by' | 'decided_at'>>;

@@ -15,18 +15,18 @@ import { listMatching, toMatchOrder } from './paged-list.ts';
 interface NewTicket {
   readonly title: string;
   readonly content: string;
-  readonly category?: string | undefined;
-  readonly task_id?: string | undefined;
+  readonly category?: string;
+  readonly task_id?: string;
 }
 interface NewReply {
   readonly content: string;
-  readonly task_id?: string | undefined;
+  readonly task_id?: string;
   /** How many replies its writer has seen. */
-  readonly seen_replies?: number | undefined;
+  readonly seen_replies?: number;
 }
 interface StaffReply extends NewReply {
   /** A note among administrators, which the owner never sees. */
-  readonly internal?: boolean | undefined;
+  readonly internal?: boolean;
 }
 
 interface TicketWithReplies {
@@ -202,17 +202,17 @@ export type TicketRow = Selectable<Tables['tickets']>;
 export type ReplyRow = Selectable<Tables['ticket_replies']>;
 
 interface TicketFilter {
-  readonly userId?: number | undefined;
-  readonly status?: TicketStatus | undefined;
-  readonly category?: string | undefined;
+  readonly userId?: number;
+  readonly status?: TicketStatus;
+  readonly category?: string;
   /** Open, and the owner wrote last. */
-  readonly unprocessed?: boolean | undefined;
+  readonly unprocessed?: boolean;
 }
 
 interface ReplyClaim {
   readonly id: number;
   /** Whose the ticket must be; undefined: anybody's. */
-  readonly owner?: number | undefined;
+  readonly owner?: number;
   readonly byStaff: boolean;
   /** A note among administrators. */
   readonly internal: boolean;

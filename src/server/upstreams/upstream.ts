@@ -25,9 +25,9 @@ interface UpstreamAccount {
   /** Whether its own base URL and artifacts may be at private IP addresses. */
   readonly private: boolean;
   /** Sent with every request, lower-case names; they win over the adapter's own. Absent: none. */
-  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly extraHeaders?: Readonly<Record<string, string>>;
   /** URL of the proxy its requests go through, with credentials. Absent: none. */
-  readonly proxy?: string | undefined;
+  readonly proxy?: string;
 }
 
 /** What an adapter is given with every call: it holds no state, clock, credentials or sockets of its own. */
@@ -223,8 +223,8 @@ type Values = { readonly [key: string]: unknown };
 /** The parts of an upstream account that hold secrets. */
 interface SecretHolder {
   readonly credentials: Values;
-  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
-  readonly proxy?: string | undefined;
+  readonly extraHeaders?: Readonly<Record<string, string>>;
+  readonly proxy?: string;
 }
 
 /** Which of a channel's credentials are secret; `project` and `location` are part of every resource name of the vendor. */
@@ -440,7 +440,7 @@ export const toChannelAndCredentialIds = ({ id, credentialId }: Pick<UpstreamAcc
 /** A channel, as far as the names of models go. */
 interface NamesOfUpstream {
   /** Names the upstream has for models, by our names. Absent: the same. */
-  readonly modelMapping?: Readonly<Record<string, string>> | undefined;
+  readonly modelMapping?: Readonly<Record<string, string>>;
 }
 
 /** The name an upstream has for a model: by the name the caller used (`id`), else by what that is an alias of (`target`). */

@@ -147,7 +147,7 @@ export function toVendorError(
     readonly code?: string;
     readonly message?: string;
     readonly param?: string;
-    readonly meaning?: ErrorClass | undefined;
+    readonly meaning?: ErrorClass;
     readonly isPage?: boolean;
   },
 ): VendorError {
@@ -178,10 +178,10 @@ export function failedTask(
   raw: Json,
   details: {
     readonly reason: ErrorReason;
-    readonly cause?: FailureCause | undefined;
+    readonly cause?: FailureCause;
     readonly code?: string;
-    readonly message?: string | undefined;
-    readonly httpStatus?: number | undefined;
+    readonly message?: string;
+    readonly httpStatus?: number;
   },
 ): QueryOutcome {
   const { code = '', message = '', cause } = details;

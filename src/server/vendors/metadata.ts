@@ -67,7 +67,7 @@ export function createMetadataParser<T extends TObject>(schema: T): MetadataPars
  */
 export const knownFactors = (factors: {
   readonly resolution?: unknown;
-  readonly size?: string | undefined;
+  readonly size?: string;
   readonly audio?: unknown;
 }): { readonly [factor: string]: string } =>
   defined({

@@ -11,16 +11,16 @@ import type { UrlRefresher, VendorFiles } from './vendor-files.ts';
 
 interface ContentRequest {
   /** One `bytes=` range as the caller sent it; others are ignored, as RFC 9110 section 14.2 permits. */
-  readonly range?: string | undefined;
-  readonly ifRange?: string | undefined;
-  readonly ifNoneMatch?: string | undefined;
-  readonly variant?: string | undefined;
+  readonly range?: string;
+  readonly ifRange?: string;
+  readonly ifNoneMatch?: string;
+  readonly variant?: string;
   /** The proxy of this request sends stored files by itself. */
-  readonly acceptsPath?: boolean | undefined;
+  readonly acceptsPath?: boolean;
   /** Registers what the download ends with: its credential, or the link it was opened by. Returns what undoes it. */
   readonly watchAccess: (onEnd: () => void) => () => void;
   /** Whose share of the concurrent downloads it takes; default the owner's. */
-  readonly slotKey?: string | undefined;
+  readonly slotKey?: string;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }

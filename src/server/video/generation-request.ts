@@ -33,26 +33,26 @@ export interface GenerationRequest {
   /** Of a vendor's own format; the others have `media`. */
   readonly images: readonly MediaInput[];
   /** Pictures and other media as they were given; which of them can be used is known with the model. */
-  readonly media?: GivenMedia | undefined;
-  readonly seconds?: number | undefined;
-  readonly size?: string | undefined;
-  readonly mode?: string | undefined;
+  readonly media?: GivenMedia;
+  readonly seconds?: number;
+  readonly size?: string;
+  readonly mode?: string;
   readonly metadata: { readonly [key: string]: unknown };
   /** The whole body, for media schemas, native fields and the record of the task; those of its texts are cut that are in `longTexts`. */
   readonly body: { readonly [key: string]: unknown };
-  readonly longTexts?: KeptLongTexts | undefined;
+  readonly longTexts?: KeptLongTexts;
   /** The body in the vendor's own format, on the vendor-format routes. */
-  readonly officialBody?: VideoRequest['officialBody'] | undefined;
+  readonly officialBody?: VideoRequest['officialBody'];
   /** With `officialBody`: whose format it is; other vendors' models cannot be requested with it. */
-  readonly officialVendor?: VendorId | undefined;
+  readonly officialVendor?: VendorId;
   /** With `officialBody`: the vendor's operation that was called. */
-  readonly officialOperation?: string | undefined;
+  readonly officialOperation?: string;
   /** Whether the format permits a request without a prompt, from an image alone. */
-  readonly isPromptOptional?: boolean | undefined;
+  readonly isPromptOptional?: boolean;
   /** The caller's own id of the task. */
-  readonly externalId?: string | undefined;
+  readonly externalId?: string;
   /** Where the caller wants to be called back. */
-  readonly callbackUrl?: string | undefined;
+  readonly callbackUrl?: string;
 }
 
 /** What a request has beside the fields of its body. */

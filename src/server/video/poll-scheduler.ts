@@ -140,7 +140,7 @@ interface PollSchedulerDependencies {
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
   readonly backoffs: Pick<PollBackoffPerCredential, 'until' | 'failed' | 'odd' | 'succeeded' | 'close'>;
   /** The processes on this database; undefined where there is one. */
-  readonly processes?: Pick<PollingConcurrencyShare, 'start' | 'stop' | 'shareOf'> | undefined;
+  readonly processes?: Pick<PollingConcurrencyShare, 'start' | 'stop' | 'shareOf'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;

@@ -33,9 +33,9 @@ interface ShareServiceDependencies {
 }
 
 interface NewShare {
-  readonly expires_in_seconds?: number | undefined;
-  readonly password?: string | undefined;
-  readonly title?: string | undefined;
+  readonly expires_in_seconds?: number;
+  readonly password?: string;
+  readonly title?: string;
 }
 
 /** Characters of a token: 142 bits of randomness, too many to guess. */

@@ -78,12 +78,12 @@ type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readon
 
 interface SubmitOptions {
   /** The Idempotency-Key of the request, if any. */
-  readonly idempotency?: IdempotencyClaim | undefined;
-  readonly remixOf?: Task | undefined;
+  readonly idempotency?: IdempotencyClaim;
+  readonly remixOf?: Task;
   /** User-Agent of the request. */
-  readonly client?: string | undefined;
+  readonly client?: string;
   /** Takes headers of the response: what is left of the key's limits, and what of the request reaches no vendor. */
-  readonly addHeaders?: AddHeaders | undefined;
+  readonly addHeaders?: AddHeaders;
 }
 
 /** A request that was checked and priced, and can be submitted. */

@@ -52,7 +52,7 @@ type EndingTask = Pick<
 
 interface FailOptions {
   /** The caller learns of it from the response and never saw the task, so neither notification nor event is written. */
-  readonly suppressNotification?: boolean | undefined;
+  readonly suppressNotification?: boolean;
 }
 
 /**

@@ -26,15 +26,15 @@ export interface FailedAttempt {
 
 interface AdminTaskFilter {
   /** The task's `id` or its public id. */
-  readonly taskId?: string | undefined;
-  readonly status?: TaskStatus | undefined;
-  readonly model?: string | undefined;
-  readonly userId?: number | undefined;
-  readonly channelId?: number | undefined;
-  readonly unfinished?: boolean | undefined;
+  readonly taskId?: string;
+  readonly status?: TaskStatus;
+  readonly model?: string;
+  readonly userId?: number;
+  readonly channelId?: number;
+  readonly unfinished?: boolean;
   /** Unix milliseconds, `from` included, `to` not. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
+  readonly from?: number;
+  readonly to?: number;
 }
 
 const TASKS: TimedRows = { table: 'tasks', key: 'seq', time: 'created_at' };

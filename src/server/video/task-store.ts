@@ -19,25 +19,25 @@ export interface TaskChange {
   readonly status: TaskStatus;
   readonly progress: number;
   readonly data: string;
-  readonly handle?: string | undefined;
-  readonly artifact?: string | undefined;
+  readonly handle?: string;
+  readonly artifact?: string;
   /** With FAILURE; ill-formed text in it is replaced. */
-  readonly failure?: Failure | undefined;
+  readonly failure?: Failure;
 }
 
 export interface TaskFilter {
-  readonly status?: TaskStatus | undefined;
-  readonly model?: string | undefined;
+  readonly status?: TaskStatus;
+  readonly model?: string;
   /** Unix milliseconds, `from` included, `to` not. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  readonly userId?: number | undefined;
+  readonly from?: number;
+  readonly to?: number;
+  readonly userId?: number;
   /** With `userId`: the prompt contains all of these; only the newest {@link MAX_SEARCHED_TASKS} tasks are searched. */
-  readonly searchTerms?: readonly string[] | undefined;
+  readonly searchTerms?: readonly string[];
   /** With `userId`: favourites only. */
-  readonly favourite?: boolean | undefined;
-  readonly channelId?: number | undefined;
-  readonly unfinished?: boolean | undefined;
+  readonly favourite?: boolean;
+  readonly channelId?: number;
+  readonly unfinished?: boolean;
 }
 
 /** Prompts one search reads: they have no index, and a search must not read all of them. */

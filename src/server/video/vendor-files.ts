@@ -34,14 +34,14 @@ import {
 
 interface VendorFileRequest {
   /** One `bytes=` range as the caller sent it; others are ignored, as RFC 9110 section 14.2 permits. */
-  readonly range?: string | undefined;
-  readonly ifRange?: string | undefined;
+  readonly range?: string;
+  readonly ifRange?: string;
   /** Default: the video itself. */
-  readonly variant?: string | undefined;
+  readonly variant?: string;
   /** A longer file fails. */
-  readonly maxBytes?: number | undefined;
+  readonly maxBytes?: number;
   /** Bytes that are received before they are read. */
-  readonly readAheadBytes?: number | undefined;
+  readonly readAheadBytes?: number;
   readonly signal: AbortSignal;
 }
 

@@ -33,12 +33,12 @@ import {
 import { CALLBACK } from './tables.ts';
 
 interface EndpointChange {
-  readonly url?: string | undefined;
+  readonly url?: string;
   /** Empty: all. */
-  readonly events?: readonly EventType[] | undefined;
-  readonly description?: string | undefined;
-  readonly enabled?: boolean | undefined;
-  readonly preset?: WebhookPreset | undefined;
+  readonly events?: readonly EventType[];
+  readonly description?: string;
+  readonly enabled?: boolean;
+  readonly preset?: WebhookPreset;
 }
 
 interface EndpointServiceDependencies {

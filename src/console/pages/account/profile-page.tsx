@@ -270,7 +270,7 @@ function CodeForm({ hint, autoComplete, bind, message }: CodeFormProps) {
 
 interface InputWithButtonProps {
   readonly label: string;
-  readonly hint?: string | undefined;
+  readonly hint?: string;
   readonly type: 'tel' | 'text';
   readonly autoComplete: string;
   readonly value: string;

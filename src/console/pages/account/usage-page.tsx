@@ -54,7 +54,7 @@ function StatCard({
   children,
 }: {
   readonly name: string;
-  readonly note?: string | undefined;
+  readonly note?: string;
   readonly children: ReactNode;
 }) {
   return (

@@ -15,9 +15,9 @@ function parseDay(text: string | undefined): number | undefined {
 export const formatDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 interface RangeText {
-  readonly days?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
+  readonly days?: string;
+  readonly from?: string;
+  readonly to?: string;
 }
 
 /** The range an address names: two days, or so many up to today. */

@@ -33,7 +33,7 @@ export class AnswerBuilder {
   }
 
   /** @param end what is known once it has ended */
-  toTurn(end: { readonly requestId?: string | undefined; readonly error?: string | undefined } = {}): Turn {
+  toTurn(end: { readonly requestId?: string; readonly error?: string } = {}): Turn {
     return defined({
       role: 'assistant' as const,
       text: this.#text,

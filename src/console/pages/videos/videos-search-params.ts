@@ -1,16 +1,16 @@
 /** The filters of the list as its URL contains them; invalid values are dropped. */
 export interface VideosSearchParams {
-  readonly page?: number | undefined;
+  readonly page?: number;
   /** Where a page beyond what the list counts begins. */
-  readonly after?: string | undefined;
+  readonly after?: string;
   /** Words of the prompt. */
-  readonly q?: string | undefined;
-  readonly status?: string | undefined;
-  readonly model?: string | undefined;
+  readonly q?: string;
+  readonly status?: string;
+  readonly model?: string;
   /** Days, `2026-11-21`. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly favourite?: true | undefined;
+  readonly from?: string;
+  readonly to?: string;
+  readonly favourite?: true;
 }
 
 /** Whether anything but the page is chosen. */

@@ -422,8 +422,8 @@ function writeChoice(choice: ToolChoice | undefined, parallel: boolean | undefin
 }
 
 interface WrittenReasoning {
-  readonly thinking?: object | undefined;
-  readonly config?: { readonly effort?: string | undefined } | undefined;
+  readonly thinking?: object;
+  readonly config?: { readonly effort?: string } | undefined;
 }
 
 /** Thinking, where Anthropic would not refuse the request for it: not beside forced calls, nor after calls made without thinking. */
@@ -431,7 +431,7 @@ function writeReasoning(
   { reasoning, toolChoice, messages }: Conversation,
   target: UpstreamRequestParameters,
   notes: DroppedFields,
-): WrittenReasoning & { readonly config: { readonly effort?: string | undefined; readonly format?: OutputFormat } } {
+): WrittenReasoning & { readonly config: { readonly effort?: string; readonly format?: OutputFormat } } {
   if (reasoning === undefined) return { config: {} };
   if (reasoning.mode === 'off') return { thinking: undefined, config: {} };
   const isForced = toolChoice?.mode === 'required';

@@ -27,13 +27,13 @@ export interface Setting<Value> {
 }
 
 interface Settings {
-  readonly temperature?: Setting<number> | undefined;
-  readonly topP?: Setting<number> | undefined;
-  readonly topK?: Setting<number> | undefined;
-  readonly seed?: Setting<number> | undefined;
-  readonly presencePenalty?: Setting<number> | undefined;
-  readonly frequencyPenalty?: Setting<number> | undefined;
-  readonly stop?: Setting<readonly string[]> | undefined;
+  readonly temperature?: Setting<number>;
+  readonly topP?: Setting<number>;
+  readonly topK?: Setting<number>;
+  readonly seed?: Setting<number>;
+  readonly presencePenalty?: Setting<number>;
+  readonly frequencyPenalty?: Setting<number>;
+  readonly stop?: Setting<readonly string[]>;
 }
 
 export interface Message {
@@ -52,17 +52,17 @@ export interface CacheMarker {
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
-  readonly cache?: CacheMarker | undefined;
+  readonly cache?: CacheMarker;
 }
 
 export interface MediaPart {
   readonly type: 'image' | 'document' | 'audio';
   /** Base64 with its media type, or a URL. */
   readonly source: { readonly mediaType: string; readonly data: string } | { readonly url: string };
-  readonly name?: string | undefined;
+  readonly name?: string;
   /** The detail a picture is read in, where its caller says so. */
-  readonly detail?: Setting<string> | undefined;
-  readonly cache?: CacheMarker | undefined;
+  readonly detail?: Setting<string>;
+  readonly cache?: CacheMarker;
   readonly path: string;
 }
 
@@ -72,7 +72,7 @@ export interface CallPart {
   readonly name: string;
   /** JSON text of an object. */
   readonly args: string;
-  readonly cache?: CacheMarker | undefined;
+  readonly cache?: CacheMarker;
   readonly path: string;
 }
 
@@ -82,7 +82,7 @@ export interface ResultPart {
   readonly id: string;
   readonly parts: readonly (TextPart | MediaPart)[];
   readonly isError: boolean;
-  readonly cache?: CacheMarker | undefined;
+  readonly cache?: CacheMarker;
   readonly path: string;
 }
 
@@ -123,9 +123,9 @@ export interface FunctionTool {
   readonly parameters: object;
   /** Arguments keep to the schema to the letter. */
   readonly strict: Setting<boolean> | undefined;
-  readonly cache?: CacheMarker | undefined;
+  readonly cache?: CacheMarker;
   /** Of a tool that its caller's dialect does not know as a plain function. */
-  readonly origin?: ToolOrigin | undefined;
+  readonly origin?: ToolOrigin;
 }
 
 /** What a function is to the caller, whose calls of it are written so. */
@@ -139,24 +139,24 @@ export interface ToolOrigin {
 export interface ToolChoice {
   readonly mode: 'auto' | 'none' | 'required';
   /** The one function to call. */
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly path: string;
 }
 
 export interface OutputFormat {
   readonly type: 'json' | 'schema';
   readonly schema?: unknown;
-  readonly name?: string | undefined;
-  readonly strict?: boolean | undefined;
+  readonly name?: string;
+  readonly strict?: boolean;
   readonly path: string;
 }
 
 export interface Reasoning {
   /** `auto`: the model decides. */
   readonly mode: 'on' | 'off' | 'auto';
-  readonly effort?: string | undefined;
+  readonly effort?: string;
   /** Tokens. */
-  readonly budget?: number | undefined;
+  readonly budget?: number;
   readonly path: string;
 }
 
@@ -166,8 +166,8 @@ export type StopReason = 'end' | 'length' | 'calls' | 'stop_sequence' | 'refused
 /** Media a model generated: base64, or the URL they can be fetched from. */
 export interface GeneratedMedia {
   readonly mediaType: string;
-  readonly data?: string | undefined;
-  readonly url?: string | undefined;
+  readonly data?: string;
+  readonly url?: string;
 }
 
 /**

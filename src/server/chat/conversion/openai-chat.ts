@@ -299,7 +299,7 @@ function readReasoning(body: UntrustedObject, notes: DroppedFields): Reasoning |
 interface GivenReasoning {
   readonly effort?: unknown;
   readonly isEnabled?: unknown;
-  readonly budget?: number | undefined;
+  readonly budget?: number;
 }
 
 function toReasoning({ effort, isEnabled, budget }: GivenReasoning, path: string): Reasoning | undefined {

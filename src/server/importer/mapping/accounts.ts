@@ -33,7 +33,7 @@ export interface ImportedUser {
   /** bcrypt; undefined where there is no password to log in by. */
   readonly passwordHash: string | undefined;
   /** Base32 secret of its second step; undefined: it has none. */
-  readonly totpSecret?: string | undefined;
+  readonly totpSecret?: string;
   /** What was left in both balances of the source, negative where it was overdrawn. */
   readonly balance: bigint;
   /** Goes into the wallet: the balance, or 0 where that was negative. */

@@ -105,10 +105,10 @@ interface SourcePrices {
 
 /** What newer calls of a model were charged by, from the source's log: it shows the defaults that no option states. */
 interface ObservedRatios {
-  readonly modelRatio?: number | undefined;
-  readonly completionRatio?: number | undefined;
-  readonly cacheRatio?: number | undefined;
-  readonly modelPrice?: number | undefined;
+  readonly modelRatio?: number;
+  readonly completionRatio?: number;
+  readonly cacheRatio?: number;
+  readonly modelPrice?: number;
 }
 
 /** The program's own default (common/constants.go). */

@@ -5,7 +5,7 @@ import { BackendError, type CheckResult, type MailBackend, type MailProtocol } f
 interface DovecotSettings {
   readonly auth: AuthEndpoint;
   /** Without it, sessions that are already open stay open until their mail program reconnects. */
-  readonly doveadm?: DoveadmSettings | undefined;
+  readonly doveadm?: DoveadmSettings;
 }
 
 const HANDSHAKE_TIMEOUT_MS = 3_000;

@@ -146,8 +146,8 @@ export interface TimedRows {
 
 /** Unix milliseconds; `to` is not included. */
 export interface Period {
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
+  readonly from?: number;
+  readonly to?: number;
 }
 
 /** Rows between two keys; `before` is not included. */

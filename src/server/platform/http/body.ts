@@ -17,9 +17,9 @@ interface JsonBodyOptions {
   /** Bytes. */
   readonly limit: number;
   /** Members, elements and the root, all together; default 50 000. */
-  readonly maxValues?: number | undefined;
+  readonly maxValues?: number;
   /** Members of the root whose long texts stay in the bytes; default none. */
-  readonly longTextFields?: readonly string[] | undefined;
+  readonly longTextFields?: readonly string[];
   /** Who shares the budget of large bodies: the account. */
   readonly budgetKey: string;
   /** Closes when the request is over. */

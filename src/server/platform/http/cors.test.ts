@@ -59,7 +59,12 @@ describe('pages of other origins', () => {
   });
 
   it('of an unknown origin, or of none, get no header but Vary', () => {
-    for (const headers of [{ origin: 'https://evil.example' }, { origin: `${APP}.evil.example` }, {}]) {
+    const strangers: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: `${APP}.evil.example` },
+      {},
+    ];
+    for (const headers of strangers) {
       const sent = ask([APP], 'OPTIONS', '/v1/models', { ...headers, 'access-control-request-method': 'POST' });
       assert.deepEqual(sent, { handled: false, allowed: false, status: undefined, headers: { vary: 'Origin' } });
     }

@@ -122,7 +122,7 @@ export interface ModelCaller {
   /** Models this token names; empty = all. */
   readonly models: readonly string[];
   /** Undefined where it has none. */
-  readonly limits?: KeyLimits | undefined;
+  readonly limits?: KeyLimits;
 }
 
 export type Caller = AccountCaller | ModelCaller;
@@ -180,9 +180,9 @@ export interface LoginClient {
   readonly address: string;
   readonly userAgent: string;
   /** Value of the session cookie that came along. */
-  readonly session?: string | undefined;
+  readonly session?: string;
   /** Value of the cookie that marks a device on which a user has logged in. */
-  readonly knownDevice?: string | undefined;
+  readonly knownDevice?: string;
 }
 
 export const toLoginClient = (

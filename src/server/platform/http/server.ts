@@ -64,11 +64,11 @@ export interface HttpOptions {
   clientIpOf(request: IncomingMessage): string;
   isTrustedProxy(ip: string): boolean;
   /** Default: no traces. */
-  readonly tracing?: Tracing | undefined;
+  readonly tracing?: Tracing;
   /** Called after every response; for the metrics. */
   onResponse?(route: string, method: string, status: number, seconds: number): void;
   /** A port that may be open already; default: a new one. */
-  readonly port?: PortLifecycle | undefined;
+  readonly port?: PortLifecycle;
 }
 
 export interface HttpServer {

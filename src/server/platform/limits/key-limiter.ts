@@ -6,10 +6,10 @@ import type { KeyedBudget, RateLimits } from './rate-limits.ts';
 
 /** What the owner of a key allows it; a limit that is not set is undefined. */
 export interface KeyLimits {
-  readonly requestsPerMinute?: number | undefined;
-  readonly tokensPerMinute?: number | undefined;
-  readonly concurrentCalls?: number | undefined;
-  readonly concurrentTasks?: number | undefined;
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly concurrentCalls?: number;
+  readonly concurrentTasks?: number;
 }
 
 /** A key with at least one limit. */

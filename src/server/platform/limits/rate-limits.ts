@@ -70,11 +70,11 @@ export interface RateLimits {
 
 interface RateLimitsOptions {
   /** A Valkey or Redis shared by all processes. */
-  readonly valkeyUrl?: string | undefined;
+  readonly valkeyUrl?: string;
   /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters are kept in memory. */
-  readonly sharedDatabase?: Kysely<RateLimitTables> | undefined;
+  readonly sharedDatabase?: Kysely<RateLimitTables>;
   /** Where a single process saves its counters, so that a restart lifts no lock-out. */
-  readonly snapshots?: CounterSnapshots | undefined;
+  readonly snapshots?: CounterSnapshots;
   readonly clock?: Clock;
   readonly log?: { warn(details: object, message: string): void };
 }

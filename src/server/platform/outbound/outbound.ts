@@ -8,7 +8,7 @@ export interface OutboundRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer | Readable | undefined;
+  readonly body?: string | Buffer | Readable;
   /** Default 5 000, at most 10 000; waiting for a free socket counts too. */
   readonly connectTimeoutMs?: number;
   /** Until the status line has come; default 30 000. */
@@ -23,7 +23,7 @@ export interface OutboundRequest {
   readonly maxBytes?: number;
   /** Bytes of a streamed body that are received before they are read; default 64 KiB. */
   readonly readAheadBytes?: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -33,13 +33,13 @@ export interface OutboundRequest {
 export interface ConfiguredRequest extends OutboundRequest {
   readonly private?: boolean;
   /** URL of an http or https proxy, with its credentials; the request goes through a tunnel of it (RFC 9110 section 9.3.6). */
-  readonly proxy?: string | undefined;
+  readonly proxy?: string;
 }
 
 /** A request whose response is relayed as it arrives, its body in memory. */
 export interface StreamedRequest extends ConfiguredRequest {
   readonly method: 'GET' | 'POST';
-  readonly body?: string | Buffer | undefined;
+  readonly body?: string | Buffer;
 }
 
 /**

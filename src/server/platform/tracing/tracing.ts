@@ -8,7 +8,7 @@ export interface SpanOptions {
   readonly name: string;
   readonly kind: SpanKind;
   /** W3C `traceparent` of what caused it; default the span this code runs in. One that is ill-formed counts as none. */
-  readonly parent?: string | undefined;
+  readonly parent?: string;
   readonly attributes?: SpanAttributes;
 }
 

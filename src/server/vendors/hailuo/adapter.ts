@@ -195,7 +195,7 @@ export const hailuo: VendorAdapter = {
     return { seconds: parseSeconds(body.duration, 'duration'), factors };
   },
 
-  handleOf: ({ id, model }) => (/-H3/.test(model) ? { taskId: id, version: 2 } : { taskId: id }),
+  handleOf: ({ id, model }): Json => (/-H3/.test(model) ? { taskId: id, version: 2 } : { taskId: id }),
 
   async submit(request, context) {
     const connection = { origin: baseUrlOf(context), headers: bearerHeaders(context) };

@@ -38,7 +38,7 @@ import {
   withSerializedBody,
 } from '../json-calls.ts';
 import { assertMaxSize, type MediaText, toBase64 } from '../media.ts';
-import { createMetadataParser, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
+import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { classifyFailureWord, readTaskState } from '../task-state.ts';
 import {
   asArray,
@@ -264,8 +264,7 @@ export const jimeng: VendorAdapter = {
     const { frames = FRAMES_PER_SECOND * DEFAULT_SECONDS + 1 } = toFields(request);
     if (typeof frames !== 'number') rejectField('frames', 'must be an integer');
     const seconds = parseSeconds(Math.ceil((frames - 1) / FRAMES_PER_SECOND), 'frames');
-    const resolution = modelOf(request)?.resolution;
-    return { seconds, factors: resolution === undefined ? {} : { resolution } };
+    return { seconds, factors: knownFactors({ resolution: modelOf(request)?.resolution }) };
   },
 
   handleOf: ({ id, model }) => (/^jimeng_/.test(model) ? { reqKey: model, id } : undefined),

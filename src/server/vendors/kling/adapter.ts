@@ -10,6 +10,7 @@ import {
   billedUnits,
   type Json,
   type QueryOutcome,
+  type RequestJson,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
@@ -414,7 +415,7 @@ export function toTurboBody(request: VideoRequest): RequestBody {
     // A picture has a ratio of its own.
     aspect_ratio: first ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
   });
-  const contents = first && [
+  const contents: RequestJson[] | undefined = first && [
     { type: 'prompt', text: prompt },
     { type: 'first_frame', url: toUrlOrBase64(first) },
   ];

@@ -26,7 +26,7 @@ const byMode = (rates: Readonly<Record<string, UnitRate>>, videoInput: readonly 
   lines: [
     ...videoInput,
     ...Object.entries(rates).flatMap(([mode, { silent, sound }]) => {
-      const when = mode === 'other' ? {} : { mode: [mode] };
+      const when: NonNullable<MediaLine['when']> = mode === 'other' ? {} : { mode: [mode] };
       const withSound = sound === undefined ? [] : [unitLine({ ...when, audio: [true] }, sound)];
       return [...withSound, unitLine(when, silent)];
     }),

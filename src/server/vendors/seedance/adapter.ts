@@ -95,7 +95,7 @@ interface ContentItem {
   readonly kind: 'text' | 'image' | 'video';
   /** The prompt, the URL, or a picture as a data URL. */
   readonly value: MediaText;
-  readonly role?: string | undefined;
+  readonly role?: string;
 }
 
 const ROLES = ['reference_image', 'first_frame', 'last_frame'];

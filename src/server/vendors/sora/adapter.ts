@@ -230,7 +230,7 @@ function parseSubmit(response: BufferedResponse, context: AdapterContext): Submi
   if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
   const artifact = stateOf(video) === 'SUCCESS' ? toArtifact(video) : undefined;
   // Whoever makes the video while the caller waits may keep no task that could be asked for.
-  const handle = artifact?.kind === 'url' ? { id, film: artifact.url } : { id };
+  const handle: Json = artifact?.kind === 'url' ? { id, film: artifact.url } : { id };
   return { kind: 'accepted', handle, upstreamId: id, raw: toRawVideo(response, video, id) };
 }
 

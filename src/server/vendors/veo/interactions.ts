@@ -203,7 +203,7 @@ export function interactionBillingFactors(request: VideoRequest) {
 interface InteractionHandle {
   readonly route: VeoRoute;
   readonly interaction: string;
-  readonly missing?: NotFoundCount | undefined;
+  readonly missing?: NotFoundCount;
 }
 
 /** Undefined for the handle of an operation. */

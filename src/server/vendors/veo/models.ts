@@ -1,4 +1,4 @@
-import type { VideoPrice } from '../../../contract/pricing.ts';
+import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
 import type { ModelCapability, PriceSource } from '../adapter.ts';
 import { usd } from '../currency.ts';
 
@@ -6,7 +6,7 @@ import { usd } from '../currency.ts';
 type Rates = readonly (readonly [resolutions: readonly string[], sound: number, silent: number])[];
 
 const bySecond = (rates: Rates): VideoPrice => ({
-  lines: rates.flatMap(([resolution, sound, silent]) => [
+  lines: rates.flatMap(([resolution, sound, silent]): MediaLine[] => [
     { when: { resolution: [...resolution], audio: [false] }, per_second: usd(silent) },
     { when: { resolution: [...resolution] }, per_second: usd(sound) },
   ]),

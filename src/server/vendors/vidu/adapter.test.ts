@@ -5,7 +5,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/vendor-errors.ts';
-import type { MediaInput, VideoRequest } from '../adapter.ts';
+import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
 import { parseViduError, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 import { pathOf } from './models.ts';
 
@@ -206,7 +206,7 @@ test('5,000 mutated replies: no crash, no wrong end', () =>
   }));
 
 test('of several creations the first with an address is taken', async () => {
-  const creations = [
+  const creations: Json[] = [
     { id: '1', url: '' },
     { id: '2', url: 'store.example/c/2.mp4', cover_url: 'https://store.example/c/2.jpg' },
   ];

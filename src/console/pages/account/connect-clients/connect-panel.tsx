@@ -18,7 +18,7 @@ interface ConnectPanelProps {
   /** The page of the list of keys the token is on. */
   readonly page: number;
   /** Only known right after the key was created. */
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: string;
   /** Models the key is limited to; empty: all. */
   readonly allowedModels: readonly string[];
 }

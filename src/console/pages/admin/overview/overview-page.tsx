@@ -213,7 +213,7 @@ interface StatCardProps {
   readonly label: string;
   /** Undefined while it is fetched. */
   readonly value: number | string | undefined;
-  readonly total?: number | undefined;
+  readonly total?: number;
   readonly alert?: boolean;
   readonly to: string;
   readonly search?: Readonly<Record<string, string | boolean>>;
