@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import {
@@ -12,10 +12,11 @@ import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from '../test/browser/con
 import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 
 /**
- * Pictures of every page of the console, wide and narrow, in both languages: `npm run screenshots [word…]` for some of them, with
- * SIZES=all also as large as a desktop's screen and as narrow as a tablet, for a review (give SCREENSHOTS another folder then).
+ * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`, with SIZES=all also
+ * desktop and tablet sizes. Files go to out/screenshots (SCREENSHOTS overrides it); those that documents show are updated in docs/screenshots.
  */
-const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../docs/screenshots');
+const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../out/screenshots');
+const DOCUMENTS_FOLDER = join(import.meta.dirname, '../docs/screenshots');
 const QUALITY = 0.8;
 
 const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
@@ -50,8 +51,7 @@ async function main(): Promise<void> {
     for (const [suffix, options] of VARIANTS) {
       const page = await rig.open(options);
       const capture = async ([name, path]: readonly [string, string]): Promise<void> => {
-        if (isWanted(`${name}${suffix}`))
-          await captureScreenshot(page, path, join(OUTPUT_FOLDER, `${name}${suffix}.webp`), encoderPage);
+        if (isWanted(`${name}${suffix}`)) await captureScreenshot(page, path, `${name}${suffix}.webp`, encoderPage);
       };
       for (const each of Object.entries(SIGNED_OUT)) await capture(each);
       await signIn(page, ROOT.username, ROOT.password);
@@ -67,14 +67,16 @@ async function main(): Promise<void> {
   } finally {
     await rig.stop();
   }
-  writeFileSync(join(OUTPUT_FOLDER, 'README.md'), toIndex(readdirSync(OUTPUT_FOLDER)));
 }
 
 async function captureScreenshot(page: Page, path: string, file: string, encoderPage: Page): Promise<void> {
   await page.goto(path);
   await waitForContent(page);
   await page.waitForTimeout(400);
-  writeFileSync(file, await toWebp(await page.screenshot(), encoderPage));
+  const image = await toWebp(await page.screenshot(), encoderPage);
+  writeFileSync(join(OUTPUT_FOLDER, file), image);
+  const shown = join(DOCUMENTS_FOLDER, file);
+  if (existsSync(shown)) writeFileSync(shown, image);
   process.stdout.write(`${path}\n`);
 }
 
@@ -94,18 +96,6 @@ async function toWebp(png: Buffer, encoderPage: Page): Promise<Buffer> {
 function printProblems({ problems }: BrowserFixture): void {
   for (const [kind, found] of Object.entries(problems))
     for (const each of found as string[]) process.stderr.write(`${kind}: ${each}\n`);
-}
-
-/** A line for each page, with all its pictures. */
-function toIndex(files: readonly string[]): string {
-  const names = files.filter((file) => file.endsWith('.webp')).map((file) => file.replace('.webp', ''));
-  const longestFirst = VARIANTS.map(([suffix]) => suffix).toSorted((one, other) => other.length - one.length);
-  const pageOf = (name: string): string =>
-    name.slice(0, name.length - (longestFirst.find((suffix) => name.endsWith(suffix)) ?? '').length);
-  const lines = [...Map.groupBy(names.toSorted(), pageOf).values()].map((pictures) =>
-    pictures.map((name) => `![${name}](${name}.webp)`).join(' '),
-  );
-  return `# The console in pictures\n\nMade by \`npm run screenshots\`.\n\n${lines.join('\n')}\n`;
 }
 
 await main();
