@@ -194,7 +194,7 @@ export const SETTINGS = {
       'Serves /metrics on the main port to callers with this bearer token; METRICS_PORT asks for it too then.',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'], {
-    description: 'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces (docs/traces.md).',
+    description: 'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces (docs/metrics.md).',
   }),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(['http:', 'https:'], {
     description: 'The same for traces alone, with its whole path; it wins over the other.',
