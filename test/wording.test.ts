@@ -44,7 +44,11 @@ const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
 ];
 
 const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
-  [/配额/, '额度'],
+  [/配额/, '积分（余额）或额度（套餐）'],
+  [/(发放|获取|每个)额度/, '积分'],
+  [/移除(用户|工单|渠道|模型|套餐)/, '删除'],
+  [/凭据/, '凭证'],
+  [/预留/, '预扣'],
   [/供应方|提供商/, '供应商'],
   [/账户/, '账号'],
   [/未收费|未收取|已收取|未产生扣费/, '未扣费、已扣费'],
@@ -59,7 +63,7 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
 /** Texts that say the other word on purpose, by where they are and how they begin. */
 const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string])[] = [
   ['en/admin-settings.names.QUOTA_PER_UNIT', 'Quota of one credit', 'it defines the unit'],
-  ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每个额度', 'it defines the unit'],
+  ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每积分', 'it defines the unit'],
   ['en/connect-clients.hints', '', 'clients call their own settings providers'],
   ['en/admin-announcements.targetHint', 'A page of this console', 'an address'],
   ['zh-cn/admin-channels.credentials', 'API Key', "the vendors' own name for it"],

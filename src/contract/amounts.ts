@@ -15,7 +15,7 @@ const isChinese = (language: string): boolean => language.toLowerCase().startsWi
 
 /** The unit beside a field or above a column: `CNY`, or the word for credits. @param language `en` or `zh-CN`, in any case */
 export const amountUnitName = ({ currency }: AmountUnit, language: string): string =>
-  currency !== '' ? currency : isChinese(language) ? '额度' : 'credits';
+  currency !== '' ? currency : isChinese(language) ? '积分' : 'credits';
 
 /** `¥0.14`, `0.14 credits`: an amount of quota as people read it, on the pages, in the command line and in notices. */
 export function formatAmount(

@@ -7,9 +7,9 @@ const YUAN: AmountUnit = { quotaPerCredit: 500_000, currency: 'CNY' };
 
 test('without a currency amounts are in credits, in the language', () => {
   assert.equal(formatAmount(70_000, CREDITS, 'en'), '0.14 credits');
-  assert.equal(formatAmount(70_000, CREDITS, 'zh-cn'), '0.14 额度');
+  assert.equal(formatAmount(70_000, CREDITS, 'zh-cn'), '0.14 积分');
   assert.equal(formatAmount(617_283_945_000, CREDITS, 'en'), '1,234,567.89 credits');
-  assert.deepEqual([amountUnitName(CREDITS, 'en'), amountUnitName(CREDITS, 'zh-CN')], ['credits', '额度']);
+  assert.deepEqual([amountUnitName(CREDITS, 'en'), amountUnitName(CREDITS, 'zh-CN')], ['credits', '积分']);
 });
 
 test('with a currency they are in it, and no word for credits is left', () => {

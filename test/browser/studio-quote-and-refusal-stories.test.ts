@@ -77,7 +77,7 @@ describe('what the studio says before and after a submit', {
     await page.goto('/studio?model=kling-v1-6');
     await page.getByRole('textbox', { name: studio.prompt, exact: true }).fill('A lighthouse');
     const hint = page.locator('[data-quote]');
-    assert.match((await hint.textContent()) ?? '', /^Enough for \d+ like this\.$/);
+    assert.match((await hint.textContent()) ?? '', /^Your balance covers \d+ more\.$/);
     const { root } = fixture.running;
     await root.ok('POST', '/api/admin/package-cards', {
       package_code: 'daily',

@@ -1,7 +1,7 @@
 /** The word for a unit, what none of it is called, and the least count without a name of its own ("yesterday"). */
 const UNITS = {
-  en: { minute: ['minute', 'this minute', 1], hour: ['hour', undefined, 1], day: ['day', undefined, 2] },
-  'zh-cn': { minute: ['分钟', '此刻', 1], hour: ['小时', undefined, 1], day: ['天', undefined, 3] },
+  en: { minute: ['minute', 'just now', 1], hour: ['hour', undefined, 1], day: ['day', undefined, 2] },
+  'zh-cn': { minute: ['分钟', '刚刚', 1], hour: ['小时', undefined, 1], day: ['天', undefined, 3] },
 } as const;
 
 /**

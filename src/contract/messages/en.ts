@@ -12,10 +12,10 @@ export const EN = {
   malformed_request: 'This is not a well-formed HTTP request.',
   request_timeout: 'The request came too slowly.',
   header_too_large: 'The request line or the headers are too long.',
-  misdirected: 'This server does not serve that host name.',
+  misdirected: 'Unknown host name.',
   unauthorized: 'Sign in first: the credential is missing, wrong or expired.',
   invalid_api_key: 'The API key is missing, wrong or revoked.',
-  forbidden: 'This credential does not permit this.',
+  forbidden: 'You don’t have access to this.',
   cross_site: 'Requests from another site are rejected.',
   rate_limit_exceeded: 'Too many requests. Try again in {seconds} s.',
   key_requests_limit: 'This key may send {limit} requests a minute. Try again in {seconds} s.',
@@ -88,8 +88,7 @@ export const EN = {
   device_logged_out: 'Signed out.',
 
   quota_not_enough: 'Not enough credits: {needed} needed, {available} left.',
-  token_limit_reached:
-    "Not enough credits under this API key's own limit of {limit}: {needed} needed, {available} of it left.",
+  token_limit_reached: 'This key’s limit is {limit}: {needed} needed, {available} left.',
 
   channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
   credential_in_use:
@@ -145,7 +144,7 @@ export const EN = {
 
   task_not_exist: 'There is no such video. A video is visible only to the key that submitted it.',
   task_not_completed: 'The video is not ready: the task is {status}.',
-  content_not_found: 'There is no such task, or it has no video.',
+  content_not_found: 'Video not found.',
   favourites_full: 'You have {most} favourites, which is as many as are kept. Remove one first.',
   shares_full: 'A video can have {each} links and an account {most}, and there are as many already. Remove one first.',
   content_unavailable: 'The vendor of this video did not deliver it. Try again later.',

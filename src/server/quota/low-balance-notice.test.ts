@@ -32,7 +32,7 @@ describe('the notice of a low balance', () => {
     assert.equal(notice.topic, 'quota.low');
     assert.equal(notice.deduplicationKey, 'quota.low:2', 'once a day');
     assert.match(notice.content.en, /^9\.90 credits left\.$/);
-    assert.match(notice.content['zh-CN'], /9\.90 额度/);
+    assert.match(notice.content['zh-CN'], /9\.90 积分/);
   });
 
   it('is not sent at the threshold, nor below it again, nor far above', async () => {

@@ -11,7 +11,7 @@ test('a wallet with too little says what is needed and left in credits, in the l
   const error = notEnoughError({ needed: 70_000, available: 1 }, CREDITS);
   assert.equal(error.code, 'quota_not_enough');
   assert.equal(messageOf(error, 'en'), 'Not enough credits: 0.14 credits needed, 0.000002 credits left.');
-  assert.equal(messageOf(error, 'zh-CN'), '额度不足：需要 0.14 额度，剩余 0.000002 额度。');
+  assert.equal(messageOf(error, 'zh-CN'), '余额不足：需要 0.14 积分，剩余 0.000002 积分。');
 });
 
 test('the limit of an API key is named, in money where the site has a currency', () => {
@@ -21,7 +21,7 @@ test('the limit of an API key is named, in money where the site has a currency',
   );
   assert.equal(
     messageOf(error, 'en'),
-    "Not enough credits under this API key's own limit of ¥2.00: ¥0.14 needed, ¥0.10 of it left.",
+    'This key’s limit is ¥2.00: ¥0.14 needed, ¥0.10 left.',
   );
-  assert.equal(messageOf(error, 'zh-CN'), '超出该 API 密钥自身的额度上限 ¥2.00：需要 ¥0.14，剩余 ¥0.10。');
+  assert.equal(messageOf(error, 'zh-CN'), '超出该 API 密钥的消费上限 ¥2.00：需要 ¥0.14，剩余 ¥0.10。');
 });

@@ -6,7 +6,7 @@ export default {
   since: 'Since',
   act: 'Open',
   blocked: 'Rejected in the last 24 hours',
-  nobodyBlocked: 'No calls were rejected for lack of credits, access or channels.',
+  nobodyBlocked: 'No rejected calls.',
   refused_one: '{{count}} call',
   refused_other: '{{count}} calls',
   reasons: {
@@ -72,8 +72,8 @@ export default {
       advice: 'The last audit found a difference. Back up first, then open the check of the ledger.',
     },
     billing_difference: {
-      check: 'Vendors bill what was settled',
-      name: 'A vendor billed something else than was settled',
+      check: 'Vendor billing matches',
+      name: 'Vendor billing doesn’t match',
       advice: 'Its account lost units that no video explains, or too few. Look at the readings under Reconciliation.',
     },
     webhook_target_dead: {

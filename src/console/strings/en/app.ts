@@ -23,7 +23,7 @@ export default {
     tooLong: 'Enter at most {{max}} characters.',
     min: 'Enter {{min}} or more.',
     max: 'Enter {{max}} or less.',
-    format: 'This is not in the format described here.',
+    format: 'This does not have the required format.',
   },
   reconnecting: 'Reconnecting…',
   reconnectingText: 'The service cannot be reached. This page opens as soon as it is back.',

@@ -10,7 +10,7 @@ export default {
   noModel: 'No chat model is available to you, so the samples name “{{model}}”. Replace it when there is one.',
   test: 'Test the connection',
   waiting: 'Waiting for the first call with this key. Run the sample above or send a message in the client …',
-  came: 'It works: a call with this key came {{when}}.',
+  came: 'It works. First call received {{when}}.',
   noCall: 'No call came within three minutes. Check the address and the key in the client, then test again.',
   stop: 'Stop waiting',
   connect: 'Connect',

@@ -12,7 +12,7 @@ export default {
   calls: 'Calls',
   tokens: 'Text tokens',
   average: 'Average per call',
-  before: '{{value}} before',
+  before: 'vs {{value}} in the previous period',
   changeHint: 'Change to the period of the same length before',
   success: 'Success rate',
   latency: 'p50 / p95',

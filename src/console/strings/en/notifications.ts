@@ -14,7 +14,7 @@ export default {
   noneUnreadText: 'New notifications appear here by themselves.',
   backToAll: '← All notifications',
   topicsTitle: 'Notify me about',
-  topicsLead: 'You are always notified of what concerns the security of your account.',
+  topicsLead: 'Security notices are always on.',
   always: 'always on',
   console: 'Here',
   mail: {
@@ -47,7 +47,7 @@ export default {
     webhook: { name: 'Webhooks', text: 'A webhook was disabled because its deliveries kept failing.' },
     beta: { name: 'Beta access', text: 'Decisions on your applications.' },
     'channel.resting': { name: 'Channels', text: 'A vendor rejects a channel, which needs attention.' },
-    'billing.difference': { name: 'Reconciliation', text: 'A vendor billed something else than was settled.' },
+    'billing.difference': { name: 'Reconciliation', text: 'Vendor billing doesn’t match.' },
     'storage.full': { name: 'Storage', text: 'The space for stored videos is full.' },
   },
 };

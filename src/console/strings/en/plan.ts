@@ -27,7 +27,7 @@ export default {
     ended: 'Your plan has ended.',
   },
   cards: 'Plans',
-  cardsLead: 'Ask the administrator for a code of the plan you want.',
+  cardsLead: 'Contact your administrator to get a plan.',
   noCards: 'No plans are offered at the moment. Calls are paid from your balance.',
   yours: 'current',
   forDays_one: 'for one day',

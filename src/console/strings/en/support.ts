@@ -27,7 +27,7 @@ export default {
     other: 'Something else',
   },
   task: 'Video',
-  taskHint: 'Attaches its log.',
+  taskHint: 'We attach its log.',
   taskPlaceholder: 'None',
   text: 'What is it about?',
   textPlaceholder: 'Never write passwords or keys here; support does not ask for them.',

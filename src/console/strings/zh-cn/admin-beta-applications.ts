@@ -2,7 +2,7 @@ import type en from '../en/admin-beta-applications.ts';
 import type { Translated } from '../namespaces.ts';
 
 export default {
-  lead: '谁想试用尚未全面开放的功能。',
+  lead: '用户的内测申请。',
   all: '全部申请',
   one: '申请 #{{id}}',
   feature: '功能',
@@ -24,9 +24,9 @@ export default {
   rejected: '已拒绝，并已通知申请人。',
   emptyTitle: '还没有申请',
   emptyText: '用户在“内测申请”中提交的内容在此审批。',
-  remove: '移除申请',
+  remove: '删除申请',
   removeText: '申请人也无法再看到。账号已有的功能不受影响。',
-  removeTitle: '移除申请 #{{id}}？',
-  removed: '申请已移除。',
-  outOfRank: '该用户的角色与您相同或更高：只有超级管理员可以审批或移除此申请。',
+  removeTitle: '删除申请 #{{id}}？',
+  removed: '申请已删除。',
+  outOfRank: '该用户的角色与您相同或更高：只有超级管理员可以审批或删除此申请。',
 } satisfies Translated<typeof en>;

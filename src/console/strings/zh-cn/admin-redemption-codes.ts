@@ -2,7 +2,7 @@ import type en from '../en/admin-redemption-codes.ts';
 import type { Translated } from '../namespaces.ts';
 
 export default {
-  lead: '每个兑换码可兑换一次套餐或额度。仅在生成时显示完整内容，之后均为掩码。',
+  lead: '每个兑换码可兑换一次套餐或积分。仅在生成时显示完整内容，之后均为掩码。',
   make: '生成兑换码',
   code: '兑换码',
   for: '可兑换',
@@ -10,8 +10,8 @@ export default {
   plan: '套餐',
   planName: '套餐',
   choosePlan: '选择套餐',
-  noPlans: '还没有套餐。请先添加套餐，或生成额度兑换码。',
-  credits: '额度',
+  noPlans: '还没有套餐。请先添加套餐，或生成积分兑换码。',
+  credits: '积分',
   amount: '数额',
   count: '数量',
   expires: '有效期至（含当天）',
@@ -43,5 +43,5 @@ export default {
   prolong: '修改有效期',
   prolongTitle: '{{code}} 的有效期至？',
   emptyTitle: '还没有兑换码',
-  emptyText: '生成一批并分发，兑换者即获得套餐或额度。',
+  emptyText: '生成一批并分发，兑换者即获得套餐或积分。',
 } satisfies Translated<typeof en>;

@@ -9,11 +9,11 @@ export default {
   since: '开始于',
   act: '打开',
   blocked: '最近 24 小时被拒绝',
-  nobodyBlocked: '没有因额度、权限或渠道而被拒绝的调用。',
+  nobodyBlocked: '没有因余额、权限或渠道而被拒绝的调用。',
   refused_one: '{{count}} 次调用',
   refused_other: '{{count}} 次调用',
   reasons: {
-    quota_not_enough: '额度不足',
+    quota_not_enough: '余额不足',
     model_not_allowed: '模型未获许可',
     upstream_unavailable: '没有可用渠道',
   },
@@ -41,7 +41,7 @@ export default {
     database_slow: {
       check: '数据库响应正常',
       name: '数据库响应缓慢',
-      advice: '语句平均超过 100 毫秒，或在等待连接。请检查锁与磁盘负载。',
+      advice: 'SQL 平均耗时超过 100 毫秒，或在等待连接。请检查锁与磁盘负载。',
     },
     database_gone: {
       check: '数据库可用',
@@ -77,7 +77,7 @@ export default {
     webhook_target_dead: {
       check: 'Webhook 正常送达',
       name: 'Webhook 无法送达',
-      advice: '一直有逾期的投递。请告知端点的所有者；系统会在三天内重试。',
+      advice: '有推送超时未送达。请告知 Webhook 的所有者；系统会在三天内重试。',
     },
   },
 } satisfies Translated<typeof en>;

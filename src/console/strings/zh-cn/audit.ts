@@ -17,7 +17,7 @@ export default {
   after: '更改后',
   request: '请求编号',
   time: '时间',
-  more: '等另外 {{count}} 项',
+  more: '等 {{count}} 项',
   targets: {
     announcement: '公告 {{id}}',
     beta_application: '申请 {{id}}',
@@ -55,12 +55,12 @@ export default {
       update: '修改设备客户端',
       delete: '删除设备客户端',
       'add-secret': '添加设备客户端密钥',
-      'remove-secret': '移除设备客户端密钥',
+      'remove-secret': '删除设备客户端密钥',
     },
     mailbox: {
       create: '创建邮箱',
       read: '查看邮箱密码',
-      'app-password': { replace: '生成应用密码', read: '查看应用密码' },
+      'app-password': { replace: '生成应用专用密码', read: '查看应用专用密码' },
     },
     model: { create: '添加模型', update: '修改模型', delete: '删除模型' },
     package: { activate: '分配套餐' },

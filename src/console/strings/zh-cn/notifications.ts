@@ -3,7 +3,7 @@ import type { Translated } from '../namespaces.ts';
 
 export default {
   title: '通知',
-  lead: '账号的事件，最新在前。',
+  lead: '账号动态，按时间倒序。',
   readAll: '全部标为已读',
   settings: '通知设置',
   all: '查看全部通知',
@@ -16,7 +16,7 @@ export default {
   noneUnread: '全部已读',
   noneUnreadText: '新通知会自动出现在这里。',
   backToAll: '← 全部通知',
-  topicsTitle: '通知我',
+  topicsTitle: '接收以下通知',
   topicsLead: '与账号安全有关的内容始终会通知。',
   always: '始终开启',
   console: '站内',

@@ -5,7 +5,7 @@ export default {
   title: '套餐',
   lead: '套餐额度内的调用由套餐支付，超出部分从余额扣除。',
   none: '暂无套餐',
-  noneText: '调用从余额扣费。在下方兑换即可获得套餐或额度。',
+  noneText: '调用从余额扣费。在下方兑换即可获得套餐或积分。',
   until: '到期时间：',
   wallet: '钱包余额',
   models: '适用模型',

@@ -19,7 +19,7 @@ export default {
   addImage: '添加图片',
   imageRefused: '仅支持不超过 10 MB 的 PNG、JPEG、WebP 或 GIF。',
   imageOf: '图片 {{number}}',
-  removeImage: '移除图片 {{number}}',
+  removeImage: '删除图片 {{number}}',
   send: '发送',
   stop: '停止',
   you: '您',
@@ -43,7 +43,7 @@ export default {
   noImages: '还没有图片',
   noImagesText: '选择模型，描述图片并生成。',
   openImage: '打开图片 {{number}}',
-  receipt: '账单',
+  receipt: '扣费明细',
   modes: {
     chat: '对话',
     images: '图片',

@@ -14,7 +14,7 @@ export default {
   difference: '差额',
   charged: '已收费',
   videos: '视频数',
-  result: '一天的结果',
+  result: '当日结果',
   agrees: '一致',
   unexplained: '{{units}} 无法解释',
   tooFew: '读数不足',
@@ -31,7 +31,7 @@ export default {
   byReading: '每次读数',
   byDay: '按天（UTC）',
   noAccountsTitle: '没有可比对的账号',
-  noAccountsText: '能凭渠道凭证得知扣费的供应商，其渠道会显示在这里。',
+  noAccountsText: '支持查询扣费的供应商渠道会显示在这里。',
   emptyTitle: '暂无读数',
   emptyText: '账号每小时读取一次，首次读数作为之后比对的基准。',
 } satisfies Translated<typeof en>;

@@ -11,7 +11,7 @@ export default {
   turn: { staff: '等待客服处理', user: '等待您回复' },
   noMatch: '没有处于该状态的工单。',
   emptyTitle: '还没有工单',
-  emptyText: '功能异常或账单有疑问？请描述问题，回复会出现在这里和通知中。',
+  emptyText: '功能异常或扣费有疑问？请描述问题，回复会出现在这里和通知中。',
   replies_one: '{{count}} 条回复',
   replies_other: '{{count}} 条回复',
   newTitle: '新建工单',
