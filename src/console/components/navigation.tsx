@@ -56,7 +56,7 @@ export function Navigation() {
       clearTimeout(timer);
     };
   }, [path, self?.role]);
-  const mode = path.startsWith('/admin/') ? 'administration' : 'mine';
+  const mode = isAdmin(self?.role) && path.startsWith('/admin/') ? 'administration' : 'mine';
   return (
     <Stack gap="md" ref={menu}>
       {isAdmin(self?.role) ? (

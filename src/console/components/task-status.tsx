@@ -76,13 +76,7 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
           {percent === undefined ? '' : ` ${percent} %`}
         </Text>
       </Group>
-      <Progress
-        w="100%"
-        value={share === undefined ? 100 : share * 100}
-        animated={share === undefined}
-        striped={share === undefined}
-        aria-label={stage}
-      />
+      <Progress w="100%" value={share === undefined ? 0 : share * 100} aria-label={stage} />
       <Text size="xs" c="dimmed" ta="center" style={{ fontVariantNumeric: 'tabular-nums' }}>
         {t('elapsed', { time: formatElapsed(elapsed) })}
         {estimate === undefined ? '' : ` · ${describeEstimate(estimate, t)}`}

@@ -132,7 +132,10 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
   );
 }
 
-/** How much of one allowance is left, and whether the present pace is too fast for it. */
+/** A forecast from the first few calls of a window would alarm for nothing. */
+const FORECAST_BELOW_PERCENT = 75;
+
+/** The rest of one allowance, and when it runs out at the current pace. */
 function AllowanceMeter({ window }: { readonly window: Allowance }) {
   const { t } = useTranslation('plan');
   const quota = useFormatCredits();
@@ -155,7 +158,7 @@ function AllowanceMeter({ window }: { readonly window: Allowance }) {
       <Text size="xs" c="dimmed" mt={4}>
         {t('refreshes')} <RelativeTime at={refreshes_at} />
       </Text>
-      {left > 0 && runs_out_at > 0 ? (
+      {left > 0 && runs_out_at > 0 && percent <= FORECAST_BELOW_PERCENT ? (
         <Text size="xs" fw={600}>
           {t('runsOut')} <RelativeTime at={runs_out_at} />
         </Text>
@@ -290,9 +293,11 @@ function RedeemResult({ granted }: { readonly granted: GrantResult }) {
   const quota = useFormatCredits();
   const { outcome, quota: credited, package_code, package_expires_at } = granted;
   const until = package_expires_at === 0 ? '' : formatDate(package_expires_at);
+  const { data: plans = [] } = useQuery(purchasablePlansQuery);
+  const name = plans.find((plan) => plan.package_code === package_code)?.name ?? package_code;
   return (
     <Alert mt="sm" color="teal" icon={<IconCheck />}>
-      {t(`outcome.${outcome}`, { amount: quota(credited), name: package_code, day: until })}
+      {t(`outcome.${outcome}`, { amount: quota(credited), name, day: until })}
     </Alert>
   );
 }

@@ -381,7 +381,7 @@ function AffordableVideosHint({ quote }: { readonly quote: VideoQuote }) {
   const { how_many_now: now, how_many_today: today } = quote;
   const isMoreToday = now !== null && today !== null && today > now;
   const parts = [
-    ...(now === null ? [] : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now, today })]),
+    ...(now === null || now === 0 ? [] : [t(isMoreToday ? 'enoughToday' : 'enoughNow', { now, today })]),
     ...quote.windows
       .filter(({ left, limit }) => left < limit)
       .map(({ kind, left, limit, full_again }) =>

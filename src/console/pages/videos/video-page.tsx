@@ -26,7 +26,7 @@ import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { SHARE_PASSWORD_MAX } from '../../../contract/video-shares.ts';
 import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount } from '../../components/credit-amount.tsx';
-import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
+import { ConfirmDialog, Dialog, FormDialog } from '../../components/dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { FavouriteButton } from '../../components/favourite-button.tsx';
 import { Page } from '../../components/page.tsx';
@@ -233,9 +233,9 @@ function VideoDetails({ video }: { readonly video: VideoDetail }) {
   );
 }
 
-/** How long a link works, days; 0: as long as the video. */
+/** Lifetimes of a link in days; 0: until the video is deleted. */
 const PERIODS = [1, 7, 30, 0] as const;
-/** Makes links by which others watch a video. */
+/** Creates links that let others watch a video. */
 function ShareButton({ taskId }: { readonly taskId: string }) {
   const { t } = useTranslation('studio');
   const [isOpen, setIsOpen] = useState(false);
@@ -265,6 +265,15 @@ function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly on
       ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['shares'] }),
   });
+  // A form that stayed open would create a second link with the next press.
+  if (save.data !== undefined)
+    return (
+      <Dialog title={t('share.made')} onClose={onClose}>
+        <div role="status">
+          <CopyField text={save.data} label={t('share.copy')} />
+        </div>
+      </Dialog>
+    );
   return (
     <FormDialog title={t('share.title')} submitLabel={t('share.create')} save={save} onClose={onClose}>
       <Text size="sm" c="dimmed">
@@ -292,14 +301,6 @@ function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly on
         maxLength={200}
         {...text('title')}
       />
-      {save.data === undefined ? null : (
-        <div role="status">
-          <Text size="sm" fw={600}>
-            {t('share.made')}
-          </Text>
-          <CopyField text={save.data} label={t('share.copy')} />
-        </div>
-      )}
     </FormDialog>
   );
 }

@@ -62,7 +62,7 @@ export function ServiceStatus({ state }: { readonly state: UseQueryResult<Operat
               {isOpen ? <IconAlertTriangle size={12} /> : <IconCheck size={12} />}
             </ThemeIcon>
             <Text size="xs" c={isOpen ? undefined : 'dimmed'}>
-              {t(`incidents.${id as IncidentId}.check`)}
+              {t(`incidents.${id as IncidentId}.${isOpen ? 'name' : 'check'}`)}
             </Text>
           </Group>
         ))}
