@@ -15,28 +15,23 @@ export function renderModelIndex(): string {
   });
   return `# Video models
 
-Each vendor has a page with its models, what they can do, their initial prices and a call to copy:
+Each vendor's page lists its models with their options, initial prices and an example call:
 
 ${table(['Vendor', 'Models', 'Seconds', 'With sound'], vendors)}
 
-Models are rows that an administrator can change. The pages show the values a row starts with, prices in quota (500,000
-quota are one unit of the display currency). A model of a vendor that is not listed can be added by its name.
+Models are rows that administrators can change; the pages show initial values, with prices in quota (500,000 quota are one unit of the display
+currency, yuan converted at 7). A model that is not listed can be added by its name. Prices are fixed on submission ([prices.md](prices.md)); a
+price marked "unconfirmed" has no current list behind it.
 
-A price is \`per call + per second × seconds\`, times the multipliers that apply, or the first of its lines whose facts fit
-([prices.md](prices.md)). It is fixed when a video is submitted. Lists in yuan are converted at 7 a unit. A price whose list says
-"unconfirmed" is older than any copy of the list that was found: compare it before you rely on it.
+Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. Vendor-specific parameters
+go into \`metadata\` under the keys its page lists; other keys are dropped and named in the response header \`x-reelgate-dropped\`. A common
+field that a model does not support is rejected with HTTP 400.
 
-Common fields are \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\` and \`mode\`. Vendor-specific
-parameters go into \`metadata\`, under the keys its page lists; other keys are dropped and named in the response header
-\`x-reelgate-dropped\`. A common field that a model does not support is rejected with HTTP 400, never ignored.
+Images are also read from unambiguous fields of other APIs (\`image_url\`, \`first_frame_image\`, \`last_frame\`, \`reference_images\` and the like)
+as a string, an object with \`url\` or \`image_url\`, or a list; media in any other field is rejected by name. Numbers may be strings and strings
+numbers; empty and null fields count as absent.
 
-Pictures are also read from fields of other APIs whose meaning is clear (\`image_url\`, \`first_frame_image\`, \`last_frame\`,
-\`reference_images\` and their like), as a text, an object with \`url\` or \`image_url\`, or a list. Media in any other field is rejected
-by its name. Numbers may be texts and the reverse (\`seconds: 4\`, \`duration: "5"\`); an empty or null field is absent.
-
-These ids are not in the lists, as no page of the vendor with their limits and their price was found; add them by name where your account has them:
-\`wan2.2-t2v-flash\` (only other clients name it), \`wan2.6-t2v-us\` and \`wan2.6-i2v-us\` (the United States region; Wan 2.6 is reported to have
-ended in October 2026).
+Not listed, because no page of the vendor states their limits and price: \`wan2.2-t2v-flash\`, \`wan2.6-t2v-us\` and \`wan2.6-i2v-us\`.
 
 In the calls, \`REELGATE\` is the service's base URL (\`http://127.0.0.1:3000\`) and \`KEY\` an API key.
 `;
@@ -50,18 +45,7 @@ export function renderVendorPage(vendor: VendorAdapter): string {
 
 What the columns and fields mean: [models.md](../models.md).
 
-${table(
-  ['Model', 'Seconds', 'Frame', 'Modes', 'Sound', 'Images', 'Initial price'],
-  vendor.models.map((model) => [
-    `\`${model.id}\``,
-    secondsOf(model),
-    frameOf(model),
-    model.modes.join(', ') || '–',
-    model.audio ? 'yes' : 'no',
-    imagesOf(model),
-    priceOf(model.price),
-  ]),
-)}
+${table(['Model', 'Seconds', 'Frame', 'Modes', 'Sound', 'Images', 'Initial price'], rowsOf(vendor.models))}
 
 Prices follow the vendor's public list${vendor.models.some(({ price }) => price.settle_by === 'vendor') ? ', and a unit is what the vendor itself counts' : ''}:
 
@@ -70,13 +54,31 @@ ${table(['Models', 'List', 'Compared on', 'Note'], sourcesOf(vendor))}
 ${
   keys.length === 0
     ? 'It has no `metadata`; its own fields stand beside the common ones.'
-    : table(['Key of `metadata`', 'Type'], keys)
+    : `Keys of \`metadata\`: ${keys.map(([key, type]) => `${key} (${type})`).join(', ')}.`
 }
 
 \`\`\`sh
 curl "$REELGATE/v1/video/generations" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${example}'
 \`\`\`
 `;
+}
+
+/** One row for models that differ in their name only. */
+function rowsOf(models: readonly ModelCapability[]): string[][] {
+  const rows = Map.groupBy(models, (model) =>
+    JSON.stringify([
+      secondsOf(model),
+      frameOf(model),
+      model.modes.join(', ') || '–',
+      model.audio ? 'yes' : 'no',
+      imagesOf(model),
+      priceOf(model.price),
+    ]),
+  );
+  return [...rows].map(([row, same]) => [
+    same.map(({ id }) => `\`${id}\``).join(', '),
+    ...(JSON.parse(row) as string[]),
+  ]);
 }
 
 /** The shortest and the longest video of a vendor. */
@@ -96,10 +98,8 @@ function secondsOf({ seconds }: ModelCapability): string {
 }
 
 const frameOf = ({ sizes, resolutions, ratios }: ModelCapability): string =>
-  [resolutions, ratios, sizes]
-    .filter((list) => list.length > 0)
-    .map((list) => list.join(', '))
-    .join('; ') || '–';
+  [...new Set([resolutions, ratios, sizes].map((list) => list.join(', ')))].filter((list) => list !== '').join('; ') ||
+  '–';
 
 const ROLES = { first_frame: 'first frame', last_frame: 'last frame', reference: 'references' } as const;
 
@@ -110,33 +110,23 @@ function imagesOf({ images: { min, max, roles } }: ModelCapability): string {
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
 
-function ratesOf(rates: MediaLine): string {
-  const named = [
-    ['a call', rates.per_call],
-    ['a second', rates.per_second],
-    ['a picture', rates.per_input_image],
-    ['a unit', rates.per_unit],
+/** Lowest to highest rate of each kind; the console and `GET /v1/models` have the exact lines. */
+function priceOf({ lines, ...price }: VideoPrice): string {
+  const all: readonly MediaLine[] = lines ?? [price];
+  const kinds = [
+    ['a call', all.map((line) => line.per_call ?? 0)],
+    ['a second', all.map((line) => line.per_second ?? 0)],
+    ['an image', all.map((line) => line.per_input_image ?? 0)],
+    ['a unit', all.map((line) => line.per_unit ?? 0)],
   ] as const;
-  return named.flatMap(([unit, quota = 0]) => (quota > 0 ? [`${number(quota)} ${unit}`] : [])).join(' + ');
-}
-
-/** One line of a price: the facts it is for, its rates, and the units that are reserved for. */
-function lineOf(line: MediaLine): string {
-  const facts = Object.entries(line.when ?? {}).map(([fact, values]) => `${fact} ${values.join('/')}`);
-  const units = [
-    ...(line.max_units === undefined ? [] : [number(line.max_units)]),
-    ...(line.max_units_per_second === undefined ? [] : [`${number(line.max_units_per_second)} a second`]),
-  ].join(' + ');
-  const rates = units === '' ? ratesOf(line) : `${ratesOf(line)}, at most ${units}`;
-  return facts.length === 0 ? rates : `${facts.join(', ')}: ${rates}`;
-}
-
-function priceOf(price: VideoPrice): string {
-  if (price.lines !== undefined) return price.lines.map(lineOf).join('; ');
-  const factors = Object.entries(price.multipliers ?? {}).flatMap(([factor, values]) =>
-    Object.entries(values).map(([value, by]) => `${factor} ${value} × ${by}`),
-  );
-  return [ratesOf(price), ...factors].join('; ');
+  const factors = Object.keys(price.multipliers ?? {});
+  const rates = kinds.flatMap(([unit, values]) => {
+    const charged = values.filter((value) => value > 0);
+    if (charged.length === 0) return [];
+    const [min, max] = [Math.min(...charged), Math.max(...charged)];
+    return [`${min === max ? number(min) : `${number(min)} to ${number(max)}`} ${unit}`];
+  });
+  return `${rates.join(' + ')}${factors.length === 0 ? '' : `, by ${factors.join(', ')}`}`;
 }
 
 /** The lists that the prices of a vendor follow, with what each was compared with. */
