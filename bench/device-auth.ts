@@ -1,3 +1,5 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLI_OAUTH_CLIENT } from '../src/contract/device-auth.ts';
@@ -5,7 +7,7 @@ import { newUserCode } from '../src/server/device-auth/codes.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { hashToken, randomText } from '../src/server/platform/tokens.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { type Process, startScript, startService } from './support/child-processes.ts';
+import { type Process, startScript } from './support/child-processes.ts';
 import { type LoadResult, load } from './support/http-load.ts';
 import { cpuSeconds } from './support/process-cpu-and-memory.ts';
 
@@ -55,15 +57,24 @@ const OIDC = { client_id: 'bench', client_secret: 'bench-secret-0123456789' };
 const client = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
 const script = (name: string) => () => startScript(new URL(`rivals/${name}.ts`, import.meta.url).pathname);
 
+/** In a process without limits of device codes, which the plain server always has. */
+async function startOurs(): Promise<Process & { readonly folder: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));
+  const program = new URL('../test/faults/device-auth-server.fixture.ts', import.meta.url).pathname;
+  const running = await startScript(program, {
+    PORT: '0',
+    DATABASE_URL: `sqlite:${join(folder, 'bench.db')}`,
+    MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    ADMIN_PASSWORD: 'bench-password-1',
+    LOG_LEVEL: 'warn',
+  });
+  return { ...running, folder };
+}
+
 const rivals: readonly Rival[] = [
   {
     name: 'reelgate',
-    start: () =>
-      startService(3917, {
-        DEVICE_CODES_PER_ADDRESS: '1000000000',
-        DEVICE_LIVE_CODES_PER_ADDRESS: '1000000000',
-        DEVICE_CODES_PER_CLIENT: '1000000000',
-      }),
+    start: startOurs,
     code: () => json('/api/auth/device/code', { client_id: client.client_id }),
     poll: (device_code) => json('/api/auth/device/token', { device_code, ...client }),
   },

@@ -50,7 +50,6 @@ const ENV = {
   KEY_REQUESTS_PER_MINUTE: '0',
   RETENTION_REQUESTS_DAYS: '0',
   RETENTION_AUDIT_DAYS: '0',
-  RETENTION_LOGINS_DAYS: '0',
   RETENTION_TASK_DETAIL_DAYS: '0',
 };
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-bench-'));

@@ -63,8 +63,7 @@ const service = await startService(
     MAIL_BACKEND: 'dovecot',
     MAIL_DOMAIN: DOMAIN,
     MAIL_DOVECOT_AUTH_SOCKET: ours.auth,
-    MAIL_DOVECOT_ADMIN_URL: ours.adminUrl,
-    MAIL_DOVECOT_ADMIN_KEY: ours.adminKey,
+    MAIL_API_URL: ours.adminUrl.replace('://', `://:${encodeURIComponent(ours.adminKey)}@`),
   },
   folder,
 );

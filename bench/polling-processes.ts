@@ -36,7 +36,6 @@ const env = {
   SYNC_PERIOD_SECONDS: String(PERIOD_SECONDS),
   ARTIFACTS: 'off',
   METRICS_TOKEN: 'bench',
-  DATABASE_POOL: '4',
 };
 let services: Service[] = [];
 const startAll = async (): Promise<void> => {

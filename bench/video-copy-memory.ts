@@ -29,7 +29,7 @@ const upstreams = await Promise.all(
 const outbound = openOutbound();
 const database = openDatabase<Tables>(`sqlite:${join(folder, 'copies.db')}`);
 await migrate(database, migrations);
-const fixture = await makeArtifactFixture(database, { ARTIFACTS_ACCOUNT_GB: '0', ARTIFACTS_MAX_GB: '1000' });
+const fixture = await makeArtifactFixture(database, { ARTIFACTS_MAX_GB: '4000' });
 const hosts = upstreams.map(({ origin }) => new URL(origin).host);
 let opened = 0;
 fixture.artifacts.start({

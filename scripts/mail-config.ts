@@ -2,6 +2,7 @@
  * Writes the configuration of Dovecot 2.3 and Postfix 3.7 for this service into one folder and says what to do next.
  * docs/mail-dovecot.md walks through it. Changes nothing outside the folder.
  */
+
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync } from 'node:fs';
@@ -14,6 +15,7 @@ import {
   socketPaths,
   writeMailServerConfig,
 } from '../src/server/mailbox/backends/server-config.ts';
+import { MAIL_PORTS } from '../src/server/mailbox/mail-backend.ts';
 import { loadConfig } from '../src/server/platform/config.ts';
 import { ConfigError } from '../src/server/platform/setting-readers.ts';
 
@@ -94,9 +96,9 @@ const layout: MailServerConfigOptions = {
   hostname: config.mailHost,
   listen: values.listen,
   ports: {
-    imaps: config.mailImapPort,
-    pop3s: config.mailPop3Port,
-    smtps: config.mailSmtpPort,
+    imaps: MAIL_PORTS.imap,
+    pop3s: MAIL_PORTS.pop3,
+    smtps: MAIL_PORTS.smtp,
     mx: 25,
     doveadm: 18_081,
   },
@@ -134,5 +136,4 @@ Start, Postfix first:
 Settings of the service:
    MAIL_BACKEND=dovecot
    MAIL_DOVECOT_AUTH_SOCKET=${socketPaths(layout.root).reelgate}
-   MAIL_DOVECOT_ADMIN_URL=http://127.0.0.1:${layout.ports.doveadm}
-   MAIL_DOVECOT_ADMIN_KEY=${layout.doveadmKey}`);
+   MAIL_API_URL=http://:${layout.doveadmKey}@127.0.0.1:${layout.ports.doveadm}`);

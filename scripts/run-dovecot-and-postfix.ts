@@ -34,7 +34,7 @@ export interface RealMailServer {
   readonly mx: number;
   /** The certificate clients are to trust. */
   readonly ca: string;
-  /** MAIL_DOVECOT_AUTH_SOCKET, MAIL_DOVECOT_ADMIN_URL and MAIL_DOVECOT_ADMIN_KEY for this server. */
+  /** MAIL_DOVECOT_AUTH_SOCKET and the two parts of MAIL_API_URL for this server. */
   readonly auth: string;
   readonly adminUrl: string;
   readonly adminKey: string;
@@ -175,12 +175,9 @@ if (import.meta.main) {
     database: { kind: 'sqlite', file },
   });
   console.log(`MAIL_BACKEND=dovecot
-MAIL_IMAP_PORT=${server.ports.imap}
-MAIL_SMTP_PORT=${server.ports.smtp}
-MAIL_POP3_PORT=${server.ports.pop3}
+# IMAP on port ${server.ports.imap}, SMTP on ${server.ports.smtp}, POP3 on ${server.ports.pop3}
 MAIL_DOVECOT_AUTH_SOCKET=${server.auth}
-MAIL_DOVECOT_ADMIN_URL=${server.adminUrl}
-MAIL_DOVECOT_ADMIN_KEY=${server.adminKey}`);
+MAIL_API_URL=${server.adminUrl.replace('://', `://:${encodeURIComponent(server.adminKey)}@`)}`);
   process.on('SIGINT', () => process.exit(0)).on('SIGTERM', () => process.exit(0));
   setInterval(() => {}, 60_000);
 }

@@ -37,10 +37,9 @@ async function fill(databaseUrl: string): Promise<string> {
     MASTER_KEY: FIXTURE_MASTER_KEY,
     SYNC_PERIOD_SECONDS: '1',
     MAIL_BACKEND: 'sandbox',
-    PHONE_DRIVER: 'http',
-    PHONE_HTTP_URL: phone.url,
   });
   try {
+    await running.setSiteSetting('PHONE_HTTP_URL', phone.url);
     const key = await prepare(running.url, sandbox);
     const operator = await new AdminClient(running.url).signIn();
     await addChatModelOf(sandbox, operator);

@@ -54,11 +54,12 @@ describe('the page of the console', () => {
   it('has the public status inside, whatever the site is named', async () => {
     buildConsoleIfOutdated();
     const name = `"A" & 'B' $& \u6f22`;
-    const named = await startTestService('sqlite::memory:', { SITE_NAME: name, API_USER_HEADER: 'X-User' });
+    const named = await startTestService('sqlite::memory:');
     try {
+      await named.setSiteSetting('SITE_NAME', name);
       const answer = await fetch(new URL('/api/status', named.url));
       const { ready, ...status } = ((await answer.json()) as { data: Record<string, unknown> }).data;
-      assert.deepEqual([ready, status.site_name, status.api_user_header], [true, name, 'x-user']);
+      assert.deepEqual([ready, status.site_name, status.api_user_header], [true, name, 'service-api-user']);
       const text = await (await fetch(new URL('/studio', named.url), { headers: { accept: 'text/html' } })).text();
       const content = /<meta name="status" content="([^"]*)"/.exec(text)?.[1] ?? '';
       const unescaped = content.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));

@@ -6,8 +6,8 @@ import { renderDocs } from '../scripts/docs/generated-documents.ts';
 import { unknownThreatNumbers } from '../scripts/docs/render-security-threats.ts';
 import { EN } from '../src/contract/messages/en.ts';
 import { ZH_CN } from '../src/contract/messages/zh-cn.ts';
-import { parseConfig } from '../src/server/platform/config.ts';
-import { SETTINGS } from '../src/server/platform/setting-definitions.ts';
+import { parseConfig, toCamelCase } from '../src/server/platform/config.ts';
+import { FIXED_SETTINGS, OTEL_VARIABLES, SETTINGS, SITE_SETTINGS } from '../src/server/platform/setting-definitions.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -21,11 +21,21 @@ for (const [path, text] of Object.entries(renderDocs())) {
 }
 
 test('every documented setting is read', () => {
-  const { environmentNames: _, ...config } = parseConfig({});
-  const names = Object.keys(SETTINGS).map((name) =>
-    name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase()),
-  );
-  assert.deepEqual(Object.keys(config).sort(), names.sort());
+  const { environmentNames: _, siteDefaults, ...config } = parseConfig({});
+  assert.deepEqual(Object.keys(config).sort(), Object.keys(FIXED_SETTINGS).map(toCamelCase).sort());
+  assert.deepEqual(Object.keys(siteDefaults).sort(), Object.keys(SITE_SETTINGS).map(toCamelCase).sort());
+});
+
+test('the environment has at most 60 settings', () => {
+  assert.ok(Object.keys(SETTINGS).length <= 60, 'make a constant of it, or a setting of the console');
+});
+
+test('the variables of OpenTelemetry and the settings of the console are documented', () => {
+  const texts = [
+    ['docs/traces.md', Object.keys(OTEL_VARIABLES)],
+    ['docs/settings.md', Object.keys(SITE_SETTINGS)],
+  ] as const;
+  for (const [path, names] of texts) for (const name of names) assert.match(read(path), new RegExp(`\\b${name}\\b`));
 });
 
 /** Links and images of a Markdown text, code apart. */

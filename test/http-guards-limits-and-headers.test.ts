@@ -290,7 +290,7 @@ describe('the HTTP layer', () => {
   });
 
   it('T66: one address holds a bounded number of connections, and another is served meanwhile', async () => {
-    const crowded = await startTestService('sqlite::memory:', { CONNECTIONS_PER_ADDRESS: '3' });
+    const crowded = await startTestService('sqlite::memory:', {}, { connectionsPerIp: 3 });
     const at = Number(new URL(crowded.url).port);
     const open = (localAddress: string) =>
       new Promise<Socket | undefined>((resolve) => {

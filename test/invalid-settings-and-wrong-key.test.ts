@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { makeApp } from '../src/server/app.ts';
-import { parseConfig } from '../src/server/platform/config.ts';
+import { loadConfig, parseConfig } from '../src/server/platform/config.ts';
 import { type MetaTables, metaMigrations, migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { openLog } from '../src/server/platform/log.ts';
@@ -28,6 +28,26 @@ describe('a start', () => {
     const withoutFiles = { ARTIFACTS: 'off', ARTIFACTS_ACCEL_PROXIES: '127.0.0.1' };
     assert.throws(() => parseConfig(withoutFiles), isAbout('ARTIFACTS_ACCEL_PROXIES'));
     assert.deepEqual(parseConfig({ TRUST_PROXY: ' 10.0.0.0/8 , ::1 ' }).trustProxy, ['10.0.0.0/8', '::1']);
+  });
+
+  it('warns of settings of earlier releases and of other products, and reads none of them', () => {
+    const given = { SITE_NAME: 'Film studio', CHAT_IDLE_SECONDS: '5', SQL_DSN: 'x', MAIL_MAILCOW_URL: '', PORT: '1' };
+    const { config, hints } = loadConfig(given, '');
+    assert.equal(config.siteDefaults.siteName, 'Reelgate');
+    assert.deepEqual(
+      hints.map((hint) => hint.split(' ')[0]),
+      ['SQL_DSN', 'SITE_NAME', 'CHAT_IDLE_SECONDS'],
+    );
+    assert.match(hints[1] ?? '', /no longer a setting of the environment.*console/);
+  });
+
+  it('takes the key of the mail API from its address', () => {
+    assert.deepEqual(parseConfig({ MAIL_API_URL: 'https://:a%2Fb@mail.example/' }).mailApiUrl, {
+      url: 'https://mail.example',
+      key: 'a/b',
+    });
+    for (const url of ['https://mail.example', 'ftp://:key@mail.example', 'mail.example', 'https://:%E0@mail.example'])
+      assert.throws(() => parseConfig({ MAIL_API_URL: url }), isAbout('MAIL_API_URL'), url);
   });
 
   it('leaves the sandbox off unless it is asked for', () => {

@@ -18,6 +18,8 @@ export interface TestService {
   readonly root: TestUser;
   /** Registers and logs in. */
   signUp(username: string): Promise<TestUser>;
+  /** Stores a site setting; null: its default. */
+  setSiteSetting(name: string, value: string | null): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -54,6 +56,9 @@ export async function startTestService(
       await person.register(username);
       await person.logIn(username);
       return person;
+    },
+    async setSiteSetting(name, value) {
+      await root.ok('PUT', `/api/admin/settings/${name}`, { value });
     },
     stop: () => app.close(0),
   };

@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/messages/en.ts';
-import { SETTINGS } from '../../src/server/platform/setting-definitions.ts';
+import {
+  SETTINGS,
+  type SettingTable,
+  SHARED_SETTINGS,
+  START_SETTINGS,
+} from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { renderChatDialects } from './chat-dialects.ts';
@@ -59,22 +64,34 @@ ${rows.join('\n')}
 }
 
 function renderConfig(): string {
-  const rows = Object.entries<Setting>(SETTINGS).map(([name, setting]) =>
-    row(`\`${name}\``, setting.default === undefined ? '' : `\`${setting.default}\``, describe(setting)),
-  );
   return `${GENERATED}
 
 # Settings
 
-The service is configured by environment variables alone. A file \`.env\` in the working directory is read too; the
-environment takes precedence. All settings are checked at the start: an invalid value stops the start with one line that names the
-setting. [.env.example](../.env.example) lists them all, ready to copy.
+The environment configures the service. A file \`.env\` in the working directory is read too; the environment takes precedence. All
+settings are checked at start: an invalid value stops the start with one line that names the setting.
+[.env.example](../.env.example) lists them all, ready to copy. A setting of an earlier release that is still set causes a warning that
+names its replacement.
 
-| Setting | Default | Meaning |
-|---|---|---|
-${rows.join('\n')}
+## Fixed at start
+
+${settingsTable(START_SETTINGS)}
+
+## Also in the console
+
+Root can store these in the console where the environment does not set them. [settings.md](settings.md) has the settings that
+the console alone has.
+
+${settingsTable(SHARED_SETTINGS)}
 `;
 }
+
+const settingsTable = (settings: SettingTable): string => {
+  const rows = Object.entries(settings).map(([name, setting]) =>
+    row(`\`${name}\``, setting.default === undefined ? '' : `\`${setting.default}\``, describe(setting)),
+  );
+  return `| Setting | Default | Meaning |\n|---|---|---|\n${rows.join('\n')}`;
+};
 
 const describe = ({ description, range, secret }: Setting) =>
   [

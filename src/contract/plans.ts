@@ -34,7 +34,7 @@ const AdminPackageCard = Type.Object({
     description: 'How long copies of videos are kept; 0: for ever, null: ARTIFACTS_DAYS.',
   }),
   storage_gb: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Space of these copies in GiB; null: ARTIFACTS_ACCOUNT_GB.',
+    description: 'Space of these copies in GiB; null: a quarter of ARTIFACTS_MAX_GB.',
   }),
 });
 

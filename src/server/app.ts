@@ -14,25 +14,19 @@ import type { Notifications } from './notifications/module.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import type { MetaTables } from './platform/db/migrate.ts';
-import type { PortLifecycle } from './platform/http/lifecycle.ts';
 import type { HttpServer } from './platform/http/server.ts';
 import { startMetricsServer } from './platform/http/service-routes.ts';
 import type { Log } from './platform/log.ts';
-import { assertDatabaseFile, assertDirectory, assertProgramIfThere, makeDirectory } from './platform/path-checks.ts';
+import { assertDatabaseFile, assertDirectory, makeDirectory } from './platform/path-checks.ts';
 import { retentionJob, ScheduledJobs } from './platform/scheduled-jobs.ts';
-import { makeHttpServer, registerRoutes } from './routes.ts';
+import { makeHttpServer, type RouteOverrides, registerRoutes } from './routes.ts';
 import { type RunningSandbox, startAppSandbox } from './sandbox-loader.ts';
 import { makeSite } from './site-settings/module.ts';
 import type { Tables } from './tables.ts';
-import type { FaultPoint } from './video/task-completion.ts';
 import type { Webhooks } from './webhooks/module.ts';
 
 /** Replacements for real components; used by tests. */
-export interface AppOverrides extends FoundationOverrides, ModuleOverrides {
-  readonly onFaultPoint?: (point: FaultPoint) => void;
-  /** The port to serve on, which may be open already. */
-  readonly port?: PortLifecycle;
-}
+export interface AppOverrides extends FoundationOverrides, ModuleOverrides, RouteOverrides {}
 
 export interface App {
   readonly http: HttpServer;
@@ -73,11 +67,10 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   assertPaths(config);
   const opened = await openFoundation(config, overrides);
   const site = await makeSite({ ...opened, auditLog: new AuditStore(opened.database, opened.clock) });
-  // From here on the settings include those that an administrator stored.
-  const foundation: Foundation = { ...opened, config: site.config };
+  const foundation: Foundation = { ...opened, settings: site.live };
   const modules = await makeModules(foundation, overrides);
-  const http = await makeHttpServer(foundation, modules, overrides.port);
-  const { video, chat } = await registerRoutes(http, foundation, modules, site, overrides.onFaultPoint);
+  const http = await makeHttpServer(foundation, modules, overrides);
+  const { video, chat } = await registerRoutes(http, foundation, modules, site, overrides);
   const {
     accounts,
     deviceAuth,
@@ -193,13 +186,12 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
 
 /** @throws ConfigError naming the setting whose path cannot be used; the database's own is looked at first */
 function assertPaths(config: Config): void {
-  const { databaseUrl, journalDir, ffmpeg } = config;
+  const { databaseUrl, journalDir } = config;
   if (databaseUrl.startsWith('sqlite:')) assertDatabaseFile(databaseUrl.slice('sqlite:'.length));
   const artifacts = resolveArtifactsDirectory(config);
   if (artifacts !== undefined) makeDirectory('ARTIFACTS_DIR', artifacts);
   const journal = journalDirectory(databaseUrl, journalDir);
   if (journal !== undefined) assertDirectory('JOURNAL_DIR', journal);
-  assertProgramIfThere('FFMPEG', ffmpeg);
 }
 
 /** Models and, with the sandbox, channels created at the first start. */

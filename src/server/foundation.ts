@@ -6,7 +6,7 @@ import { migrations } from './migrations.ts';
 import { VERSION } from './package-root.ts';
 import type { Clock } from './platform/clock.ts';
 import { SingleFlight } from './platform/concurrency.ts';
-import type { Config } from './platform/config.ts';
+import type { Config, Live, SiteSettings } from './platform/config.ts';
 import { type Database, DiskFullError, openDatabaseClock } from './platform/db/database.ts';
 import { metaMigrations, migrate } from './platform/db/migrate.ts';
 import {
@@ -33,7 +33,12 @@ import type { Tables } from './tables.ts';
 import { ERROR_REASONS } from './upstreams/vendor-errors.ts';
 
 /** The mechanisms every capability depends on. */
-export interface Foundation {
+export interface Foundation extends OpenedFoundation {
+  readonly settings: Live<SiteSettings>;
+}
+
+/** The mechanisms that exist before the stored settings are read. */
+interface OpenedFoundation {
   readonly config: Config;
   readonly log: Log;
   readonly database: Database<Tables>;
@@ -62,18 +67,28 @@ export interface FoundationOverrides {
   readonly logDestination?: DestinationStream;
   /** Closed with the service. */
   readonly outbound?: OutboundClient;
+  /** Connections to PostgreSQL. Default: 10. */
+  readonly poolMax?: number;
 }
+
+/** Connections to PostgreSQL of one process: some thousand queries a second, and enough processes below `max_connections`. */
+const POOL_MAX = 10;
 
 /**
  * Opens the database with its schema up to date, and what does not depend on any capability.
  *
  * @throws ConfigError when the database was written with another master key; nothing is changed then, the schema included
  */
-export async function openFoundation(config: Config, overrides: FoundationOverrides): Promise<Foundation> {
+export async function openFoundation(config: Config, overrides: FoundationOverrides): Promise<OpenedFoundation> {
   const origin = { instance: config.instanceName, version: VERSION };
   const log = overrides.log ?? openLog(config.logLevel, overrides.logDestination, origin);
   const metrics = createMetrics(VERSION, ['ok', 'unreachable', ...ERROR_REASONS]);
-  const { database, masterKey, previousKeys, release } = await openServiceDatabase(config, log, metrics.recordQuery);
+  const { database, masterKey, previousKeys, release } = await openServiceDatabase(
+    config,
+    log,
+    metrics.recordQuery,
+    overrides.poolMax ?? POOL_MAX,
+  );
   const databaseClock = await openDatabaseClock(database);
   const clock = overrides.clock ?? databaseClock;
   const tracing = await startTracing(config, origin);
@@ -140,8 +155,9 @@ async function openServiceDatabase(
   config: Config,
   log: Log,
   onQuery: (seconds: number) => void,
+  poolMax: number,
 ): Promise<ServiceDatabase> {
-  const { databaseUrl, databaseDirectUrl, databasePool: poolMax } = config;
+  const { databaseUrl, databaseDirectUrl } = config;
   const isSqlite = databaseUrl.startsWith('sqlite:');
   const path = databaseUrl.slice('sqlite:'.length);
   const unlock = isSqlite ? naming('DATABASE_URL', path, () => lockSqliteFile(path)) : () => {};

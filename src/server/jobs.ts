@@ -20,7 +20,7 @@ const REVOKED_TOKEN_DAYS = 90;
  * Everything that is removed after a time, a line for each table. What has an end of its own (sessions, codes, refresh tokens,
  * counters) is removed by its capability, and the ledger is compacted by the job that audits it.
  */
-export function makeRetentionRules({ config, database, clock }: Foundation): RetentionRule[] {
+export function makeRetentionRules({ settings, database, clock }: Foundation): RetentionRule[] {
   const [tasks, notifications] = [new TaskDetailRemovalStore(database), new NotificationRetentionStore(database)];
   const notificationMails = new NotificationMailStore(database);
   const requests = new RequestStore(database);
@@ -28,25 +28,41 @@ export function makeRetentionRules({ config, database, clock }: Foundation): Ret
   const logins = new LoginHistoryStore(database);
   const [auditLog, tokens] = [new AuditStore(database, clock), new TokenStore(database)];
   return [
-    { name: 'task detail', days: () => config.retentionTaskDetailDays, remove: (...old) => tasks.clear(...old) },
-    { name: 'requests', days: () => config.retentionRequestsDays, remove: (...old) => requests.deleteBefore(...old) },
+    {
+      name: 'task detail',
+      days: () => settings.current().retentionTaskDetailDays,
+      remove: (...old) => tasks.clear(...old),
+    },
+    {
+      name: 'requests',
+      days: () => settings.current().retentionRequestsDays,
+      remove: (...old) => requests.deleteBefore(...old),
+    },
     {
       name: 'reconciliations',
-      days: () => config.retentionRequestsDays,
+      days: () => settings.current().retentionRequestsDays,
       remove: (...old) => reconciliations.deleteBefore(...old),
     },
     {
       name: 'notifications',
-      days: () => config.retentionNotificationsDays,
+      days: () => settings.current().retentionNotificationsDays,
       remove: (...old) => notifications.deleteBefore(...old),
     },
     {
       name: 'notification mails',
-      days: () => config.retentionNotificationsDays,
+      days: () => settings.current().retentionNotificationsDays,
       remove: (...old) => notificationMails.deleteBefore(...old),
     },
-    { name: 'audit log', days: () => config.retentionAuditDays, remove: (...old) => auditLog.deleteBefore(...old) },
-    { name: 'login history', days: () => config.retentionLoginsDays, remove: (...old) => logins.deleteBefore(...old) },
+    {
+      name: 'audit log',
+      days: () => settings.current().retentionAuditDays,
+      remove: (...old) => auditLog.deleteBefore(...old),
+    },
+    {
+      name: 'login history',
+      days: () => settings.current().retentionLoginsDays,
+      remove: (...old) => logins.deleteBefore(...old),
+    },
     { name: 'revoked tokens', days: () => REVOKED_TOKEN_DAYS, remove: (...old) => tokens.deleteRevokedBefore(...old) },
   ];
 }

@@ -9,6 +9,7 @@ import { makeBudgets } from './budgets/module.ts';
 import { makeChannels, makeRetirementNotices } from './channels/module.ts';
 import type { ModelLifecycles } from './channels/retirements.ts';
 import { makeDeviceAccess, makeDeviceAuth } from './device-auth/module.ts';
+import type { DeviceCodeLimits } from './device-auth/rate-limits.ts';
 import { makeEvents } from './event-log/module.ts';
 import type { Foundation } from './foundation.ts';
 import { makeMail } from './mail/module.ts';
@@ -37,21 +38,28 @@ export interface ModuleOverrides {
   readonly mailSender?: MailSender;
   /** Replaces the lifecycles of the vendors' models. */
   readonly lifecycles?: ModelLifecycles;
+  /** Replaces some of `DEVICE_CODE_LIMITS`. */
+  readonly deviceCodeLimits?: Partial<DeviceCodeLimits>;
+  /** Replaces the `ffmpeg` of the `PATH`: name or path. */
+  readonly ffmpeg?: string;
 }
 
 /**
  * Creates every capability that needs no HTTP server, in the order of their dependencies: notifications, the
  * ledger, device sign-ins and plans before the accounts that use them, everything else after.
  */
-export async function makeModules(foundation: Foundation, { passwordCost, mailSender, lifecycles }: ModuleOverrides) {
-  const { config, database, clock, log, rateLimits, outbound, metrics } = foundation;
+export async function makeModules(
+  foundation: Foundation,
+  { passwordCost, mailSender, lifecycles, deviceCodeLimits, ffmpeg }: ModuleOverrides,
+) {
+  const { config, settings, database, clock, log, rateLimits, outbound, metrics } = foundation;
   const accountStore = new AccountStore(database);
   const auditLog = new AuditStore(database, clock);
   const access = new AccountAccess(accountStore);
   const findTimeZone = (userId: number) => accountStore.findTimeZone(userId);
   const findTimeZoneIn = (trx: Trx, userId: number) => accountStore.findTimeZone(userId, trx);
 
-  const events = makeEvents({ ...foundation, retentionMs: () => config.retentionEventsDays * DAY_MS });
+  const events = makeEvents({ ...foundation, retentionMs: () => settings.current().retentionEventsDays * DAY_MS });
   const mail = makeMail({ ...foundation, sender: mailSender });
   const notifications = makeNotifications({
     ...foundation,
@@ -64,15 +72,15 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
   const { notifier } = notifications;
   const allowances = makePlanAllowances({ database, clock, findTimeZoneIn });
   const requests = makeRequests(foundation);
-  const amountUnit = () => ({ quotaPerCredit: config.quotaPerUnit, currency: config.currency ?? '' });
+  const amountUnit = () => ({ quotaPerCredit: config.quotaPerUnit, currency: settings.current().currency ?? '' });
   const quota = makeQuota({
     database,
     clock,
     allowances,
     notifier,
-    lowQuota: () => config.lowQuota,
+    lowQuota: () => settings.current().lowQuota,
     amountUnit,
-    ledgerRetentionDays: () => config.retentionLedgerDays,
+    ledgerRetentionDays: () => settings.current().retentionLedgerDays,
     events: events.eventLog,
     log,
     metrics,
@@ -114,7 +122,16 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     linkedLogins: [deviceAccess],
     standingAccess: [{ revokeAll: (trx, userId) => webhookEndpoints.deleteOfUser(trx, userId) }],
   });
-  const deviceAuth = makeDeviceAuth({ config, database, clock, limits: rateLimits, notifier, deviceAccess, accounts });
+  const deviceAuth = makeDeviceAuth({
+    config,
+    codeLimits: deviceCodeLimits,
+    database,
+    clock,
+    limits: rateLimits,
+    notifier,
+    deviceAccess,
+    accounts,
+  });
   const vendors = new VendorRegistry();
   const channels = makeChannels({
     ...foundation,
@@ -140,6 +157,7 @@ export async function makeModules(foundation: Foundation, { passwordCost, mailSe
     notifier,
     events: events.eventLog,
     findPlanStorage: (userId) => plans.subscriptions.storageOf(userId),
+    ffmpeg,
   });
   const webhooks = makeWebhooks({ ...foundation, version: VERSION, access, events, notifier, auditLog });
   return {

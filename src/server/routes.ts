@@ -6,7 +6,7 @@ import { addReferenceRoutes } from './api-reference/routes.ts';
 import { addArtifactRoutes } from './artifacts/routes.ts';
 import { addBudgetRoutes } from './budgets/routes.ts';
 import { addChannelRoutes } from './channels/routes.ts';
-import { makeChat } from './chat/module.ts';
+import { type ChatTimeLimits, makeChat } from './chat/module.ts';
 import { journalDirectory } from './chat/settlement-journal.ts';
 import { addConsoleRoutes } from './console/routes.ts';
 import { addDeviceAuthRoutes } from './device-auth/routes.ts';
@@ -44,15 +44,29 @@ import { makeVideo, type Video } from './video/module.ts';
 import type { FaultPoint } from './video/task-completion.ts';
 import { addWebhookRoutes } from './webhooks/routes.ts';
 
+/** Replacements for real components and constants; used by tests. */
+export interface RouteOverrides {
+  readonly onFaultPoint?: (point: FaultPoint) => void;
+  /** The port to serve on, which may be open already. */
+  readonly port?: PortLifecycle;
+  /** Replaces some of `CHAT_TIME_LIMITS`. */
+  readonly chatTimeLimits?: Partial<ChatTimeLimits>;
+  /** Replaces `CONNECTIONS_PER_IP`. */
+  readonly connectionsPerIp?: number;
+}
+
+/** Connections one IP address (an IPv6 /64) may hold: far above what a NAT of an office needs, far below what a process holds. */
+const CONNECTIONS_PER_IP = 1_000;
+
 /** Registers the endpoints of all modules, and creates those that need the HTTP server directly: video and chat. */
 export async function registerRoutes(
   http: HttpServer,
   foundation: Foundation,
   modules: Modules,
   site: Site,
-  onFaultPoint: ((point: FaultPoint) => void) | undefined,
+  { onFaultPoint, chatTimeLimits }: RouteOverrides,
 ) {
-  const { config, clock, vault, masterKey, rateLimits } = foundation;
+  const { config, settings, clock, vault, masterKey, rateLimits } = foundation;
   const { accounts, notifications, allowances, deviceAuth, channelStore, channels, artifacts } = modules;
   const { ledger, usage } = modules.quota;
   const { auditLog, credentialWatch } = accounts;
@@ -77,7 +91,7 @@ export async function registerRoutes(
     ...shared,
     baseUrl: config.baseUrl,
     accelProxies: config.artifactsAccelProxies,
-    site: config,
+    site: settings,
     newTaskId,
     syncPeriodMs: config.syncPeriodSeconds * 1000,
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
@@ -99,13 +113,14 @@ export async function registerRoutes(
     stopping: foundation.forcedStop.signal,
     journalDirectory: journalDirectory(config.databaseUrl, config.journalDir),
     masterKeys: [masterKey, ...foundation.previousMasterKeys],
+    timeLimits: chatTimeLimits,
   });
   const support = createSupport(foundation, modules, video);
   const cookies = createCookies(http, config.baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
   const { baseUrl } = config;
-  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: config });
+  addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
   addSupportAdminRoutes(routes, support);
@@ -141,18 +156,19 @@ function createSupport({ database, clock, rateLimits }: Foundation, modules: Mod
 
 /** Health checks, and what people see: the reference, the design of all pages, the settings of the site and the console. */
 async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
-  const { config, metrics, readiness } = foundation;
+  const { config, settings, metrics, readiness } = foundation;
   addHealthStatusAndMetricsRoutes(routes, {
     config,
+    settings,
     version: VERSION,
     metrics,
     notReadyReason: () => readiness.notReadyReason(),
   });
   const { baseUrl, apiUserHeader: userHeader } = config;
-  addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: config });
-  addStylesheetAndLogoRoutes(routes, config);
+  addReferenceRoutes(routes, { version: VERSION, baseUrl, userHeader, site: settings });
+  addStylesheetAndLogoRoutes(routes, settings);
   addSiteRoutes(routes, site);
-  addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, VERSION));
+  addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, settings.current(), VERSION));
 }
 
 /** What was used, what it cost and why. */
@@ -198,11 +214,11 @@ function createCookies(http: HttpServer, baseUrl: string): LoginCookies {
   return cookies;
 }
 
-/** The HTTP server of the service by its settings, without routes. @param port to serve on, which may be open already */
+/** The HTTP server of the service by its settings, without routes. */
 export function makeHttpServer(
   { config, log, metrics, tracing }: Foundation,
   { accounts }: Modules,
-  port: PortLifecycle | undefined,
+  { port, connectionsPerIp = CONNECTIONS_PER_IP }: RouteOverrides,
 ): Promise<HttpServer> {
   return createHttpServer({
     port,
@@ -211,7 +227,7 @@ export function makeHttpServer(
     defaultLocale: config.defaultLocale,
     baseUrl: config.baseUrl,
     corsOrigins: config.corsOrigins,
-    maxConnectionsPerIp: config.connectionsPerAddress,
+    maxConnectionsPerIp: connectionsPerIp,
     clientIpOf: createClientIpResolver(config.trustProxy),
     isTrustedProxy: createIpCheck(config.trustProxy),
     tracing,

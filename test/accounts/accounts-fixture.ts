@@ -38,6 +38,7 @@ export interface AccountsFixture {
 
 export interface AccountsFixtureOptions {
   readonly config?: Partial<AccountsDependencies['config']>;
+  readonly settings?: Partial<ReturnType<AccountsDependencies['settings']['current']>>;
   readonly dependencies?: Partial<AccountsDependencies>;
   readonly secure?: boolean;
   readonly clock?: ManualClock;
@@ -56,15 +57,19 @@ export async function startAccounts(
       baseUrl: 'http://127.0.0.1',
       apiUserHeader: 'service-api-user',
       keyRequestsPerMinute: 0,
-      registration: 'open',
-      newUserQuota: 0,
-      newUserPlan: undefined,
       adminUsername: ROOT.username,
       adminPassword: ROOT.password,
-      phoneDriver: 'log',
-      phoneHttpUrl: undefined,
-      messagingVerifyUrl: undefined,
       ...options.config,
+    },
+    settings: {
+      current: () => ({
+        registration: 'open',
+        newUserQuota: 0,
+        newUserPlan: undefined,
+        phoneHttpUrl: undefined,
+        messagingVerifyUrl: undefined,
+        ...options.settings,
+      }),
     },
     database,
     clock,

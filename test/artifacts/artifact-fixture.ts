@@ -44,6 +44,7 @@ export interface ArtifactFixture {
 export async function makeArtifactFixture(
   database: Database<Tables>,
   env: Readonly<Record<string, string>> = {},
+  ffmpeg?: string,
 ): Promise<ArtifactFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'rg-artifacts-'));
   const clock = manualClock();
@@ -55,7 +56,6 @@ export async function makeArtifactFixture(
   const config = parseConfig({
     ARTIFACTS_DIR: directory,
     ARTIFACTS_MIN_FREE_GB: '0',
-    FFMPEG: join(directory, 'no-ffmpeg'),
     DATABASE_URL: 'sqlite::memory:',
     ...env,
   });
@@ -74,6 +74,7 @@ export async function makeArtifactFixture(
     findPlanStorage: async (userId) => plans.get(userId) ?? { days: null, gb: null },
     clock,
     log: openLog('silent'),
+    ffmpeg: ffmpeg ?? join(directory, 'no-ffmpeg'),
   });
   const row = (taskId: string) =>
     database.kysely

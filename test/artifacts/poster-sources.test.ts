@@ -19,13 +19,9 @@ describe('posters', () => {
     let folder: string;
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'rg-posters-'));
-      const env = {
-        ARTIFACTS: 'disk',
-        ARTIFACTS_DIR: folder,
-        ARTIFACTS_MIN_FREE_GB: '0',
-        FFMPEG: join(folder, 'none'),
-      };
-      service = await startVideoService(await freshUrl(), { env }, [
+      const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
+      const overrides = { ffmpeg: join(folder, 'none') };
+      service = await startVideoService(await freshUrl(), { env, overrides }, [
         { name: 'kling', model: 'kling-v1-6' },
         { name: 'vidu', model: 'viduq2' },
       ]);
@@ -97,7 +93,7 @@ describe('posters', () => {
       // In place of ffmpeg: writes a frame of the file it is given.
       await writeFile(ffmpeg, `#!/bin/sh\nfor last; do :; done\n[ "$last" = pipe:1 ] && exec cat ${frame}\n`);
       await chmod(ffmpeg, 0o755);
-      const fixture = await makeArtifactFixture(await open(), { FFMPEG: ffmpeg });
+      const fixture = await makeArtifactFixture(await open(), {}, ffmpeg);
       t.after(() => fixture.stop());
       fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');

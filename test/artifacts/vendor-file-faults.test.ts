@@ -54,8 +54,8 @@ describe(`videos of vendors whose files expire, lie about their length, break of
       folder = await mkdtemp(join(tmpdir(), 'rg-vendor-faults-'));
       const url = await freshUrl();
       service = await startVideoService(url, {
-        env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') },
-        overrides: { outbound: openWithShortFileTimeouts(), clock },
+        env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' },
+        overrides: { ffmpeg: join(folder, 'none'), outbound: openWithShortFileTimeouts(), clock },
         sandbox: { clock, keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: uniqueClip },
       });
       // More than the dearest video of each vendor costs.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
+import type { AppOverrides } from '../../src/server/app.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { buildConsoleIfOutdated } from './build-console-if-outdated.ts';
 import { startChromium } from './chromium.ts';
@@ -35,18 +36,16 @@ export interface ContextOptions {
 }
 
 /** The whole service with simulated vendors, and Chromium to open its pages. */
-export async function openBrowserFixture(env: Readonly<Record<string, string>> = {}): Promise<BrowserFixture> {
+export async function openBrowserFixture(
+  env: Readonly<Record<string, string>> = {},
+  overrides: AppOverrides = {},
+): Promise<BrowserFixture> {
   buildConsoleIfOutdated();
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-browser-'));
   const phone = await startFakeSmsService();
   const databaseUrl = `sqlite:${join(folder, 'test.db')}`;
-  const running = await startTestService(databaseUrl, {
-    SANDBOX: '1',
-    SYNC_PERIOD_SECONDS: '1',
-    PHONE_DRIVER: 'http',
-    PHONE_HTTP_URL: phone.url,
-    ...env,
-  });
+  const running = await startTestService(databaseUrl, { SANDBOX: '1', SYNC_PERIOD_SECONDS: '1', ...env }, overrides);
+  await running.setSiteSetting('PHONE_HTTP_URL', phone.url);
   const browser = await startChromium();
   const offences: PageProblems = { violations: [], dialogs: [], errors: [], foreignRequests: [] };
   return {

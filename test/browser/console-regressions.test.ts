@@ -15,7 +15,8 @@ describe('the console where things go wrong, in Chromium', {
   let fixture: BrowserFixture;
   let page: Page;
   before(async () => {
-    fixture = await openBrowserFixture({ PHONE_DRIVER: 'log' });
+    fixture = await openBrowserFixture();
+    await fixture.running.setSiteSetting('PHONE_HTTP_URL', null);
     const { root } = fixture.running;
     await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 499_590_000, note: 'start' });
     page = await fixture.open();

@@ -22,8 +22,8 @@ describe('posters and share links in Chromium', { skip: chromiumPath === undefin
   let fixture: BrowserFixture;
   before(async () => {
     // Without ffmpeg, so that the browser makes the posters of vendors that have none.
-    const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') };
-    fixture = await openBrowserFixture(env);
+    const env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
+    fixture = await openBrowserFixture(env, { ffmpeg: join(folder, 'none') });
   });
   after(async () => {
     await fixture.stop();

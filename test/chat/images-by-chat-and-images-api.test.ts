@@ -11,7 +11,7 @@ const LINK = /^!\[image\]\(http:\/\/127\.0\.0\.1:\d+\/jimeng\/[^ ()]+\)$/;
 forEachDatabase((name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
-    service = await startChat(await freshUrl(), { env: { CHAT_KEEPALIVE_SECONDS: '1' } });
+    service = await startChat(await freshUrl(), { overrides: { chatTimeLimits: { keepAliveMs: 1_000 } } });
     await service.addChannel('jimeng', ['jimeng_t2i_v30', 'jimeng_i2i_v30']);
   });
   after(async () => {

@@ -10,13 +10,10 @@ describe('upstreams in trouble', { concurrency: false }, () => {
   const lines: string[] = [];
   before(async () => {
     service = await startChat('sqlite::memory:', {
-      env: {
-        CHAT_FIRST_BYTE_SECONDS: '1',
-        CHAT_IDLE_SECONDS: '2',
-        CHAT_TOTAL_SECONDS: '3',
-        CHAT_KEEPALIVE_SECONDS: '1',
+      overrides: {
+        chatTimeLimits: { firstByteMs: 1_000, idleMs: 2_000, totalMs: 3_000, keepAliveMs: 1_000 },
+        log: openLog('trace', { write: (line: string) => void lines.push(line) }),
       },
-      overrides: { log: openLog('trace', { write: (line: string) => void lines.push(line) }) },
     });
   });
   afterEach(async () => {
@@ -115,7 +112,7 @@ describe('upstreams in trouble', { concurrency: false }, () => {
 describe('upstreams without an end', () => {
   let service: ChatService;
   before(async () => {
-    service = await startChat('sqlite::memory:', { env: { CHAT_TOTAL_SECONDS: '100' } });
+    service = await startChat('sqlite::memory:', { overrides: { chatTimeLimits: { totalMs: 100_000 } } });
   });
   after(() => service.stop());
 

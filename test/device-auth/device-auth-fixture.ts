@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { CLI_OAUTH_CLIENT } from '../../src/contract/device-auth.ts';
-import { type App, makeApp } from '../../src/server/app.ts';
+import { type App, type AppOverrides, makeApp } from '../../src/server/app.ts';
 import { type ManualClock, manualClock } from '../../src/server/platform/clock.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import type { Log } from '../../src/server/platform/log.ts';
@@ -128,10 +128,14 @@ export class DeviceAuthFixture {
 
 export interface DeviceAuthFixtureOptions {
   readonly env?: Record<string, string>;
+  /** Default: more than a test can use. */
+  readonly codeLimits?: AppOverrides['deviceCodeLimits'];
   readonly clock?: ManualClock;
   readonly masterKey?: string;
   readonly log?: Log;
 }
+
+export const UNLIMITED_DEVICE_CODES = { perIp: 1e9, pendingPerIp: 1e9, perClient: 1e9 };
 
 /** A port that was free a moment ago, for a service that must know its own URL before it listens. */
 export async function freePort(): Promise<number> {
@@ -154,14 +158,13 @@ export async function startDeviceService(
     DATABASE_URL: url,
     LOG_LEVEL: 'silent',
     ADMIN_PASSWORD: ROOT_PASSWORD,
-    DEVICE_CODES_PER_ADDRESS: '1000000',
-    DEVICE_LIVE_CODES_PER_ADDRESS: '1000000',
     MASTER_KEY: options.masterKey ?? randomBytes(32).toString('base64'),
     ...options.env,
   });
   const app = await makeApp(config, {
     clock,
     passwordCost: CHEAP_PASSWORD_HASHING,
+    deviceCodeLimits: options.codeLimits ?? UNLIMITED_DEVICE_CODES,
     ...(options.log && { log: options.log }),
   });
   checkResponses(app.http.routes.endpoints);

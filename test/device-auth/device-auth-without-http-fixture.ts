@@ -32,10 +32,8 @@ export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Pr
     },
   });
   const deviceAuth = makeDeviceAuth({
+    codeLimits: { perIp: 100, pendingPerIp: 100, perClient: 100 },
     config: {
-      deviceCodesPerAddress: 100,
-      deviceCodesPerClient: 100,
-      deviceLiveCodesPerAddress: 100,
       deviceCodeTtlSeconds: 600,
       refreshReuseWindowSeconds: 60,
     },

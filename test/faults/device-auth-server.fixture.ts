@@ -1,8 +1,12 @@
 import { makeApp } from '../../src/server/app.ts';
 import { loadConfig } from '../../src/server/platform/config.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
+import { UNLIMITED_DEVICE_CODES } from '../device-auth/device-auth-fixture.ts';
 
 /** The service in a process of its own, to be killed: settings from the environment, the port on the first line. */
-const app = await makeApp(loadConfig(process.env, '').config, { passwordCost: CHEAP_PASSWORD_HASHING });
+const app = await makeApp(loadConfig(process.env, '').config, {
+  passwordCost: CHEAP_PASSWORD_HASHING,
+  deviceCodeLimits: UNLIMITED_DEVICE_CODES,
+});
 const { port } = await app.listen();
 process.stdout.write(`${port}\n`);

@@ -32,7 +32,8 @@ const clock = { now: () => Date.now() + clockOffsetMs };
 const log = openLog('silent');
 const events = makeEvents({ database, clock, log, retentionMs: () => 0 });
 const webhooks = makeWebhooks({
-  config: { allowHttp: false, webhookPrivateHosts: [order.receiver], retentionEventsDays: 0 },
+  config: { allowHttp: false, webhookPrivateHosts: [order.receiver] },
+  settings: { current: () => ({ retentionEventsDays: 0 }) },
   version: 'test',
   database,
   events,

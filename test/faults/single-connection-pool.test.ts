@@ -15,7 +15,7 @@ forEachDatabase((name, _open, freshUrl) => {
   if (name === 'sqlite') return;
   let service: VideoService;
   before(async () => {
-    service = await startVideoService(await freshUrl(), { env: { DATABASE_POOL: '1' } }, VENDORS);
+    service = await startVideoService(await freshUrl(), { overrides: { poolMax: 1 } }, VENDORS);
     await addChatModel(service);
   });
   after(() => service.stop());

@@ -40,8 +40,6 @@ export class DeviceAuthServerProcess {
         MASTER_KEY: masterKey,
         ADMIN_PASSWORD: ROOT_PASSWORD,
         LOG_LEVEL: 'silent',
-        DEVICE_CODES_PER_ADDRESS: '100000',
-        DEVICE_LIVE_CODES_PER_ADDRESS: '100000',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

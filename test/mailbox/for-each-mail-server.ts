@@ -80,8 +80,7 @@ const FIXTURES: Readonly<Record<'sandbox' | 'mailcow' | 'dovecot', OpenFixture>>
         config: mailConfig({
           mailBackend: 'dovecot',
           mailDovecotAuthSocket: server.auth,
-          mailDovecotAdminUrl: server.adminUrl,
-          mailDovecotAdminKey: server.adminKey,
+          mailApiUrl: { url: server.adminUrl, key: server.adminKey },
         }),
       },
       endpoint: () => server,

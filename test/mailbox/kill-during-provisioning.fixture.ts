@@ -24,7 +24,7 @@ export interface KillOrder {
 const order = JSON.parse(process.argv[2] ?? '') as KillOrder;
 const database = openDatabase<Tables>(order.databaseUrl);
 const { mailboxes } = await makeMailbox({
-  config: mailConfig({ mailBackend: 'mailcow', mailMailcowUrl: order.mailcowUrl, mailMailcowKey: order.mailcowKey }),
+  config: mailConfig({ mailBackend: 'mailcow', mailApiUrl: { url: order.mailcowUrl, key: order.mailcowKey } }),
   database,
   accounts: { profile: async () => ({ account: { username: 'ada' }, phoneBound: true, messagingBound: false }) },
   matchesAccountPassword: async () => false,

@@ -22,17 +22,9 @@ export const mailConfig = (config: Partial<MailConfig>): MailConfig => ({
   mailBackend: undefined,
   mailDomain: DOMAIN,
   mailHost: 'localhost',
-  mailImapPort: 993,
-  mailSmtpPort: 465,
-  mailPop3Port: 995,
-  mailAppPasswordProtocols: ['imap', 'smtp', 'pop3'],
   webmailUrl: 'https://webmail.test',
   mailDovecotAuthSocket: undefined,
-  mailDovecotAdminUrl: undefined,
-  mailDovecotAdminKey: undefined,
-  mailMailcowUrl: undefined,
-  mailMailcowKey: undefined,
-  mailMailcowQuotaMb: 1024,
+  mailApiUrl: undefined,
   ...config,
 });
 

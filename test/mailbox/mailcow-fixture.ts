@@ -24,8 +24,7 @@ export async function startMailcow({
   const sandbox = await startSandbox({ simulators: [mailcow.simulator], latencyMs });
   const config = mailConfig({
     mailBackend: 'mailcow',
-    mailMailcowUrl: sandbox.url('mailcow'),
-    mailMailcowKey: keyOf(mailcow),
+    mailApiUrl: { url: sandbox.url('mailcow'), key: keyOf(mailcow) },
   });
   return { mailcow, sandbox, config };
 }

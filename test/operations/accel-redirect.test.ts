@@ -77,9 +77,10 @@ describe('stored videos that nginx sends', { skip }, () => {
       TRUST_PROXY: '127.0.0.1',
       BASE_URL: `https://${PUBLIC_HOST}`,
       CORS_ORIGINS: ORIGIN,
-      FFMPEG: join(folder, 'none'),
     };
-    service = await startVideoService('sqlite::memory:', { env }, [{ name: 'kling', model: 'kling-v1-6' }]);
+    service = await startVideoService('sqlite::memory:', { env, overrides: { ffmpeg: join(folder, 'none') } }, [
+      { name: 'kling', model: 'kling-v1-6' },
+    ]);
     nginx = await startReverseProxy('nginx', new URL(service.baseUrl).host, join(folder, 'files'));
     task = idOf(await service.caller.submit({ model: 'kling-v1-6', prompt: 'a video for nginx' }));
     assert.equal((await service.caller.waitUntilEnded(task)).status, 'completed');

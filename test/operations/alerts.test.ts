@@ -112,8 +112,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     const service = await startTestService('sqlite::memory:', {
       METRICS_TOKEN,
       MAIL_BACKEND: 'mailcow',
-      MAIL_MAILCOW_URL: `http://127.0.0.1:${gone.port}`,
-      MAIL_MAILCOW_KEY: 'a-key-of-mailcow',
+      MAIL_API_URL: `http://:a-key-of-mailcow@127.0.0.1:${gone.port}`,
     });
     test.after(() => Promise.all([service.stop(), gone.stop()]));
     const ada = await service.signUp('ada');

@@ -28,9 +28,9 @@ describe('share links', () => {
     let env: Record<string, string>;
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'rg-shares-'));
-      env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0', FFMPEG: join(folder, 'none') };
+      env = { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' };
       url = await freshUrl();
-      service = await startVideoService(url, { env }, [
+      service = await startVideoService(url, { env, overrides: { ffmpeg: join(folder, 'none') } }, [
         { name: 'kling', model: 'kling-v1-6' },
         { name: 'vidu', model: 'viduq2' },
       ]);

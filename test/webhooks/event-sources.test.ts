@@ -22,7 +22,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   before(async () => {
     receiver = await new WebhookReceiver().listen();
     service = await startSandboxService(await freshUrl(), {
-      env: { WEBHOOK_PRIVATE_HOSTS: receiver.host, LOW_QUOTA: '1000000' },
+      env: { WEBHOOK_PRIVATE_HOSTS: receiver.host },
       overrides: { clock: { now: () => Date.now() + clockOffsetMs } },
     });
     await service.addChannel('sora', ['sora-2']);
@@ -33,6 +33,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await ada.register('ada');
     await ada.logIn('ada');
     await root.logIn('root', 'root-password-1');
+    await root.ok('PUT', '/api/admin/settings/LOW_QUOTA', { value: '1000000' });
     await service.operator.grantQuota(1_000_000_000, ada.id);
     ({ key } = await ada.ok<{ key: string }>('POST', '/api/tokens', { name: 'ada' }));
   });

@@ -43,7 +43,7 @@ forEachDatabase((_name, open) => {
   before(async () => {
     const url = await operator.listen();
     service = await startAccounts(await open(), {
-      config: { phoneDriver: 'http', phoneHttpUrl: `${url}/sms`, messagingVerifyUrl: `${url}/verify?app=1` },
+      settings: { phoneHttpUrl: `${url}/sms`, messagingVerifyUrl: `${url}/verify?app=1` },
     });
   });
   after(async () => {

@@ -3,6 +3,7 @@ import type { Mailer } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import { PeriodicWriter } from '../platform/concurrency.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Authenticator } from '../platform/http/request-context.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
@@ -44,18 +45,18 @@ interface AccountsConfig {
   readonly baseUrl: string;
   readonly apiUserHeader: string;
   readonly keyRequestsPerMinute: number;
-  readonly registration: 'open' | 'closed';
-  readonly newUserQuota: number;
-  readonly newUserPlan: string | undefined;
   readonly adminUsername: string;
   readonly adminPassword: string | undefined;
-  readonly phoneDriver: 'log' | 'http';
-  readonly phoneHttpUrl: string | undefined;
-  readonly messagingVerifyUrl: string | undefined;
 }
+
+type AccountsSettings = Pick<
+  SiteSettings,
+  'registration' | 'newUserQuota' | 'newUserPlan' | 'phoneHttpUrl' | 'messagingVerifyUrl'
+>;
 
 export interface AccountsDependencies {
   readonly config: AccountsConfig;
+  readonly settings: Live<AccountsSettings>;
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly log: Log;
@@ -111,7 +112,7 @@ export interface Accounts {
 
 /** Assembles this capability. */
 export function makeAccounts(dependencies: AccountsDependencies): Accounts {
-  const { config, database, clock, log, vault, ledger, outbound, deviceTokens, linkedLogins } = dependencies;
+  const { config, settings, database, clock, log, vault, ledger, outbound, deviceTokens, linkedLogins } = dependencies;
   const accounts = new AccountStore(database);
   const sessionStore = new SessionStore(database);
   const pendingLogins = new PendingLoginStore(database);
@@ -164,7 +165,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
   const logins = new LoginService({ ...shared, pendingLogins, knownSources, loginHistory, sessions, twoFactors });
   const users = new RegistrationAndProfileService({
     ...shared,
-    config,
+    settings,
     bindings: bindingStore,
     twoFactors: twoFactorStore,
     emailConfirmations,
@@ -172,10 +173,10 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     givePlan: dependencies.givePlan,
     log,
   });
-  const phoneSender = (): PhoneCodeSender =>
-    config.phoneDriver === 'http' && config.phoneHttpUrl !== undefined
-      ? new HttpPhoneSender(outbound, config.phoneHttpUrl)
-      : new LogPhoneSender(log);
+  const phoneSender = (): PhoneCodeSender => {
+    const { phoneHttpUrl } = settings.current();
+    return phoneHttpUrl === undefined ? new LogPhoneSender(log) : new HttpPhoneSender(outbound, phoneHttpUrl);
+  };
   const tokenUse = new PeriodicWriter<true>({
     log,
     subject: 'the last use of tokens',
@@ -199,10 +200,9 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     bindings: new PhoneAndMessagingBindingService({
       ...shared,
       store: bindingStore,
-      // As they are set when they are used: an administrator may change them at any time.
       phoneSender: { send: (phone, code) => phoneSender().send(phone, code) },
       messaging: {
-        verify: (code) => new HttpMessagingAccountLookup(outbound, config.messagingVerifyUrl).verify(code),
+        verify: (code) => new HttpMessagingAccountLookup(outbound, settings.current().messagingVerifyUrl).verify(code),
       },
     }),
     credentials,

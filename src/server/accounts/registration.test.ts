@@ -338,7 +338,7 @@ forEachDatabase((_name, open) => {
   });
 
   it('refuses registrations where registration is closed', async () => {
-    const closed = await startAccounts(service.database, { ...REAL_COST, config: { registration: 'closed' } });
+    const closed = await startAccounts(service.database, { ...REAL_COST, settings: { registration: 'closed' } });
     const message = await closed
       .anonymous()
       .fails(200, 'POST', '/api/user/register', { username: 'late-comer', password: PASSWORD });
@@ -347,7 +347,7 @@ forEachDatabase((_name, open) => {
   });
 
   it('gives a new account its first quota', async () => {
-    const generous = await startAccounts(service.database, { ...REAL_COST, config: { newUserQuota: 777 } });
+    const generous = await startAccounts(service.database, { ...REAL_COST, settings: { newUserQuota: 777 } });
     const person = await generous.newUser('wealthy');
     assert.equal((await person.ok('GET', '/api/user/self')).quota, 777);
     await generous.fastify.close();

@@ -4,6 +4,7 @@ import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger } from '../quota/ledger.ts';
@@ -57,12 +58,7 @@ interface RegistrationAndProfileServiceDependencies {
   readonly findPlan: FindPlan;
   readonly givePlan: GivePlan;
   readonly log: Log;
-  /** Read at each registration: an administrator may change it. */
-  readonly config: {
-    readonly registration: 'open' | 'closed';
-    readonly newUserQuota: number;
-    readonly newUserPlan: string | undefined;
-  };
+  readonly settings: Live<Pick<SiteSettings, 'registration' | 'newUserQuota' | 'newUserPlan'>>;
 }
 
 /** Accounts: registration and profile. */
@@ -85,10 +81,11 @@ export class RegistrationAndProfileService {
     clientIp: string,
     locale: Locale,
   ): Promise<{ readonly id: number; readonly username: string }> {
-    const { rateLimits, config, emailConfirmations } = this.#dependencies;
-    if (config.registration === 'closed') throw new AppError('registration_closed');
+    const { rateLimits, settings, emailConfirmations } = this.#dependencies;
+    const site = settings.current();
+    if (site.registration === 'closed') throw new AppError('registration_closed');
     await rateLimits.registrationsByNetwork.consume(toIpLimitKey(clientIp));
-    const user = { ...registration, role: 'user', quota: config.newUserQuota } as const;
+    const user = { ...registration, role: 'user', quota: site.newUserQuota } as const;
     const email = normalizeEmail(registration.email) ?? null;
     const isConfirmed = email !== null && emailConfirmations.isRequired;
     if (isConfirmed) await emailConfirmations.consumeLimit(email);
@@ -165,8 +162,8 @@ export class RegistrationAndProfileService {
 
   /** A plan that is gone must not close the registration: the account begins without one. */
   async #giveFirstPlan(trx: Trx, userId: number): Promise<void> {
-    const { config, givePlan, log } = this.#dependencies;
-    const { newUserPlan } = config;
+    const { settings, givePlan, log } = this.#dependencies;
+    const { newUserPlan } = settings.current();
     if (newUserPlan !== undefined && !(await givePlan(trx, userId, newUserPlan)))
       log.warn({ plan: newUserPlan }, 'NEW_USER_PLAN names no plan that can be given');
   }

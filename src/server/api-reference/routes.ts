@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../contract/endpoint.ts';
 import * as apiReferenceEndpoints from '../../contract/pages.ts';
+import type { Live } from '../platform/config.ts';
 import { html, type Markup, STANDALONE_PAGE_HEADERS, standalonePage } from '../platform/html.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { toOpenApi } from './openapi.ts';
@@ -11,7 +12,7 @@ export function addReferenceRoutes(
     readonly version: string;
     readonly baseUrl: string;
     readonly userHeader: string;
-    readonly site: { readonly siteName: string };
+    readonly site: Live<{ readonly siteName: string }>;
   },
 ): void {
   let file: string | undefined;
@@ -27,7 +28,7 @@ export function addReferenceRoutes(
     reply.type('text/plain; charset=utf-8').send(toLlmsText(about.baseUrl)),
   );
   routes.add(apiReferenceEndpoints.referencePage, async ({ reply }) => {
-    const { siteName } = about.site;
+    const { siteName } = about.site.current();
     if (page?.siteName !== siteName)
       page = { siteName, text: toReferencePage(routes.endpoints, about.version, siteName) };
     return reply.headers({ ...STANDALONE_PAGE_HEADERS, 'cache-control': 'no-cache' }).send(page.text);

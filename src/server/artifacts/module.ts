@@ -32,6 +32,8 @@ interface ArtifactsDependencies {
   readonly notifier: Notifier & AdminNotifier;
   readonly events: EventWriter;
   readonly findPlanStorage: (userId: number) => Promise<PlanStorage>;
+  /** Name or path; used by tests. Default: `ffmpeg` of the PATH. */
+  readonly ffmpeg?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -77,6 +79,7 @@ export function makeArtifacts({
   notifier,
   events,
   findPlanStorage,
+  ffmpeg = 'ffmpeg',
   ...shared
 }: ArtifactsDependencies): Artifacts {
   const { clock, log } = shared;
@@ -114,7 +117,7 @@ export function makeArtifacts({
         .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
     },
   });
-  const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg: config.ffmpeg });
+  const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg });
   const expiryNotices = new ExpiryNotices({
     database,
     store: new ExpiryNoticeStore(database),

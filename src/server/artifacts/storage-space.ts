@@ -278,13 +278,15 @@ export interface StorageLimits {
 }
 
 const GB = 1024 ** 3;
+/** An account without a limit of its plan gets this part of the space, so that one alone cannot evict the copies of all others. */
+const ACCOUNTS_SHARING = 4;
 
 /** The limits of an account: its plan's where that has its own, never above the space of all. */
 export function accountStorageLimits(
-  config: Pick<Config, 'artifactsDays' | 'artifactsMaxGb' | 'artifactsAccountGb'>,
+  config: Pick<Config, 'artifactsDays' | 'artifactsMaxGb'>,
   plan: PlanStorage,
 ): StorageLimits {
-  const gb = plan.gb ?? config.artifactsAccountGb;
+  const gb = plan.gb ?? config.artifactsMaxGb / ACCOUNTS_SHARING;
   return {
     days: plan.days ?? config.artifactsDays,
     bytes: Math.min(gb === 0 ? config.artifactsMaxGb : gb, config.artifactsMaxGb) * GB,

@@ -36,12 +36,8 @@ interface ChatDependencies {
   readonly log: Log;
   readonly tracing: Tracing;
   readonly adapterContexts: ImageTaskRelayDependencies['adapterContexts'];
-  readonly config: {
-    readonly chatFirstByteSeconds: number;
-    readonly chatIdleSeconds: number;
-    readonly chatTotalSeconds: number;
-    readonly chatKeepaliveSeconds: number;
-  };
+  /** Replaces some of `CHAT_TIME_LIMITS`; used by tests. */
+  readonly timeLimits?: Partial<ChatTimeLimits>;
   /** Aborted when the grace period of a shutdown has passed. */
   readonly stopping: AbortSignal;
   /** Where the journal of settlements is kept; undefined: nowhere. */
@@ -61,21 +57,33 @@ export interface Chat {
   recover(): Promise<number>;
 }
 
+export interface ChatTimeLimits {
+  /** Longest wait for the first byte of a response; one that is not streamed arrives as a whole. */
+  readonly firstByteMs: number;
+  /** Longest silence inside a response. */
+  readonly idleMs: number;
+  /** Longest call; the reservation of an older one is refunded, since its process died. */
+  readonly totalMs: number;
+  /** Silence in a stream after which a comment is sent, so that proxies keep it open. */
+  readonly keepAliveMs: number;
+}
+
+const CHAT_TIME_LIMITS: ChatTimeLimits = {
+  firstByteMs: 300_000,
+  idleMs: 120_000,
+  totalMs: 1_800_000,
+  keepAliveMs: 15_000,
+};
+
 const MAX_STOP_MS = 10_000;
 const IMAGE_POLL_MS = 1_000;
 const IMAGE_TOTAL_MS = 10 * 60_000;
 /** Settlements are retried for a while when the database is unavailable. */
 const SETTLEMENT_RETRY_ALLOWANCE_MS = 10 * 60_000;
 
-/** Builds the model calls and hangs their routes. */
+/** Creates the relay and registers its routes. */
 export function makeChat(http: HttpServer, dependencies: ChatDependencies): Chat {
-  const { chatFirstByteSeconds, chatIdleSeconds, chatTotalSeconds, chatKeepaliveSeconds } = dependencies.config;
-  const keepAliveMs = chatKeepaliveSeconds * 1_000;
-  const timeouts = {
-    firstByteMs: chatFirstByteSeconds * 1_000,
-    idleMs: chatIdleSeconds * 1_000,
-    totalMs: chatTotalSeconds * 1_000,
-  };
+  const { keepAliveMs, ...timeouts } = { ...CHAT_TIME_LIMITS, ...dependencies.timeLimits };
   const { journalDirectory: directory, masterKeys, database, quota, log } = dependencies;
   const journal = new SettlementJournal(directory, masterKeys[0], log);
   const recovery = { directory, masterKeys, database, quota, log };

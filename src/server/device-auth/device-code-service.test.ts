@@ -254,8 +254,8 @@ forEachDatabase((_dialect, _open, freshUrl) => {
 
 describe('caps on making codes', () => {
   it('T17: an IP and a client get a bounded number in ten minutes, and the table grows no further', async (t) => {
-    const env = { DEVICE_CODES_PER_ADDRESS: '20', DEVICE_CODES_PER_CLIENT: '50' };
-    const service = await startDeviceService('sqlite::memory:', { env });
+    const codeLimits = { perIp: 20, perClient: 50 };
+    const service = await startDeviceService('sqlite::memory:', { codeLimits });
     t.after(() => service.app.close());
     const ask = async (address: string) =>
       service.anonymous(address).send('POST', '/api/auth/device/code', { client_id: CLI.client_id });

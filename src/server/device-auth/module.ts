@@ -16,7 +16,7 @@ import { LOGIN_PURPOSE } from './code-login.ts';
 import { DeviceCodeStore } from './code-store.ts';
 import { ApprovalSecondStepCheck, DeviceCodeService } from './codes.ts';
 import { SignedInDevicesService } from './devices.ts';
-import { type DeviceRateLimitConfig, DeviceRateLimits } from './rate-limits.ts';
+import { DEVICE_CODE_LIMITS, type DeviceCodeLimits, DeviceRateLimits } from './rate-limits.ts';
 import { DeviceRevocation, type OnDevicesRevoked } from './revocation.ts';
 import { DeviceTokenService } from './tokens.ts';
 
@@ -41,14 +41,15 @@ interface DeviceAccess extends DeviceAccessTokens, LinkedLogins {
   close(): Promise<void>;
 }
 
-interface DeviceAuthConfig extends DeviceRateLimitConfig {
+interface DeviceAuthConfig {
   readonly deviceCodeTtlSeconds: number;
-  readonly deviceLiveCodesPerAddress: number;
   readonly refreshReuseWindowSeconds: number;
 }
 
 interface DeviceAuthDependencies {
   readonly config: DeviceAuthConfig;
+  /** Replaces some of `DEVICE_CODE_LIMITS`; used by tests. */
+  readonly codeLimits?: Partial<DeviceCodeLimits>;
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly limits: RateLimits;
@@ -99,7 +100,8 @@ export function makeDeviceAccess({ database, clock, log, tokens, onRevoked }: De
 export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth {
   const { config, database, clock, notifier, accounts, deviceAccess } = dependencies;
   const { authorizations, codes: codeStore, revocation } = deviceAccess;
-  const rateLimits = new DeviceRateLimits(dependencies.limits, config);
+  const codeLimits = { ...DEVICE_CODE_LIMITS, ...dependencies.codeLimits };
+  const rateLimits = new DeviceRateLimits(dependencies.limits, codeLimits);
   const clients = new ClientService({ ...accounts, database, store: new ClientStore(database), clock });
   const approvalCheck = new ApprovalSecondStepCheck({ twoFactors: accounts.twoFactors, clock });
   const shared = { ...accounts, database, clock, notifier, clients, rateLimits, revocation, authorizations };
@@ -108,7 +110,7 @@ export function makeDeviceAuth(dependencies: DeviceAuthDependencies): DeviceAuth
     store: codeStore,
     approvalCheck,
     ttlSeconds: config.deviceCodeTtlSeconds,
-    maxLivePerNetwork: config.deviceLiveCodesPerAddress,
+    maxLivePerNetwork: codeLimits.pendingPerIp,
   });
   accounts.logins.registerPurpose({
     name: LOGIN_PURPOSE,

@@ -6,6 +6,7 @@ import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live } from '../platform/config.ts';
 import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
@@ -27,7 +28,7 @@ interface PageRouteDependencies {
   readonly masterKey: Buffer;
   /** Cookies only over https. */
   readonly secure: boolean;
-  readonly site: { readonly siteName: string };
+  readonly site: Live<{ readonly siteName: string }>;
 }
 
 /** Binds forms to the browser they were shown to; does not authenticate a user. */
@@ -169,7 +170,7 @@ class PageVisits {
   readonly #guard: CsrfProtection;
   readonly #clock: Clock;
   readonly #secure: boolean;
-  readonly #site: { readonly siteName: string };
+  readonly #site: Live<{ readonly siteName: string }>;
 
   constructor({ masterKey, clock, secure, site }: PageRouteDependencies) {
     this.#site = site;
@@ -192,7 +193,7 @@ class PageVisits {
       request,
       reply,
       locale,
-      context: { locale, siteName: this.#site.siteName, texts: TEXTS[locale], code, formValue },
+      context: { locale, siteName: this.#site.current().siteName, texts: TEXTS[locale], code, formValue },
     };
   }
 

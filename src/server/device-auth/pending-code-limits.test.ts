@@ -6,7 +6,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 forEachDatabase((_dialect, _open, freshUrl) => {
   let service: DeviceAuthFixture;
   before(async () => {
-    service = await startDeviceService(await freshUrl(), { env: { DEVICE_LIVE_CODES_PER_ADDRESS: '20' } });
+    service = await startDeviceService(await freshUrl(), { codeLimits: { pendingPerIp: 20 } });
   });
   after(() => service.app.close());
 

@@ -7,12 +7,17 @@ import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platfor
 const WINDOW_SECONDS = 600;
 const REPORTED_SECONDS = 3_600;
 
-export interface DeviceRateLimitConfig {
+export interface DeviceCodeLimits {
   /** Codes one IP may request in ten minutes. */
-  readonly deviceCodesPerAddress: number;
+  readonly perIp: number;
+  /** Codes of one IP that may be pending at a time. */
+  readonly pendingPerIp: number;
   /** Codes one client may request in ten minutes, over all IPs. */
-  readonly deviceCodesPerClient: number;
+  readonly perClient: number;
 }
+
+/** Above what an office behind one IP needs, and low enough that user codes cannot be guessed by requesting many. */
+export const DEVICE_CODE_LIMITS: DeviceCodeLimits = { perIp: 300, pendingPerIp: 50, perClient: 100_000 };
 
 /** What anonymous callers may do how often. All but reports are counted over ten minutes; IPv6 counts by /64. */
 export class DeviceRateLimits {
@@ -23,11 +28,11 @@ export class DeviceRateLimits {
   readonly #logins: RateLimiter;
   readonly #wrongClients: RateLimiter;
 
-  constructor(limits: RateLimits, config: DeviceRateLimitConfig) {
+  constructor(limits: RateLimits, codes: DeviceCodeLimits) {
     const define = (name: string, points: number, durationSeconds = WINDOW_SECONDS): RateLimiter =>
       limits.define({ name: `device-${name}`, points, durationSeconds });
-    this.#codesByNetwork = define('codes-address', config.deviceCodesPerAddress);
-    this.#codesByClient = define('codes-client', config.deviceCodesPerClient);
+    this.#codesByNetwork = define('codes-address', codes.perIp);
+    this.#codesByClient = define('codes-client', codes.perClient);
     this.#reportedNetworks = define('reported', 1, REPORTED_SECONDS);
     this.#unknownCodes = define('misses', 10);
     this.#logins = define('logins', 5);

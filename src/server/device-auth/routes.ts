@@ -7,6 +7,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { Accounts } from '../accounts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live } from '../platform/config.ts';
 import type { LoginCookies } from '../platform/http/login-cookies.ts';
 import { type AccountCaller, toActor, toLoginClient, toRequestOrigin } from '../platform/http/request-context.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -30,7 +31,7 @@ interface DeviceAuthRouteDependencies {
   /** Every link starts with it. */
   readonly baseUrl: string;
   /** Has the name of the site as it is set now. */
-  readonly site: { readonly siteName: string };
+  readonly site: Live<{ readonly siteName: string }>;
 }
 
 /** Registers all endpoints of device authorization: JSON, the pages, OAuth, and the administrators'. */

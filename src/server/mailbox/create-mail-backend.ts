@@ -8,46 +8,35 @@ import type { MailBackend } from './mail-backend.ts';
 
 export type MailConfig = Pick<
   Config,
-  | 'mailBackend'
-  | 'mailDomain'
-  | 'mailHost'
-  | 'mailImapPort'
-  | 'mailSmtpPort'
-  | 'mailPop3Port'
-  | 'mailAppPasswordProtocols'
-  | 'webmailUrl'
-  | 'mailDovecotAuthSocket'
-  | 'mailDovecotAdminUrl'
-  | 'mailDovecotAdminKey'
-  | 'mailMailcowUrl'
-  | 'mailMailcowKey'
-  | 'mailMailcowQuotaMb'
+  'mailBackend' | 'mailDomain' | 'mailHost' | 'webmailUrl' | 'mailDovecotAuthSocket' | 'mailApiUrl'
 >;
+
+/** Size of a new mailbox on mailcow; an administrator of the mailcow can change it there. */
+const MAILCOW_QUOTA_MIB = 1_024;
 
 /**
  * The mail server the settings name, the sandbox's apart; undefined where there is none.
  * @throws ConfigError naming a setting that is missing
  */
 export function createMailBackend(config: MailConfig, outbound: OutboundClient, clock: Clock): MailBackend | undefined {
-  const need = (setting: string, value: string | undefined): string => {
+  const need = <T>(setting: string, value: T | undefined): T => {
     if (value === undefined) throw new ConfigError(setting, `is required with MAIL_BACKEND=${config.mailBackend}`);
     return value;
   };
   if (config.mailBackend === 'dovecot') {
-    const { mailDovecotAdminUrl: url, mailDovecotAdminKey: key } = config;
+    const { mailApiUrl: api } = config;
     return createDovecotBackend(
       {
         auth: need('MAIL_DOVECOT_AUTH_SOCKET', config.mailDovecotAuthSocket),
-        doveadm: url === undefined ? undefined : { url, apiKey: need('MAIL_DOVECOT_ADMIN_KEY', key) },
+        doveadm: api && { url: api.url, apiKey: api.key },
       },
       outbound,
     );
   }
   if (config.mailBackend === 'mailcow') {
-    const url = need('MAIL_MAILCOW_URL', config.mailMailcowUrl);
-    const apiKey = need('MAIL_MAILCOW_KEY', config.mailMailcowKey);
+    const { url, key: apiKey } = need('MAIL_API_URL', config.mailApiUrl);
     return createMailcowBackend(new MailcowApi({ url, apiKey }, outbound, clock), {
-      quotaMib: config.mailMailcowQuotaMb,
+      quotaMib: MAILCOW_QUOTA_MIB,
     });
   }
   return undefined;

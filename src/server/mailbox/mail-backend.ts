@@ -2,6 +2,8 @@ import type { Metrics } from '../platform/metrics.ts';
 
 /** Protocols a credential can be limited to; the words of the contract's `protocols`. */
 export const MAIL_PROTOCOLS = ['imap', 'smtp', 'pop3'] as const;
+/** Ports of the three over TLS, which are the only ones that clients are told. */
+export const MAIL_PORTS = { imap: 993, smtp: 465, pop3: 995 } as const;
 export type MailProtocol = (typeof MAIL_PROTOCOLS)[number];
 
 /**

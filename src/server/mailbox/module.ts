@@ -9,7 +9,7 @@ import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import { createMailBackend, type MailConfig } from './create-mail-backend.ts';
-import { CountedMailBackend } from './mail-backend.ts';
+import { CountedMailBackend, MAIL_PORTS, MAIL_PROTOCOLS } from './mail-backend.ts';
 import {
   AppPasswordStillAcceptedCheck,
   type MailAccounts,
@@ -84,7 +84,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
     mailServer,
     encryption: new PasswordEncryption(dependencies.vault),
     domain: config.mailDomain,
-    protocols: config.mailAppPasswordProtocols,
+    protocols: MAIL_PROTOCOLS,
     onFaultPoint,
   });
   const reconciler = backend && new Reconciler({ store, backend, mailboxes, clock, log });
@@ -93,8 +93,8 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
     mailboxes,
     clientSettings: {
       host: config.mailHost,
-      imapPort: sandbox?.ports.imap ?? config.mailImapPort,
-      smtpPort: sandbox?.ports.smtp ?? config.mailSmtpPort,
+      imapPort: sandbox?.ports.imap ?? MAIL_PORTS.imap,
+      smtpPort: sandbox?.ports.smtp ?? MAIL_PORTS.smtp,
     },
     webmailUrl: config.webmailUrl,
     revokeLagSeconds: backend?.revokeLagSeconds ?? 0,

@@ -1,5 +1,5 @@
 import type { MailConfig } from './create-mail-backend.ts';
-import { BackendError, type CheckResult, type MailBackend, type MailProtocol } from './mail-backend.ts';
+import { BackendError, type CheckResult, MAIL_PORTS, type MailBackend, type MailProtocol } from './mail-backend.ts';
 import type { MailboxStore } from './mailbox-store.ts';
 import { matchesGeneratedPassword } from './passwords.ts';
 
@@ -34,7 +34,7 @@ export async function startSandboxMailServer(
     domain: config.mailDomain,
     authenticate: (address, password, protocol) => loginCheck.accepts(address, password, protocol),
     mailboxExists: (address) => loginCheck.exists(address),
-    preferredPorts: { imap: config.mailImapPort, pop3: config.mailPop3Port, smtp: config.mailSmtpPort },
+    preferredPorts: MAIL_PORTS,
   });
   let running = true;
   const backend = createSandboxBackend({

@@ -28,7 +28,7 @@ export interface PlanTables {
     channels: Generated<string>;
     /** How long copies of videos are kept, days, 0: for ever; null: ARTIFACTS_DAYS. */
     storage_days: number | null;
-    /** Space of these copies, GiB; null: ARTIFACTS_ACCOUNT_GB. */
+    /** Space of these copies, GiB; null: a quarter of ARTIFACTS_MAX_GB. */
     storage_gb: number | null;
     created_at: number;
   };

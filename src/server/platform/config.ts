@@ -2,27 +2,37 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database.ts';
 import { DatabaseFileError, describePathError } from './path-checks.ts';
-import { SETTINGS, type SettingName } from './setting-definitions.ts';
-import { ConfigError, type Setting } from './setting-readers.ts';
+import { FIXED_SETTINGS, SETTINGS, type SettingTable, SITE_SETTINGS } from './setting-definitions.ts';
+import { ConfigError } from './setting-readers.ts';
 
 /** `BASE_URL` → `baseUrl`. */
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
   : Lowercase<Name>;
 
-/** The settings as their readers give them, under their names in camel case. */
-type SettingValues = {
-  readonly [Name in SettingName as CamelCase<Name>]: ReturnType<(typeof SETTINGS)[Name]['read']>;
+/** The settings of a table as their readers return them, under their names in camel case. */
+type ValuesOf<Table extends SettingTable> = {
+  readonly [Name in keyof Table & string as CamelCase<Name>]: ReturnType<Table[Name]['read']>;
 };
 
-/** All settings, read once at start, checked and typed. */
-export interface Config extends Omit<SettingValues, 'baseUrl' | 'webmailUrl' | 'instanceName'> {
+/** The settings that are read once at start: checked, typed, and the same until the process ends. */
+export interface Config extends Omit<ValuesOf<typeof FIXED_SETTINGS>, 'baseUrl' | 'webmailUrl' | 'instanceName'> {
   readonly baseUrl: string;
   readonly instanceName: string;
   /** Empty where there is none. */
   readonly webmailUrl: string;
   /** Names of the settings that the environment gives a value. */
   readonly environmentNames: ReadonlySet<string>;
+  /** Site settings before anything is stored. Their values in effect are in `Live<SiteSettings>`. */
+  readonly siteDefaults: SiteSettings;
+}
+
+/** The settings that root changes while the service runs. */
+export type SiteSettings = ValuesOf<typeof SITE_SETTINGS>;
+
+/** A value that changes while the service runs. Call `current()` at each use, and keep no copy of the result. */
+export interface Live<T> {
+  current(): T;
 }
 
 /** Settings of similar products that an administrator may have kept; each causes one hint at start, none is used. */
@@ -30,6 +40,47 @@ const OTHER_PRODUCTS_SETTINGS: Readonly<Record<string, string>> = {
   SQL_DSN: 'DATABASE_URL',
   SESSION_SECRET: 'MASTER_KEY',
   REDIS_CONN_STRING: 'VALKEY_URL',
+};
+
+const IN_CONSOLE = 'set it in the console under Administration › Settings';
+const MAIL_API = 'use MAIL_API_URL, with the key as its password: https://:KEY@HOST';
+const STANDARD_PORTS = 'clients are given the standard ports 993, 465 and 995';
+const FIXED_LIMIT = 'the limit is fixed';
+const FIXED_TIME = 'the time limit is fixed';
+
+/** Settings of earlier releases, with their replacements. Each causes one warning at start, none is used. */
+const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
+  SITE_NAME: IN_CONSOLE,
+  SITE_ACCENT: IN_CONSOLE,
+  SITE_LOGO: IN_CONSOLE,
+  SIGN_IN_NOTICE: IN_CONSOLE,
+  NEW_USER_PLAN: IN_CONSOLE,
+  CURRENCY: IN_CONSOLE,
+  LOW_QUOTA: IN_CONSOLE,
+  RETENTION_LOGINS_DAYS: IN_CONSOLE,
+  RETENTION_EVENTS_DAYS: IN_CONSOLE,
+  PHONE_HTTP_URL: IN_CONSOLE,
+  PHONE_DRIVER: 'codes are sent to PHONE_HTTP_URL where the console has one, else written to the log',
+  MAIL_DOVECOT_ADMIN_URL: MAIL_API,
+  MAIL_DOVECOT_ADMIN_KEY: MAIL_API,
+  MAIL_MAILCOW_URL: MAIL_API,
+  MAIL_MAILCOW_KEY: MAIL_API,
+  MAIL_MAILCOW_QUOTA_MB: 'new mailboxes have 1,024 MiB; change the size of one in mailcow',
+  MAIL_IMAP_PORT: STANDARD_PORTS,
+  MAIL_SMTP_PORT: STANDARD_PORTS,
+  MAIL_POP3_PORT: STANDARD_PORTS,
+  MAIL_APP_PASSWORD_PROTOCOLS: 'application passwords work for IMAP, SMTP and POP3',
+  DATABASE_POOL: 'a process opens up to 10 connections; put PgBouncer in front for more processes',
+  CONNECTIONS_PER_ADDRESS: FIXED_LIMIT,
+  DEVICE_CODES_PER_ADDRESS: FIXED_LIMIT,
+  DEVICE_LIVE_CODES_PER_ADDRESS: FIXED_LIMIT,
+  DEVICE_CODES_PER_CLIENT: FIXED_LIMIT,
+  CHAT_FIRST_BYTE_SECONDS: FIXED_TIME,
+  CHAT_IDLE_SECONDS: FIXED_TIME,
+  CHAT_TOTAL_SECONDS: FIXED_TIME,
+  CHAT_KEEPALIVE_SECONDS: FIXED_TIME,
+  ARTIFACTS_ACCOUNT_GB: 'an account has a quarter of ARTIFACTS_MAX_GB, or what its plan says',
+  FFMPEG: 'ffmpeg is looked up in PATH',
 };
 
 interface LoadedConfig {
@@ -42,10 +93,14 @@ interface LoadedConfig {
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile = '.env'): LoadedConfig {
   const env = { ...readEnvFile(envFile), ...environment };
   const config = parseConfig(env);
-  const hints = Object.entries(OTHER_PRODUCTS_SETTINGS)
-    .filter(([name]) => env[name] !== undefined)
+  const isGiven = ([name]: readonly [string, string]): boolean => (env[name]?.trim() ?? '') !== '';
+  const foreign = Object.entries(OTHER_PRODUCTS_SETTINGS)
+    .filter(isGiven)
     .map(([name, ours]) => `${name} is another product's setting and is not read here; the one you want is ${ours}.`);
-  return { config, hints };
+  const removed = Object.entries(REMOVED_SETTINGS)
+    .filter(isGiven)
+    .map(([name, instead]) => `${name} is no longer a setting of the environment and is not read: ${instead}.`);
+  return { config, hints: [...foreign, ...removed] };
 }
 
 /**
@@ -54,7 +109,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
  * @throws ConfigError on the first setting that cannot be used
  */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const values = readSettings(env);
+  const values = readSettings(FIXED_SETTINGS, env);
   const config: Config = {
     ...values,
     baseUrl: values.baseUrl ?? `http://${values.host.includes(':') ? `[${values.host}]` : values.host}:${values.port}`,
@@ -63,20 +118,28 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     webmailUrl: values.webmailUrl ?? '',
     environmentNames: new Set(Object.keys(SETTINGS).filter((name) => (env[name]?.trim() ?? '') !== '')),
     instanceName: values.instanceName ?? `${hostname()}-${process.pid}`,
+    siteDefaults: readSettings(SITE_SETTINGS, onlySettingsOf(env)),
   };
   assertConsistent(config);
   return config;
 }
 
-function readSettings(env: Readonly<Record<string, string | undefined>>): SettingValues {
-  const entries = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
+function readSettings<Table extends SettingTable>(
+  table: Table,
+  env: Readonly<Record<string, string | undefined>>,
+): ValuesOf<Table> {
+  const entries = Object.entries(table).map(([name, setting]) => {
     const given = env[name]?.trim();
     const text = given === undefined || given === '' ? setting.default : given;
     return [toCamelCase(name), setting.read(text, name)];
   });
   // The keys and values are those of the table by construction, which `fromEntries` cannot express.
-  return Object.fromEntries(entries) as SettingValues;
+  return Object.fromEntries(entries) as ValuesOf<Table>;
 }
+
+/** Without the names of settings that only the console has. */
+const onlySettingsOf = (env: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, env[name]]));
 
 /** `BASE_URL` → `baseUrl`, the name in `Config`. */
 export const toCamelCase = (name: string): string =>
@@ -105,8 +168,6 @@ function assertConsistent(config: Config): void {
     );
   if (config.artifactsAccelProxies.length > 0 && config.artifacts !== 'disk')
     throw new ConfigError('ARTIFACTS_ACCEL_PROXIES', 'is for ARTIFACTS=disk, where nginx can read the files');
-  if (config.phoneDriver === 'http' && config.phoneHttpUrl === undefined)
-    throw new ConfigError('PHONE_HTTP_URL', 'is required with PHONE_DRIVER=http');
   if (config.smtpUrl !== undefined && !/[^@\s<>]@[^@\s<>]/.test(config.smtpFrom ?? ''))
     throw new ConfigError('SMTP_FROM', 'must be an e-mail address, as it is required with SMTP_URL');
 }

@@ -91,15 +91,6 @@ export function naming<R>(setting: string, path: string, use: () => R): R {
   }
 }
 
-/** A program that may be missing: a path to something else stops the start. @throws ConfigError */
-export function assertProgramIfThere(setting: string, path: string): void {
-  if (!path.includes('/')) return;
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return;
-  if (!stats.isFile()) throw new ConfigError(setting, `${path} is not a program`);
-  naming(setting, path, () => accessSync(path, constants.X_OK));
-}
-
 function findStats(path: string): Stats | undefined {
   try {
     return statSync(path);

@@ -15,9 +15,9 @@ import {
   pattern,
   type Setting,
   type SettingDescription,
-  someOf,
   text,
   url,
+  urlWithKey,
 } from './setting-readers.ts';
 import { parseMasterKey } from './vault.ts';
 
@@ -80,10 +80,11 @@ function assertMasterKeys(keys: readonly string[]): void {
 }
 
 /**
- * All settings, in the order of the documentation: its reader, its type and its documentation. `Config`, docs/config.md
- * and .env.example are made from this table, so that a setting is added in one place.
+ * Settings of the environment that are fixed at start, in the order of the documentation: reader, type and documentation of
+ * each. `Config`, docs/config.md and .env.example are made from these tables. A figure that no operator would tune is a
+ * constant beside its use instead; there are at most 60 settings in the environment (test/docs.test.ts).
  */
-export const SETTINGS = {
+export const START_SETTINGS = {
   HOST: text({ default: '127.0.0.1', description: 'Address to listen on.' }),
   PORT: integer(0, 65_535, { default: '3000', description: 'Port to listen on; 0 takes a free one.' }),
   BASE_URL: url(['http:', 'https:'], {
@@ -100,7 +101,6 @@ export const SETTINGS = {
     description:
       'Address of the PostgreSQL server itself where DATABASE_URL is that of PgBouncer in transaction mode: for migrations, locks and signals.',
   }),
-  DATABASE_POOL: integer(1, 500, { default: '10', description: 'Connections to PostgreSQL per process.' }),
   MASTER_KEY: masterKey({
     secret: true,
     description:
@@ -116,38 +116,7 @@ export const SETTINGS = {
     secret: true,
     description: 'Its password; first start only. A random one is printed once when absent.',
   }),
-  SITE_NAME: pattern(/^[^\s<>](?:[^<>]{0,38}[^\s<>])?$/u, 'must have 1 to 40 characters, without < and >', {
-    default: 'Reelgate',
-    description: 'Name of the service on its pages. It can be changed in the console too (docs/settings.md).',
-  }),
-  SITE_ACCENT: oneOf(ACCENT_NAMES, {
-    default: 'ember',
-    description: `Colour of its pages: ${ACCENT_NAMES.join(', ')}.`,
-  }),
-  SITE_LOGO: optionalPattern(LOGO, 'must be a PNG, WebP or JPEG picture of at most 90 KB as a data URL', {
-    description: 'Logo of its pages: a PNG, WebP or JPEG picture as a data URL, at most 90 KB.',
-  }),
-  SIGN_IN_NOTICE: optionalPattern(/^[\s\S]{1,500}$/u, 'must have at most 500 characters', {
-    description: 'Text above the form for signing in: maintenance, rules, whom to ask.',
-  }),
-  REGISTRATION: oneOf(['open', 'closed'], {
-    default: 'open',
-    description: 'open or closed: whether people may make their own accounts.',
-  }),
-  NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
-  NEW_USER_PLAN: optionalPattern(/^[a-z0-9_-]{1,40}$/, 'must be the code of a plan', {
-    description:
-      'Code of the plan that people get who make their own account; without it, or where it is not enabled: none.',
-  }),
-  CURRENCY: optionalPattern(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as CNY', {
-    description:
-      'Currency of one credit on the pages, in notices and in the command line, by its code of ISO 4217; without it they say credits.',
-  }),
   QUOTA_PER_UNIT: integer(1, 1e12, { default: '500000', description: 'Quota that equals 1 unit of display currency.' }),
-  LOW_QUOTA: integer(0, 1e15, {
-    default: '500000',
-    description: 'An account is told when its wallet falls below so much quota; 0: never.',
-  }),
   VALKEY_URL: url(['redis:', 'rediss:', 'valkey:'], {
     secret: true,
     description: 'redis://… of a Valkey or Redis for rate limits and revocation news over several replicas; optional.',
@@ -167,11 +136,6 @@ export const SETTINGS = {
   CORS_ORIGINS: list(assertCorsOrigins, {
     description:
       'Comma-separated origins of web pages that may call /v1 and /v1beta with a key of their own, or * for all; never with cookies.',
-  }),
-  CONNECTIONS_PER_ADDRESS: integer(0, 1e6, {
-    default: '1000',
-    description:
-      'Connections one IP address (an IPv6 /64) may hold, this machine and the proxies of TRUST_PROXY apart; 0: any number.',
   }),
   KEY_REQUESTS_PER_MINUTE: integer(0, 1e9, {
     default: '12000',
@@ -194,8 +158,185 @@ export const SETTINGS = {
       'Serves /metrics on the main port to callers with this bearer token; METRICS_PORT asks for it too then.',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'], {
-    description: 'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces (docs/metrics.md).',
+    description:
+      'Collector that gets traces as OTLP over HTTP (at /v1/traces); empty: no traces. docs/metrics.md has the other standard OTEL_ variables.',
   }),
+  SANDBOX: flag({
+    default: '0',
+    description: '1 starts simulated vendors on loopback with a channel for each. Never in production.',
+  }),
+  DEVICE_CODE_TTL_SECONDS: integer(1, 86_400, {
+    default: '600',
+    description: 'How long a device code waits for approval.',
+  }),
+  REFRESH_REUSE_WINDOW_SECONDS: integer(10, 3_600, {
+    default: '60',
+    description: 'A refresh token used again within this time fails without ending the sign-in.',
+  }),
+  AMBIGUOUS_SUBMIT_TTL_SECONDS: integer(1, 86_400, {
+    default: '600',
+    description: 'A submit whose answer was lost is refunded after this time.',
+  }),
+  SYNC_PERIOD_SECONDS: integer(1, 3_600, {
+    default: '15',
+    description: 'How often an unfinished task is polled at its vendor.',
+  }),
+  SUBMIT_VISIBILITY_SECONDS: integer(0, 3_600, {
+    default: '120',
+    description:
+      'How long after its submit a video may be unknown to its vendor; later, three unreadable or unknowing answers in a row end it with a refund.',
+  }),
+  JOURNAL_DIR: optionalText({
+    description:
+      'Directory for the journal of model calls that are not settled yet. Default: beside a SQLite database, else under the directory for temporary files.',
+  }),
+  TASK_TIMEOUT_HOURS: integer(1, 720, {
+    default: '24',
+    description: 'A task without an end by then fails and is refunded.',
+  }),
+  ARTIFACTS: oneOf(['disk', 's3', 'off'], {
+    default: 'disk',
+    description:
+      'Where finished videos are copied: disk, s3, or off (each is served by its vendor as long as that keeps it).',
+  }),
+  ARTIFACTS_DIR: optionalText({
+    description:
+      'Directory of the copies, the same for all processes. Default: artifacts beside the SQLite database, ./data/artifacts with PostgreSQL.',
+  }),
+  ARTIFACTS_MAX_GB: integer(1, 1e6, {
+    default: '20',
+    description: 'Space of all copies in GiB; beyond it the oldest make room for the newest.',
+  }),
+  ARTIFACTS_MIN_FREE_GB: integer(0, 1e6, {
+    default: '2',
+    description: 'GiB that copies leave free on their device.',
+  }),
+  ARTIFACTS_DAYS: integer(0, 36_500, {
+    default: '30',
+    description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
+  }),
+  ARTIFACTS_ACCEL_PROXIES: list(createIpCheck, {
+    description:
+      'Comma-separated addresses or CIDR ranges of the nginx in front that sends stored videos by itself, by X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',
+  }),
+  ARTIFACTS_S3_ENDPOINT: url(['http:', 'https:'], {
+    description:
+      'Address of the S3 service, without the bucket. Default: that of AWS for the region. With ARTIFACTS=s3, as all of these.',
+  }),
+  ARTIFACTS_S3_REGION: text({ default: 'us-east-1', description: 'Region of the bucket.' }),
+  ARTIFACTS_S3_BUCKET: optionalText({ description: 'Name of the bucket.' }),
+  ARTIFACTS_S3_PREFIX: optionalText({ description: 'Put before the name of each object, such as reelgate/.' }),
+  ARTIFACTS_S3_ACCESS_KEY: optionalText({ description: 'Access key that may read, write, delete and list there.' }),
+  ARTIFACTS_S3_SECRET_KEY: optionalText({ secret: true, description: 'Its secret key.' }),
+  WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
+    description:
+      'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public. Every account may send a POST to any path of them, and is shown the status of the answer but not its text.',
+  }),
+  SMTP_URL: url(['smtp:', 'smtps:'], {
+    secret: true,
+    description:
+      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465, the server that takes the e-mails of the service: confirmation of addresses, reset of passwords. None: no e-mail is sent.',
+  }),
+  SMTP_FROM: optionalText({
+    description: 'Sender of these e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
+  }),
+  MAIL_BACKEND: optionalOneOf(['sandbox', 'dovecot', 'mailcow'], {
+    description:
+      'dovecot, mailcow or sandbox; none: mailboxes are switched off. With SANDBOX=1 the default is sandbox.',
+  }),
+  MAIL_DOMAIN: pattern(DOMAIN_NAME, 'must be a domain name in lower case', {
+    default: 'mail.localhost',
+    description: 'Domain of the mailbox addresses.',
+  }),
+  MAIL_HOST: text({ default: 'localhost', description: 'Host name mail clients connect to.' }),
+  WEBMAIL_URL: optionalText({ description: 'Address of the webmail, shown to users.' }),
+  MAIL_DOVECOT_AUTH_SOCKET: optionalText({
+    description: 'Auth socket of Dovecot for the consistency check: a path, or host:port. Required with dovecot.',
+  }),
+  MAIL_API_URL: urlWithKey({
+    description:
+      'API of the mail server, with its key as the password: https://:KEY@mail.example.org. mailcow: required, a read-write key. dovecot: the doveadm HTTP API, which ends open mail sessions.',
+  }),
+} as const satisfies Record<string, Setting>;
+
+/** Settings of the environment that root may also store in the console, where the environment does not set them. */
+export const SHARED_SETTINGS = {
+  REGISTRATION: oneOf(['open', 'closed'], {
+    default: 'open',
+    description: 'open or closed: whether people may make their own accounts.',
+  }),
+  NEW_USER_QUOTA: integer(0, 1e15, { default: '0', description: 'Quota a new account starts with.' }),
+  RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {
+    default: '30',
+    description:
+      'Days after its end at which the request and the last response of a video, and its failed attempts, are emptied; 0: never.',
+  }),
+  RETENTION_REQUESTS_DAYS: integer(0, 36_500, {
+    default: '30',
+    description:
+      'Days after which a call or video leaves the request log; its receipt then shows only what the ledger has. 0: never.',
+  }),
+  RETENTION_NOTIFICATIONS_DAYS: integer(0, 36_500, {
+    default: '180',
+    description: 'Days after which a notification is deleted; 0: never.',
+  }),
+  RETENTION_AUDIT_DAYS: integer(0, 36_500, {
+    default: '365',
+    description: 'Days after which an entry of the audit log is deleted; 0: never.',
+  }),
+  RETENTION_LEDGER_DAYS: integer(0, 36_500, {
+    default: '0',
+    description:
+      'Days after which ledger entries are combined, by whole months, into one closing entry per account and month; 0: never.',
+  }),
+  MESSAGING_VERIFY_URL: url(['http:', 'https:'], {
+    description: 'Address asked with ?code=… to confirm a messaging-app binding.',
+  }),
+} as const satisfies Record<string, Setting>;
+
+/** Settings that root stores in the console. The environment has none of them. */
+const CONSOLE_SETTINGS = {
+  SITE_NAME: pattern(/^[^\s<>](?:[^<>]{0,38}[^\s<>])?$/u, 'must have 1 to 40 characters, without < and >', {
+    default: 'Reelgate',
+    description: 'Name of the service on its pages.',
+  }),
+  SITE_ACCENT: oneOf(ACCENT_NAMES, {
+    default: 'ember',
+    description: `Colour of its pages: ${ACCENT_NAMES.join(', ')}.`,
+  }),
+  SITE_LOGO: optionalPattern(LOGO, 'must be a PNG, WebP or JPEG picture of at most 90 KB as a data URL', {
+    description: 'Logo of its pages: a PNG, WebP or JPEG picture as a data URL, at most 90 KB.',
+  }),
+  SIGN_IN_NOTICE: optionalPattern(/^[\s\S]{1,500}$/u, 'must have at most 500 characters', {
+    description: 'Text above the form for signing in: maintenance, rules, whom to ask.',
+  }),
+  NEW_USER_PLAN: optionalPattern(/^[a-z0-9_-]{1,40}$/, 'must be the code of a plan', {
+    description:
+      'Code of the plan that people get who make their own account; without it, or where it is not enabled: none.',
+  }),
+  CURRENCY: optionalPattern(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as CNY', {
+    description:
+      'Currency of one credit on the pages, in notices and in the command line, by its code of ISO 4217; without it they say credits.',
+  }),
+  LOW_QUOTA: integer(0, 1e15, {
+    default: '500000',
+    description: 'An account is told when its wallet falls below so much quota; 0: never.',
+  }),
+  RETENTION_LOGINS_DAYS: integer(0, 36_500, {
+    default: '90',
+    description: 'Days after which a login, or an attempt at one, leaves the sign-in history; 0: never.',
+  }),
+  RETENTION_EVENTS_DAYS: integer(0, 36_500, {
+    default: '30',
+    description: 'How long events and deliveries of webhooks are kept, to be shown and replayed; 0: for ever.',
+  }),
+  PHONE_HTTP_URL: url(['http:', 'https:'], {
+    description: 'Address that gets POST {phone, code}; without one, codes are written to the log (development).',
+  }),
+} as const satisfies Record<string, Setting>;
+
+/** Standard variables of OpenTelemetry, documented in docs/metrics.md. */
+export const OTEL_VARIABLES = {
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(['http:', 'https:'], {
     description: 'The same for traces alone, with its whole path; it wins over the other.',
   }),
@@ -222,192 +363,15 @@ export const SETTINGS = {
   OTEL_TRACES_SAMPLER_ARG: optionalText({
     description: 'Share of the traces, 0 to 1, for the samplers with a ratio; default 1.',
   }),
-  SANDBOX: flag({
-    default: '0',
-    description: '1 starts simulated vendors on loopback with a channel for each. Never in production.',
-  }),
-  DEVICE_CODE_TTL_SECONDS: integer(1, 86_400, {
-    default: '600',
-    description: 'How long a device code waits for approval.',
-  }),
-  DEVICE_CODES_PER_ADDRESS: integer(1, 1e9, {
-    default: '300',
-    description: 'Device codes one address may ask for in ten minutes.',
-  }),
-  DEVICE_LIVE_CODES_PER_ADDRESS: integer(1, 1e9, {
-    default: '50',
-    description: 'Device codes one address may have waiting for approval at a time.',
-  }),
-  DEVICE_CODES_PER_CLIENT: integer(1, 1e9, {
-    default: '100000',
-    description: 'Device codes one client may ask for in ten minutes, over all addresses.',
-  }),
-  REFRESH_REUSE_WINDOW_SECONDS: integer(10, 3_600, {
-    default: '60',
-    description: 'A refresh token used again within this time fails without ending the sign-in.',
-  }),
-  AMBIGUOUS_SUBMIT_TTL_SECONDS: integer(1, 86_400, {
-    default: '600',
-    description: 'A submit whose answer was lost is refunded after this time.',
-  }),
-  SYNC_PERIOD_SECONDS: integer(1, 3_600, {
-    default: '15',
-    description: 'How often an unfinished task is polled at its vendor.',
-  }),
-  SUBMIT_VISIBILITY_SECONDS: integer(0, 3_600, {
-    default: '120',
-    description:
-      'How long after its submit a video may be unknown to its vendor; later, three unreadable or unknowing answers in a row end it with a refund.',
-  }),
-  CHAT_FIRST_BYTE_SECONDS: integer(1, 3_600, {
-    default: '300',
-    description: 'Longest wait for the first byte of a model call; an answer that is not streamed comes as a whole.',
-  }),
-  CHAT_IDLE_SECONDS: integer(1, 3_600, {
-    default: '120',
-    description: 'Longest silence inside the answer of a model call.',
-  }),
-  CHAT_TOTAL_SECONDS: integer(1, 18_000, {
-    default: '1800',
-    description: 'Longest model call; what a crash left open is given back after it.',
-  }),
-  CHAT_KEEPALIVE_SECONDS: integer(1, 600, {
-    default: '15',
-    description: 'Silence in a stream after which a comment is sent, so that proxies keep it open.',
-  }),
-  JOURNAL_DIR: optionalText({
-    description:
-      'Directory for the journal of model calls that are not settled yet. Default: beside a SQLite database, else under the directory for temporary files.',
-  }),
-  RETENTION_TASK_DETAIL_DAYS: integer(0, 36_500, {
-    default: '30',
-    description:
-      'Days after its end at which the request and the last response of a video, and its failed attempts, are emptied; 0: never.',
-  }),
-  RETENTION_REQUESTS_DAYS: integer(0, 36_500, {
-    default: '30',
-    description:
-      'Days after which a call or video leaves the request log; its receipt then shows only what the ledger has. 0: never.',
-  }),
-  RETENTION_NOTIFICATIONS_DAYS: integer(0, 36_500, {
-    default: '180',
-    description: 'Days after which a notification is deleted; 0: never.',
-  }),
-  RETENTION_AUDIT_DAYS: integer(0, 36_500, {
-    default: '365',
-    description: 'Days after which an entry of the audit log is deleted; 0: never.',
-  }),
-  RETENTION_LOGINS_DAYS: integer(0, 36_500, {
-    default: '90',
-    description: 'Days after which a login, or an attempt at one, leaves the sign-in history; 0: never.',
-  }),
-  RETENTION_LEDGER_DAYS: integer(0, 36_500, {
-    default: '0',
-    description:
-      'Days after which ledger entries are combined, by whole months, into one closing entry per account and month; 0: never.',
-  }),
-  TASK_TIMEOUT_HOURS: integer(1, 720, {
-    default: '24',
-    description: 'A task without an end by then fails and is refunded.',
-  }),
-  ARTIFACTS: oneOf(['disk', 's3', 'off'], {
-    default: 'disk',
-    description:
-      'Where finished videos are copied: disk, s3, or off (each is served by its vendor as long as that keeps it).',
-  }),
-  ARTIFACTS_DIR: optionalText({
-    description:
-      'Directory of the copies, the same for all processes. Default: artifacts beside the SQLite database, ./data/artifacts with PostgreSQL.',
-  }),
-  ARTIFACTS_MAX_GB: integer(1, 1e6, {
-    default: '20',
-    description: 'Space of all copies in GiB; beyond it the oldest make room for the newest.',
-  }),
-  ARTIFACTS_ACCOUNT_GB: integer(0, 1e6, {
-    default: '5',
-    description: 'Space of one account in GiB, where its package says nothing else; 0: the space of all.',
-  }),
-  ARTIFACTS_MIN_FREE_GB: integer(0, 1e6, {
-    default: '2',
-    description: 'GiB that copies leave free on their device.',
-  }),
-  ARTIFACTS_DAYS: integer(0, 36_500, {
-    default: '30',
-    description: 'How long a copy is kept, where the package of its account says nothing else; 0: for ever.',
-  }),
-  ARTIFACTS_ACCEL_PROXIES: list(createIpCheck, {
-    description:
-      'Comma-separated addresses or CIDR ranges of the nginx in front that sends stored videos by itself, by X-Accel-Redirect (docs/artifacts.md). With ARTIFACTS=disk.',
-  }),
-  FFMPEG: text({
-    default: 'ffmpeg',
-    description: 'Name or path of ffmpeg, which reads posters from stored videos where it is installed.',
-  }),
-  ARTIFACTS_S3_ENDPOINT: url(['http:', 'https:'], {
-    description:
-      'Address of the S3 service, without the bucket. Default: that of AWS for the region. With ARTIFACTS=s3, as all of these.',
-  }),
-  ARTIFACTS_S3_REGION: text({ default: 'us-east-1', description: 'Region of the bucket.' }),
-  ARTIFACTS_S3_BUCKET: optionalText({ description: 'Name of the bucket.' }),
-  ARTIFACTS_S3_PREFIX: optionalText({ description: 'Put before the name of each object, such as reelgate/.' }),
-  ARTIFACTS_S3_ACCESS_KEY: optionalText({ description: 'Access key that may read, write, delete and list there.' }),
-  ARTIFACTS_S3_SECRET_KEY: optionalText({ secret: true, description: 'Its secret key.' }),
-  WEBHOOK_PRIVATE_HOSTS: list(assertHostsWithPort, {
-    description:
-      'Comma-separated host:port pairs of your own network that may receive webhooks, by http too; every other address must be public. Every account may send a POST to any path of them, and is shown the status of the answer but not its text.',
-  }),
-  RETENTION_EVENTS_DAYS: integer(0, 36_500, {
-    default: '30',
-    description: 'How long events and deliveries of webhooks are kept, to be shown and replayed; 0: for ever.',
-  }),
-  PHONE_DRIVER: oneOf(['log', 'http'], {
-    default: 'log',
-    description: 'log (development: the code is written to the log) or http.',
-  }),
-  PHONE_HTTP_URL: url(['http:', 'https:'], {
-    description: 'Address that gets POST {phone, code} with PHONE_DRIVER=http.',
-  }),
-  MESSAGING_VERIFY_URL: url(['http:', 'https:'], {
-    description: 'Address asked with ?code=… to confirm a messaging-app binding.',
-  }),
-  SMTP_URL: url(['smtp:', 'smtps:'], {
-    secret: true,
-    description:
-      'smtp://USER:PASSWORD@HOST:587 or smtps://…:465, the server that takes the e-mails of the service: confirmation of addresses, reset of passwords. None: no e-mail is sent.',
-  }),
-  SMTP_FROM: optionalText({
-    description: 'Sender of these e-mails, such as Reelgate <no-reply@example.com>. Required with SMTP_URL.',
-  }),
-  MAIL_BACKEND: optionalOneOf(['sandbox', 'dovecot', 'mailcow'], {
-    description:
-      'dovecot, mailcow or sandbox; none: mailboxes are switched off. With SANDBOX=1 the default is sandbox.',
-  }),
-  MAIL_DOMAIN: pattern(DOMAIN_NAME, 'must be a domain name in lower case', {
-    default: 'mail.localhost',
-    description: 'Domain of the mailbox addresses.',
-  }),
-  MAIL_HOST: text({ default: 'localhost', description: 'Host name mail clients connect to.' }),
-  WEBMAIL_URL: optionalText({ description: 'Address of the webmail, shown to users.' }),
-  MAIL_IMAP_PORT: integer(1, 65_535, { default: '993', description: 'Port mail clients use for IMAP over TLS.' }),
-  MAIL_SMTP_PORT: integer(1, 65_535, { default: '465', description: 'Port mail clients use for SMTP over TLS.' }),
-  MAIL_POP3_PORT: integer(1, 65_535, { default: '995', description: 'Port mail clients use for POP3 over TLS.' }),
-  MAIL_APP_PASSWORD_PROTOCOLS: someOf(['imap', 'smtp', 'pop3'], {
-    default: 'imap,smtp,pop3',
-    description: 'What a first application password of a mailbox admits: imap, smtp and pop3, or some of them.',
-  }),
-  MAIL_DOVECOT_AUTH_SOCKET: optionalText({
-    description: 'Auth socket of Dovecot for the consistency check: a path, or host:port. Required with dovecot.',
-  }),
-  MAIL_DOVECOT_ADMIN_URL: url(['http:', 'https:'], {
-    description: 'Address of the doveadm HTTP API of Dovecot, for ending open mail sessions.',
-  }),
-  MAIL_DOVECOT_ADMIN_KEY: optionalText({ secret: true, description: 'Its API key.' }),
-  MAIL_MAILCOW_URL: url(['http:', 'https:'], { description: 'Address of the mailcow. Required with mailcow.' }),
-  MAIL_MAILCOW_KEY: optionalText({ secret: true, description: 'Its read-write API key. Required with mailcow.' }),
-  MAIL_MAILCOW_QUOTA_MB: integer(1, 10_000_000, {
-    default: '1024',
-    description: 'Size of a new mailbox on mailcow, in MiB.',
-  }),
 } as const satisfies Record<string, Setting>;
 
-export type SettingName = keyof typeof SETTINGS;
+/** The settings of the environment. */
+export const SETTINGS = { ...START_SETTINGS, ...SHARED_SETTINGS } as const;
+
+/** Settings that change while the service runs. */
+export const SITE_SETTINGS = { ...SHARED_SETTINGS, ...CONSOLE_SETTINGS } as const;
+
+export const FIXED_SETTINGS = { ...START_SETTINGS, ...OTEL_VARIABLES } as const;
+
+export type SettingTable = Readonly<Record<string, Setting>>;
+export type SiteSettingName = keyof typeof SITE_SETTINGS;

@@ -141,18 +141,6 @@ export const list = (
   },
 });
 
-/** At least one of some values, comma-separated, in the order of `values`. */
-export const someOf = <const T extends string>(values: readonly T[], about: WithDefault): Setting<readonly T[]> => ({
-  ...about,
-  read(value, name) {
-    const given = toList(required(value, name));
-    const found = values.filter((each) => given.includes(each));
-    if (found.length === 0 || found.length !== new Set(given).size)
-      throw new ConfigError(name, `must be a comma-separated choice of ${values.join(', ')}`);
-    return found;
-  },
-});
-
 /** A URL without a slash at its end. */
 export const url = (protocols: readonly string[], about: SettingDescription): Setting<string | undefined> => ({
   ...about,
@@ -163,3 +151,35 @@ export const url = (protocols: readonly string[], about: SettingDescription): Se
     return value.replace(/\/+$/, '');
   },
 });
+
+/** Address of an API and the key that opens it. */
+export interface UrlWithKey {
+  /** Without the key. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/** An HTTP URL with a key in the place of its password. A secret, since it contains the key. */
+export const urlWithKey = (about: SettingDescription): Setting<UrlWithKey | undefined> => ({
+  ...about,
+  secret: true,
+  read(value, name) {
+    if (value === undefined) return undefined;
+    const found = URL.canParse(value) ? new URL(value) : undefined;
+    if (found === undefined || !['http:', 'https:'].includes(found.protocol) || found.password === '')
+      throw new ConfigError(name, 'must be a URL with the key as its password, such as https://:KEY@mail.example.org');
+    const key = decodeKey(found.password);
+    if (key === undefined) throw new ConfigError(name, 'has a key that is not percent-encoded correctly');
+    found.username = '';
+    found.password = '';
+    return { url: found.href.replace(/\/+$/, ''), key };
+  },
+});
+
+function decodeKey(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,11 +1,11 @@
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config.ts';
+import type { Config, Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { EffectiveConfig, SettingsService, SettingsStore } from './settings.ts';
+import { LiveSettings, SettingsService, SettingsStore } from './settings.ts';
 
 interface SiteDependencies {
   readonly config: Config;
@@ -18,15 +18,15 @@ interface SiteDependencies {
 
 export interface Site {
   readonly settings: SettingsService;
-  /** The settings in effect, the stored ones included; the other capabilities get this one. */
-  readonly config: Config;
+  /** The site settings in effect. */
+  readonly live: Live<SiteSettings>;
 }
 
 /** Assembles this capability, with the stored settings read. */
 export async function makeSite(dependencies: SiteDependencies): Promise<Site> {
-  const live = new EffectiveConfig(dependencies.config);
+  const live = new LiveSettings(dependencies.config);
   const store = new SettingsStore(dependencies.database);
   const settings = new SettingsService({ ...dependencies, live, store });
   await settings.start();
-  return { settings, config: live.config };
+  return { settings, live };
 }

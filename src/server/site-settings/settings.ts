@@ -2,19 +2,20 @@ import type { SiteSetting } from '../../contract/site-settings.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Config, toCamelCase } from '../platform/config.ts';
+import { type Config, type Live, type SiteSettings, toCamelCase } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import type { Log } from '../platform/log.ts';
-import { SETTINGS, type SettingName } from '../platform/setting-definitions.ts';
+import { SETTINGS, SITE_SETTINGS, type SiteSettingName } from '../platform/setting-definitions.ts';
 import { ConfigError, type Setting } from '../platform/setting-readers.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 interface SettingsServiceDependencies {
   readonly database: Database<Tables>;
   readonly store: SettingsStore;
-  readonly live: EffectiveConfig;
+  readonly config: Config;
+  readonly live: LiveSettings;
   readonly auditLog: AuditLog;
   readonly pubSub: PubSub;
   readonly clock: Clock;
@@ -37,10 +38,6 @@ export class SettingsService {
     this.#dependencies = dependencies;
   }
 
-  get config(): Config {
-    return this.#dependencies.live.config;
-  }
-
   /** Reads what is stored, and follows the changes of all processes until `close`. */
   async start(): Promise<void> {
     const { pubSub, log } = this.#dependencies;
@@ -60,7 +57,7 @@ export class SettingsService {
 
   async list(): Promise<SiteSetting[]> {
     const texts = await this.#dependencies.store.readAll();
-    return (Object.keys(SITE_SETTINGS) as SiteSettingName[]).map((name) => this.#describe(name, texts));
+    return (Object.keys(SHOWN_SETTINGS) as ShownSettingName[]).map((name) => this.#describe(name, texts));
   }
 
   /**
@@ -69,8 +66,8 @@ export class SettingsService {
    */
   async set(actor: Actor, name: string, value: string | null): Promise<SiteSetting> {
     const { database, store, live, auditLog, pubSub, clock } = this.#dependencies;
-    if (!isSiteSetting(name)) throw notExistError('setting');
-    if (!live.storable().includes(name)) throw invalidRequest(`${name} is set where the service is started`, 'name');
+    if (!isShown(name)) throw notExistError('setting');
+    if (!live.isStorable(name)) throw invalidRequest(`${name} is set where the service is started`, 'name');
     const text = value?.trim() ?? '';
     if (text !== '') this.#assertUsable(name, text);
     await database.transaction(async (trx) => {
@@ -93,21 +90,21 @@ export class SettingsService {
 
   #assertUsable(name: SiteSettingName, text: string): void {
     try {
-      SETTINGS[name].read(text, name);
+      SITE_SETTINGS[name].read(text, name);
     } catch (error) {
       if (error instanceof ConfigError) throw invalidRequest(`${name} cannot have this value`, 'value');
       throw error;
     }
-    if (name === 'PHONE_DRIVER' && text === 'http' && this.config.phoneHttpUrl === undefined)
-      throw invalidRequest('PHONE_HTTP_URL is required first', 'value');
   }
 
-  #describe(name: SiteSettingName, texts: ReadonlyMap<string, string>): SiteSetting {
-    const { live } = this.#dependencies;
-    const setting: Setting = SETTINGS[name];
-    const { group, kind } = SITE_SETTINGS[name];
-    const value = live.config[toCamelCase(name) as keyof Config] as string | number | undefined;
-    const isStored = live.storable().includes(name) && texts.has(name);
+  #describe(name: ShownSettingName, texts: ReadonlyMap<string, string>): SiteSetting {
+    const { live, config } = this.#dependencies;
+    const setting: Setting = { ...SETTINGS, ...SITE_SETTINGS }[name];
+    const { group, kind } = SHOWN_SETTINGS[name];
+    const inEffect: Readonly<Record<string, unknown>> = { ...config, ...live.current() };
+    const value = inEffect[toCamelCase(name)] as string | number | undefined;
+    const isStorable = live.isStorable(name);
+    const isStored = isStorable && texts.has(name);
     return {
       name,
       group,
@@ -115,9 +112,9 @@ export class SettingsService {
       choices: [...(setting.choices ?? [])],
       value: value === undefined || setting.secret === true ? '' : `${value}`,
       default: setting.default ?? '',
-      source: live.config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
+      source: config.environmentNames.has(name) ? 'environment' : isStored ? 'database' : 'default',
       is_set: value !== undefined && value !== '',
-      editable: live.storable().includes(name),
+      editable: isStorable,
     };
   }
 
@@ -127,86 +124,75 @@ export class SettingsService {
   }
 }
 
-/** The settings an administrator may store, as they are in effect: of the environment, else stored, else their default. */
-export class EffectiveConfig {
-  /** Has current values of the stored settings at every read; take care to read it when a value is used. */
-  readonly config: Config;
-  readonly #base: Config;
-  #stored: ReadonlyMap<string, unknown> = new Map();
+/** The site settings in effect: of the environment, else stored, else their default. */
+export class LiveSettings implements Live<SiteSettings> {
+  readonly #base: Pick<Config, 'siteDefaults' | 'environmentNames'>;
+  #current: SiteSettings;
 
-  constructor(base: Config) {
+  constructor(base: Pick<Config, 'siteDefaults' | 'environmentNames'>) {
     this.#base = base;
-    const live: Config = { ...base };
-    for (const name of this.storable())
-      Object.defineProperty(live, toCamelCase(name), {
-        enumerable: true,
-        get: () => this.#stored.get(name) ?? base[toCamelCase(name) as keyof Config],
-      });
-    this.config = live;
+    this.#current = base.siteDefaults;
   }
 
-  /** Those that the environment does not give. */
-  storable(): SiteSettingName[] {
-    const names = Object.keys(SITE_SETTINGS) as SiteSettingName[];
-    return names.filter((name) => SITE_SETTINGS[name].stored && !this.#base.environmentNames.has(name));
+  /** A snapshot, replaced as a whole by each change. */
+  current(): SiteSettings {
+    return this.#current;
+  }
+
+  /** Whether a stored value is used: not where the environment sets it, or where it is fixed at start. */
+  isStorable(name: string): name is SiteSettingName {
+    return Object.hasOwn(SITE_SETTINGS, name) && !this.#base.environmentNames.has(name);
   }
 
   /** Takes stored texts over. @returns the names of those that cannot be used, which are left out */
   apply(texts: ReadonlyMap<string, string>): readonly string[] {
-    const values = new Map<string, unknown>();
+    const values: Record<string, unknown> = {};
     const unusable: string[] = [];
-    for (const name of this.storable()) {
-      const text = texts.get(name);
-      if (text === undefined) continue;
+    for (const [name, text] of texts) {
+      if (!this.isStorable(name)) continue;
       try {
-        values.set(name, SETTINGS[name].read(text, name));
+        values[toCamelCase(name)] = SITE_SETTINGS[name].read(text, name);
       } catch {
         unusable.push(name);
       }
     }
-    this.#stored = values;
+    this.#current = { ...this.#base.siteDefaults, ...values };
     return unusable;
   }
 }
 
-type Shape = Pick<SiteSetting, 'group' | 'kind'> & {
-  /** Read at every use, so that a stored value takes effect without a restart. */
-  readonly stored: boolean;
-};
+const shown = (group: SiteSetting['group'], kind: SiteSetting['kind'] = 'text') => ({ group, kind });
 
-const stored = (group: Shape['group'], kind: Shape['kind'] = 'text'): Shape => ({ group, kind, stored: true });
-/** Shown with where it comes from, and changed in the environment only. */
-const shown = (group: Shape['group']): Shape => ({ group, kind: 'text', stored: false });
-
-/** The settings of the page of settings, in its order. */
-const SITE_SETTINGS = {
-  SITE_NAME: stored('site'),
-  SITE_LOGO: stored('site', 'picture'),
-  SITE_ACCENT: stored('site', 'choice'),
-  SIGN_IN_NOTICE: stored('site', 'long-text'),
-  REGISTRATION: stored('accounts', 'choice'),
-  NEW_USER_QUOTA: stored('credits', 'number'),
-  NEW_USER_PLAN: stored('credits'),
-  LOW_QUOTA: stored('credits', 'number'),
-  CURRENCY: stored('credits'),
+/** The page of settings, in its order: the site settings, and three of the environment with their source. */
+const SHOWN_SETTINGS = {
+  SITE_NAME: shown('site'),
+  SITE_LOGO: shown('site', 'picture'),
+  SITE_ACCENT: shown('site', 'choice'),
+  SIGN_IN_NOTICE: shown('site', 'long-text'),
+  REGISTRATION: shown('accounts', 'choice'),
+  NEW_USER_QUOTA: shown('credits', 'number'),
+  NEW_USER_PLAN: shown('credits'),
+  LOW_QUOTA: shown('credits', 'number'),
+  CURRENCY: shown('credits'),
   QUOTA_PER_UNIT: shown('credits'),
-  RETENTION_TASK_DETAIL_DAYS: stored('retention', 'number'),
-  RETENTION_REQUESTS_DAYS: stored('retention', 'number'),
-  RETENTION_NOTIFICATIONS_DAYS: stored('retention', 'number'),
-  RETENTION_AUDIT_DAYS: stored('retention', 'number'),
-  RETENTION_LOGINS_DAYS: stored('retention', 'number'),
-  RETENTION_EVENTS_DAYS: stored('retention', 'number'),
-  RETENTION_LEDGER_DAYS: stored('retention', 'number'),
-  PHONE_DRIVER: stored('phone', 'choice'),
-  PHONE_HTTP_URL: stored('phone'),
-  MESSAGING_VERIFY_URL: stored('messaging'),
+  RETENTION_TASK_DETAIL_DAYS: shown('retention', 'number'),
+  RETENTION_REQUESTS_DAYS: shown('retention', 'number'),
+  RETENTION_NOTIFICATIONS_DAYS: shown('retention', 'number'),
+  RETENTION_AUDIT_DAYS: shown('retention', 'number'),
+  RETENTION_LOGINS_DAYS: shown('retention', 'number'),
+  RETENTION_EVENTS_DAYS: shown('retention', 'number'),
+  RETENTION_LEDGER_DAYS: shown('retention', 'number'),
+  PHONE_HTTP_URL: shown('phone'),
+  MESSAGING_VERIFY_URL: shown('messaging'),
   SMTP_URL: shown('mail'),
   SMTP_FROM: shown('mail'),
-} as const satisfies Partial<Record<SettingName, Shape>>;
+} as const satisfies Readonly<
+  Record<SiteSettingName | 'QUOTA_PER_UNIT' | 'SMTP_URL' | 'SMTP_FROM', ReturnType<typeof shown>>
+>;
 
-type SiteSettingName = keyof typeof SITE_SETTINGS;
+type ShownSettingName = keyof typeof SHOWN_SETTINGS;
 
-const isSiteSetting = (name: string): name is SiteSettingName => Object.hasOwn(SITE_SETTINGS, name);
+const isShown = (name: string): name is ShownSettingName => Object.hasOwn(SHOWN_SETTINGS, name);
 
 export class SettingsStore {
   readonly #database: Database<Tables>;

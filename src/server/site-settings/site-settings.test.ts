@@ -91,7 +91,8 @@ forEachDatabase((name, _open, freshUrl) => {
         ['NEW_USER_QUOTA', '-1'],
         ['SITE_LOGO', 'data:image/svg+xml;base64,PHN2Zz48L3N2Zz4='],
         ['MESSAGING_VERIFY_URL', 'javascript:alert(1)'],
-        ['PHONE_DRIVER', 'http'],
+        ['PHONE_HTTP_URL', 'ftp://sms.example'],
+        ['PORT', '1'],
         ['NO_SUCH_SETTING', '1'],
       ] as const) {
         const before = await find(setting);

@@ -10,6 +10,7 @@ import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { AffordableCallCounts } from '../plans/affordable-calls.ts';
 import type { FindPlanTerms } from '../plans/catalog.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
@@ -79,7 +80,7 @@ interface VideoDependencies {
   readonly baseUrl: string;
   /** Addresses of nginx that sends stored videos by itself. */
   readonly accelProxies: readonly string[];
-  readonly site: { readonly siteName: string };
+  readonly site: Live<{ readonly siteName: string }>;
   readonly newTaskId: () => string;
   readonly syncPeriodMs: number;
   readonly ambiguousTtlMs: number;

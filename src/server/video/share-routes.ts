@@ -6,6 +6,7 @@ import * as endpoints from '../../contract/video-shares.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
+import type { Live } from '../platform/config.ts';
 import { PLAYER_PAGE_HEADERS } from '../platform/html.ts';
 import { showErrorsAsHtmlPage } from '../platform/http/error-responses.ts';
 import { type RequestContext, toActor } from '../platform/http/request-context.ts';
@@ -58,7 +59,7 @@ interface SharePageDependencies {
   readonly vendors: VendorRegistry;
   readonly baseUrl: string;
   /** Its name may be changed while the service runs. */
-  readonly site: { readonly siteName: string };
+  readonly site: Live<{ readonly siteName: string }>;
 }
 
 /** Proof of a browser that it has given the password; sent back to this link's own paths only. */
@@ -75,7 +76,7 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
   const isSecure = baseUrl.startsWith('https:');
   const toContext = (token: string, request: RequestContext, lang: string | undefined): SharePageContext => ({
     locale: LOCALES.find((each) => each === lang) ?? request.locale,
-    siteName: site.siteName,
+    siteName: site.current().siteName,
     url: baseUrl + pathOf(token),
   });
   const hasPoster = async ({ id, vendor }: Task): Promise<boolean> =>

@@ -5,6 +5,7 @@ import type { EventConsumer } from '../event-log/event-log.ts';
 import type { Events } from '../event-log/module.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live } from '../platform/config.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
 import type { Log } from '../platform/log.ts';
@@ -21,8 +22,8 @@ interface WebhooksDependencies {
   readonly config: {
     readonly allowHttp: boolean;
     readonly webhookPrivateHosts: readonly string[];
-    readonly retentionEventsDays: number;
   };
+  readonly settings: Live<{ readonly retentionEventsDays: number }>;
   readonly version: string;
   readonly database: Database<Tables>;
   readonly events: Pick<Events, 'createReader' | 'store'>;
@@ -99,7 +100,7 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
       await dispatcher.stop();
     },
     async removeExpired() {
-      const { retentionEventsDays: days } = config;
+      const { retentionEventsDays: days } = dependencies.settings.current();
       if (days === 0) return;
       while ((await deliveries.deleteBefore(clock.now() - days * DAY_MS, DELETE_BATCH)) === DELETE_BATCH);
     },

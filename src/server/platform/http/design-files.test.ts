@@ -42,7 +42,7 @@ describe('the look of a site', () => {
   it('is read at each request, so that a new colour and a new logo are seen at once', async () => {
     const look: { -readonly [K in keyof SiteDesign]: SiteDesign[K] } = { siteAccent: 'teal', siteLogo: undefined };
     const http = await startHttp();
-    addStylesheetAndLogoRoutes(http.routes, look);
+    addStylesheetAndLogoRoutes(http.routes, { current: () => look });
     await http.start();
     const paths = ['/tokens.css', '/pages.css', '/logo'];
     const before = await Promise.all(paths.map((path) => http.send('GET', path)));

@@ -8,19 +8,18 @@ import { exchange, parseAnswer, startHttp } from './start-http-server.fixture.ts
 
 const CONFIG = {
   sandbox: false,
-  siteName: 'Reelgate',
-  registration: 'open',
   quotaPerUnit: 5,
   apiUserHeader: 'x-user',
   baseUrl: 'http://gate.example',
-  phoneDriver: 'log',
 };
+const SITE = { siteName: 'Reelgate', registration: 'open' };
 const metrics = { render: async () => ({ contentType: 'text/plain', body: 'up 1\n' }) } as unknown as Metrics;
 
-async function serve(config: object, reason?: NotReadyReason) {
+async function serve(config: object, reason?: NotReadyReason, site: object = {}) {
   const http = await startHttp();
   const dependencies = {
     config: { ...CONFIG, ...config },
+    settings: { current: () => ({ ...SITE, ...site }) },
     version: '1.2.3',
     metrics,
     notReadyReason: async () => reason,
@@ -32,8 +31,8 @@ async function serve(config: object, reason?: NotReadyReason) {
 
 describe('what a service says of itself', () => {
   it('tells clients how it is set up', async () => {
-    const status = async (config: object) => {
-      const http = await serve(config);
+    const status = async (site: object) => {
+      const http = await serve({}, undefined, site);
       const { body } = await http.send('GET', '/api/status');
       await http.close(0);
       return (JSON.parse(body) as { data: Record<string, unknown> }).data;
@@ -41,7 +40,7 @@ describe('what a service says of itself', () => {
     const data = await status({});
     assert.deepEqual([data['version'], data['phone_codes'], data['messaging_binding']], ['1.2.3', 'log', false]);
     assert.equal(data['ready'], true);
-    const set = await status({ phoneDriver: 'http', messagingVerifyUrl: 'http://chat.example' });
+    const set = await status({ phoneHttpUrl: 'http://sms.example', messagingVerifyUrl: 'http://chat.example' });
     assert.deepEqual([set['phone_codes'], set['messaging_binding']], ['sms', true]);
   });
 

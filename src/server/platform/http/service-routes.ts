@@ -10,7 +10,7 @@ import { logoSvg } from '../../../design/logo.ts';
 import { PAGES_CSS } from '../../../design/pages-css.ts';
 import { toTokensCss } from '../../../design/tokens-css.ts';
 import { AppError } from '../app-error.ts';
-import type { Config } from '../config.ts';
+import type { Config, Live, SiteSettings } from '../config.ts';
 import type { Metrics } from '../metrics.ts';
 import { isSameSecret } from '../tokens.ts';
 import { createServer } from './body.ts';
@@ -18,6 +18,7 @@ import type { RouteRegistry } from './route-registry.ts';
 
 export interface HealthRouteDependencies {
   readonly config: Config;
+  readonly settings: Live<SiteSettings>;
   readonly version: string;
   readonly metrics: Metrics;
   /** Resolves with the reason why this process is not ready, undefined when it is; within two seconds. */
@@ -27,11 +28,11 @@ export interface HealthRouteDependencies {
 /** Health checks for load balancers, and the status that clients read before they log in. */
 export function addHealthStatusAndMetricsRoutes(
   routes: RouteRegistry,
-  { config, version, metrics, notReadyReason }: HealthRouteDependencies,
+  { config, settings, version, metrics, notReadyReason }: HealthRouteDependencies,
 ): void {
   routes.add(healthEndpoints.getStatus, async () =>
     ok({
-      ...readPublicServiceSettings(config, version),
+      ...readPublicServiceSettings(config, settings.current(), version),
       ready: (await notReadyReason()) === undefined,
     }),
   );
@@ -78,37 +79,38 @@ export async function startMetricsServer(
 }
 
 /** What everyone may know of the service, before signing in too: `GET /api/status` says it, and the page of the console has it inside. */
-export const readPublicServiceSettings = (config: Config, version: string) => ({
+export const readPublicServiceSettings = (config: Config, site: SiteSettings, version: string) => ({
   version,
   sandbox: config.sandbox,
-  site_name: config.siteName,
-  sign_in_notice: config.signInNotice ?? '',
-  registration: config.registration,
+  site_name: site.siteName,
+  sign_in_notice: site.signInNotice ?? '',
+  registration: site.registration,
   quota_per_unit: config.quotaPerUnit,
-  currency: config.currency ?? '',
+  currency: site.currency ?? '',
   api_user_header: config.apiUserHeader,
   server_address: config.baseUrl,
-  phone_codes: config.phoneDriver === 'http' ? ('sms' as const) : ('log' as const),
+  phone_codes: site.phoneHttpUrl !== undefined ? ('sms' as const) : ('log' as const),
   mail: config.smtpUrl !== undefined,
-  messaging_binding: config.messagingVerifyUrl !== undefined,
+  messaging_binding: site.messagingVerifyUrl !== undefined,
 });
 
 /** The files that every page takes its design from. Browsers ask each time whether they changed, so a new colour is seen at once. */
-export function addStylesheetAndLogoRoutes(routes: RouteRegistry, site: SiteDesign): void {
+export function addStylesheetAndLogoRoutes(routes: RouteRegistry, site: Live<SiteDesign>): void {
   const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
     routes.add(endpoint, async ({ reply, request }) =>
-      sendFile(reply, request.headers['if-none-match'], type, render(site.siteAccent)),
+      sendFile(reply, request.headers['if-none-match'], type, render(site.current().siteAccent)),
     );
   add(files.tokensCssFile, 'text/css; charset=utf-8', toTokensCss);
   add(files.pagesCssFile, 'text/css; charset=utf-8', (name) => `${toTokensCss(name)}\n${PAGES_CSS}`);
   routes.add(files.logoFile, async ({ reply, request }) => {
-    const [, type = 'image/svg+xml', data] = LOGO_URL.exec(site.siteLogo ?? '') ?? [];
-    const body = data === undefined ? logoSvg(site.siteAccent) : Buffer.from(data, 'base64');
+    const { siteLogo, siteAccent } = site.current();
+    const [, type = 'image/svg+xml', data] = LOGO_URL.exec(siteLogo ?? '') ?? [];
+    const body = data === undefined ? logoSvg(siteAccent) : Buffer.from(data, 'base64');
     return sendFile(reply, request.headers['if-none-match'], type, body);
   });
 }
 
-/** How the pages look, read at each request: an administrator may change it. */
+/** How the pages look. */
 export interface SiteDesign {
   readonly siteAccent: AccentName;
   /** A data URL; undefined: the default logo. */
