@@ -7,7 +7,7 @@ const root = { tag: 'admin', policy: 'root', envelope: 'api' } as const;
 export const SETTING_SOURCES = ['environment', 'database', 'default'] as const;
 
 export const SiteSetting = Type.Object({
-  name: Type.String({ description: 'Its name in the environment.' }),
+  name: Type.String({ description: 'Its name, as in the environment where that can set it.' }),
   group: Type.Enum(['site', 'accounts', 'credits', 'retention', 'phone', 'messaging', 'mail']),
   kind: Type.Enum(['text', 'number', 'choice', 'long-text', 'picture']),
   choices: Type.Array(Type.String(), { description: 'For `choice`.' }),

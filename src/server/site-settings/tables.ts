@@ -1,7 +1,7 @@
 import { type Migration, required } from '../platform/db/migrate.ts';
 
 export interface SiteTables {
-  /** What an administrator set, by the name of the setting in the environment. */
+  /** Stored texts by the name of the setting. */
   site_settings: { name: string; value: string; updated_at: number };
 }
 

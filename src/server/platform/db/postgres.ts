@@ -490,7 +490,7 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'check the user and the password'],
   ['28000', 'check pg_hba.conf and the user'],
   ['3D000', 'create the database first'],
-  ['53300', 'lower DATABASE_POOL or raise max_connections'],
+  ['53300', 'raise max_connections, or put PgBouncer in front'],
   ['08P01', 'for a pooler such as PgBouncer, set DATABASE_DIRECT_URL to the address of the server itself'],
 ]);
 
