@@ -66,8 +66,8 @@ export interface Endpoint {
   readonly responseStatuses?: readonly (200 | 201 | 202 | 204 | 206 | 302 | 303 | 304 | 416 | 503)[];
   /** Files of a multipart body, by field. */
   readonly files?: readonly string[];
-  /** Members of a JSON body, or what is directly in them, where texts of 64 KiB or more are cut: handlers get the whole from the bytes. */
-  readonly longTextFields?: readonly string[];
+  /** Members of a JSON body in which Base64 of 64 KiB and more is decoded: the body has only its start. */
+  readonly imageFields?: readonly string[];
   /** Bytes; default 64 KiB. */
   readonly bodyLimit?: number;
   /** Bytes of a JSON body where it may be smaller than a multipart one; default `bodyLimit`. */

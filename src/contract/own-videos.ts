@@ -63,7 +63,7 @@ export const submitOwnVideo = endpoint({
   path: '/api/videos',
   summary: 'Start a video as oneself, without an API token; Idempotency-Key as for the model API',
   bodyLimit: VIDEO_JSON_LIMIT,
-  longTextFields: PICTURE_FIELDS,
+  imageFields: PICTURE_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Type.Object({ task_id: Type.String() })),
 });
@@ -74,7 +74,7 @@ export const quoteVideo = endpoint({
   path: '/api/videos/quote',
   summary: 'What this video would cost and how many can be made; starts nothing. Refuses what a submit would refuse',
   bodyLimit: VIDEO_JSON_LIMIT,
-  longTextFields: PICTURE_FIELDS,
+  imageFields: PICTURE_FIELDS,
   body: ConsoleVideoBody,
   response: Ok(Quote),
 });

@@ -4,8 +4,8 @@ import { DocumentedSubmit, readDefaults, submitDefaults, TaskParam, UnifiedTaskR
 
 const VendorNativeBody = Type.Record(Type.String(), Type.Unknown());
 /** Of Kling's bodies and of Jimeng's. */
-const longTextFields = ['image', 'image_tail', 'binary_data_base64'];
-const submits = { ...submitDefaults, longTextFields } as const;
+const imageFields = ['image', 'image_tail', 'binary_data_base64'];
+const submits = { ...submitDefaults, imageFields } as const;
 const official = (path: string, summary: string) =>
   endpoint({ ...submits, path, summary, envelope: 'video', body: VendorNativeBody });
 const officialQuery = (path: string, summary: string) =>

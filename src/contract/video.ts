@@ -175,7 +175,7 @@ export const submitDefaults = {
 export const takesPictures = {
   accepts: 'json-or-multipart',
   files: PICTURE_FIELDS,
-  longTextFields: PICTURE_FIELDS,
+  imageFields: PICTURE_FIELDS,
 } as const;
 /** What the endpoints that read one have in common. */
 export const readDefaults = { method: 'GET', tag: 'video', policy: 'model' } as const;

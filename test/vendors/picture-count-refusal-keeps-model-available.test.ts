@@ -10,9 +10,8 @@ import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 /** What rests a channel, or a model on it, at the first answer. */
 const RESTING: readonly (ErrorReason | undefined)[] = ['auth', 'billing', 'model'];
 const picture: MediaInput = {
-  kind: 'base64',
-  data: loadMedia('picture.png').bytes.toString('base64'),
-  mimeType: 'image/png',
+  bytes: loadMedia('picture.png').bytes,
+  mediaType: 'image/png',
 };
 
 /**

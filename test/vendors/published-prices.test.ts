@@ -10,7 +10,7 @@ import { videoRequest } from './adapter-context.ts';
 
 const vendors = new VendorRegistry();
 const QUOTA = { USD: 500_000, CNY: 500_000 / 7 } as const;
-const PICTURE: MediaInput = { kind: 'url', url: 'https://img.example/a.png' };
+const PICTURE: MediaInput = { url: 'https://img.example/a.png' };
 const pictures = (count: number): MediaInput[] =>
   Array.from({ length: count }, (_, index) => ({ ...PICTURE, url: `https://img.example/${index}.png` }));
 

@@ -117,4 +117,4 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
 
 /** So many images by URL, none twice. */
 export const imagesByUrl = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({ kind: 'url', url: `https://pictures.example/${index}.png` }) as const);
+  Array.from({ length: count }, (_, index) => ({ url: `https://pictures.example/${index}.png` }) as const);

@@ -4,6 +4,7 @@ import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
+import { countValues } from '../platform/json.ts';
 import { requestScanner } from '../platform/json-scanner.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
 import { type Dialect, listOf, textOf } from './dialects.ts';
@@ -107,14 +108,6 @@ function countWrittenValues(bytes: Buffer): number {
 /** Whether some name was written twice in one object; a value whose nulls were taken out has fewer members for that alone. */
 const hasRepeatedNames = (bytes: Buffer, value: unknown, written: number): boolean =>
   written !== countValues(value) && written !== countValues(JSON.parse(withoutByteOrderMark(bytes).toString('utf8')));
-
-/** Values of a document that was parsed, itself included; its depth is bounded. */
-function countValues(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  let count = 1;
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) count += countValues(inner);
-  return count;
-}
 
 /** Undefined where nothing passes. */
 function pickHeaders(

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { assertNoPollutingKeys, JsonRejectedError } from './json.ts';
-import { type KeptLongTexts, keepLongTexts, LONG_TEXT_LENGTH, NO_LONG_TEXTS, TextInBytes } from './long-text.ts';
-import { hasControlCharacter, hasOnlyWellFormedText } from './text.ts';
+import { Base64Text, decodeBase64, LONG_TEXT_LENGTH } from './base64.ts';
+import { assertNoPollutingKeys, countValues, JsonRejectedError } from './json.ts';
+import { cutText, hasControlCharacter, hasOnlyWellFormedText } from './text.ts';
 
 /** What a JSON document may have before it is parsed. A wider one costs more to parse and to check than to send. */
 interface JsonScanBounds {
@@ -43,6 +43,15 @@ const IN_STRING = 1;
 const AFTER_BACKSLASH = 2;
 const IN_UNICODE_ESCAPE = 3;
 
+/** A long string of a document. */
+interface LongText {
+  /** Of its first byte and of its closing quote. */
+  readonly start: number;
+  readonly end: number;
+  /** Where it is, level by level: the index in an array, the first byte of the name in an object. */
+  readonly places: readonly number[];
+}
+
 /**
  * Reads a JSON document byte by byte as it arrives and stops at the first violation of its bounds, so that a hostile body is
  * rejected before it was received as a whole and before anything was built from it. It does not check the grammar, which is
@@ -63,11 +72,8 @@ export class JsonBoundsScanner {
   rootMembers = 0;
   /** Values of the document so far: members, elements and the root. */
   values = 0;
-  /**
-   * Texts from 64 KiB on, by their first byte and the one after their last: pictures in Base64, as a rule. Those with escapes or with control
-   * characters, which JSON forbids there, are not among them: `JSON.parse` must see them.
-   */
-  readonly longTexts: { readonly start: number; readonly end: number }[] = [];
+  /** Strings of 64 KiB and more without escapes: images in Base64, as a rule. */
+  readonly longTexts: LongText[] = [];
 
   readonly #bounds: JsonScanBounds;
   /** By level. Of up to 64 bytes, which the engine keeps beside the object; more would be allocated apart. */
@@ -80,8 +86,9 @@ export class JsonBoundsScanner {
   /** Bytes of the chunks before this one. */
   #before = 0;
   #textStart = 0;
-  /** Neither an escape nor a control character in it so far. */
-  #isPlainText = true;
+  #hasEscape = false;
+  /** By level: the index of the current element, or the first byte of the current name. */
+  readonly #places: number[] = [];
   #inScalar = false;
   #scalarBytes = 0;
   #keyBytes = 0;
@@ -120,13 +127,14 @@ export class JsonBoundsScanner {
         this.#state = IN_STRING;
         at++;
         this.#textStart = this.#before + at;
-        this.#isPlainText = true;
+        this.#hasEscape = false;
         break;
       }
       if (byte <= 0x20) this.#inScalar = false;
       else if (byte === COMMA) {
         this.#inScalar = false;
         this.#atKey = this.#depth > 0 && this.#isObject[this.#depth - 1] === 1;
+        if (!this.#atKey && this.#depth > 0) this.#places[this.#depth - 1] = (this.#places[this.#depth - 1] ?? 0) + 1;
       } else if (byte === COLON) {
         this.#inScalar = false;
         this.#atKey = false;
@@ -162,6 +170,7 @@ export class JsonBoundsScanner {
     const { maxDepth } = this.#bounds;
     if (++this.#depth > maxDepth) throw new JsonRejectedError('depth', `JSON deeper than ${maxDepth} levels`);
     this.#isObject[this.#depth - 1] = isObject ? 1 : 0;
+    this.#places[this.#depth - 1] = 0;
     this.#atKey = isObject;
   }
 
@@ -196,9 +205,6 @@ export class JsonBoundsScanner {
     if (nonAscii > 0x7f) this.hasNonAscii = true;
     const end = Math.min(at, length);
     if (this.#isKey) this.#keepKey(chunk, start, end);
-    // Of what is short `JSON.parse` sees every character.
-    const mayBeLong = at >= length || this.#isLongText(at);
-    if (mayBeLong && this.#isPlainText) this.#isPlainText = !hasControlCharacter(chunk.subarray(start, end));
     if (at >= length) return length;
     if (this.#state === IN_STRING) this.#endString(at);
     return at + 1;
@@ -222,7 +228,7 @@ export class JsonBoundsScanner {
 
   #countEscape(): void {
     if (++this.#escapes > MAX_ESCAPES) throw tooWide(`JSON with more than ${MAX_ESCAPES} escapes`);
-    this.#isPlainText = false;
+    this.#hasEscape = true;
     if (this.#isKey) this.hasSuspectKey = true;
   }
 
@@ -233,15 +239,12 @@ export class JsonBoundsScanner {
     if (this.#keyBytes > MAX_KEY_BYTES) throw tooWide(`a member name of more than ${MAX_KEY_BYTES} bytes`);
   }
 
-  /** Whether the text that ends at this place of the chunk is one of those that are not parsed with the rest. */
-  #isLongText(end: number): boolean {
-    return this.#before + end - this.#textStart >= LONG_TEXT_LENGTH;
-  }
-
-  #endString(end: number): void {
+  #endString(at: number): void {
     this.#state = OUTSIDE;
-    if (this.#isPlainText && this.#isLongText(end))
-      this.longTexts.push({ start: this.#textStart, end: this.#before + end });
+    const [start, end] = [this.#textStart, this.#before + at];
+    if (!this.#isKey && !this.#hasEscape && end - start >= LONG_TEXT_LENGTH)
+      this.longTexts.push({ start, end, places: this.#places.slice(0, this.#depth) });
+    if (this.#isKey && this.#depth > 0) this.#places[this.#depth - 1] = start;
     if (this.#isKey && (this.#keyBytes === 9 || this.#keyBytes === 11)) {
       const name = this.#keyStart.toString('latin1', 0, this.#keyBytes);
       if (name === '__proto__' || name === 'constructor') this.hasSuspectKey = true;
@@ -305,28 +308,34 @@ export function parseRequestJson(bytes: Buffer): unknown {
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
 export const parseScannedJson = (bytes: Buffer, scanner: JsonBoundsScanner): unknown =>
-  parseKeepingLongTexts(bytes, scanner, []).value;
+  parseDecodingImages(bytes, scanner, []).value;
 
-/** A parsed body, and its long texts in `fields` that were left in its bytes. */
+/** Large images of a body that were given as Base64, by their path: `image`, `images.0`, `input_reference.image_url`. */
+export type BodyImages = ReadonlyMap<string, Base64Text>;
+
+export const NO_IMAGES: BodyImages = new Map();
+
+/** A parsed body, and its large images: in the value a short text describes each. */
 export interface ParsedBody {
   readonly value: unknown;
-  readonly longTexts: KeptLongTexts;
+  readonly images: BodyImages;
 }
 
 /**
- * The same; long texts in the root's `fields` stay in the bytes and are cut in the value. A document with an escape for U+0000 or a surrogate
- * keeps none.
+ * The same; Base64 of 64 KiB and more is decoded where it is in one of the root's `imageFields`.
  *
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
-export function parseKeepingLongTexts(
+export function parseDecodingImages(
   bytes: Buffer,
   scanner: JsonBoundsScanner,
-  fields: readonly string[],
+  imageFields: readonly string[],
 ): ParsedBody {
   if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
-  const isWhole = scanner.hasSuspectEscape || scanner.longTexts.length === 0;
-  const parsed = isWhole ? parseWhole(bytes, scanner) : parseAroundLongTexts(bytes, scanner, fields);
+  const parsed = parseAroundLongTexts(bytes, scanner, imageFields) ?? {
+    value: parse(bytes.toString(encodingOf(scanner)), scanner),
+    images: NO_IMAGES,
+  };
   const { value } = parsed;
   if (scanner.hasSuspectKey) assertNoPollutingKeys(value);
   if (scanner.hasSuspectEscape && !hasOnlyWellFormedText(value))
@@ -355,33 +364,63 @@ const WRITTEN_FRACTION = /[.eE]/;
 /** The reviver of ECMAScript 2026, whose third argument has the text of a number. */
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-function parseWhole(bytes: Buffer, scanner: JsonBoundsScanner): ParsedBody {
-  return { value: parse(bytes.toString(encodingOf(scanner)), scanner), longTexts: NO_LONG_TEXTS };
-}
-
-/** Stands first in what takes the place of a long text; a document with an escape for it is parsed as a whole. */
-const PLACEHOLDER = 0;
-
-/** Parses a small text with a placeholder for each long one, which is then taken from the bytes directly or left there. */
-function parseAroundLongTexts(bytes: Buffer, scanner: JsonBoundsScanner, fields: readonly string[]): ParsedBody {
-  const { longTexts } = scanner;
+/**
+ * Parses the document without its long strings and puts them back where they were, so that none of many megabytes is copied.
+ *
+ * @returns undefined where `JSON.parse` must see the whole: a name may be spelled with escapes or stand twice, or a string
+ * has a control character, which JSON forbids
+ */
+function parseAroundLongTexts(
+  bytes: Buffer,
+  scanner: JsonBoundsScanner,
+  imageFields: readonly string[],
+): ParsedBody | undefined {
+  const { longTexts, hasSuspectKey, values } = scanner;
+  if (longTexts.length === 0 || hasSuspectKey) return undefined;
   const encoding = encodingOf(scanner);
-  let text = '';
+  let json = '';
   let at = 0;
-  for (const [index, { start, end }] of longTexts.entries()) {
-    text += `${bytes.toString(encoding, at, start)}\\u0000${index}`;
+  for (const { start, end } of longTexts) {
+    json += bytes.toString(encoding, at, start);
     at = end;
   }
-  text += bytes.toString(encoding, at);
-  const textOf = (value: unknown): TextInBytes | undefined => {
-    if (typeof value !== 'string' || value.charCodeAt(0) !== PLACEHOLDER) return undefined;
-    const place = longTexts[Number(value.slice(1))];
-    return new TextInBytes(bytes.subarray(place?.start, place?.end));
-  };
-  const root = parse(text, scanner);
-  const kept = keepLongTexts(root, fields, textOf);
-  return { value: textOf(root)?.toString() ?? root, longTexts: kept };
+  const root = { value: parse(json + bytes.toString(encoding, at), scanner) };
+  if (countValues(root.value) !== values) return undefined;
+  const images = new Map<string, Base64Text>();
+  for (const { start, end, places } of longTexts) {
+    let holder: object = root;
+    let key: string | number = 'value';
+    const path: (string | number)[] = [];
+    for (const place of places) {
+      holder = Reflect.get(holder, key) as object;
+      key = Array.isArray(holder) ? place : bytes.toString('utf8', place, bytes.indexOf(QUOTE, place));
+      path.push(key);
+    }
+    const text = bytes.subarray(start, end);
+    const image = isImagePath(path, imageFields) ? toImage(text) : undefined;
+    if (image !== undefined) {
+      images.set(path.join('.'), image);
+      Reflect.set(holder, key, cutText(text.toString('latin1', 0, KEPT_LENGTH), text.length));
+    } else if (hasControlCharacter(text)) return undefined;
+    else Reflect.set(holder, key, text.toString(encoding));
+  }
+  return { value: root.value, images };
 }
+
+/** A name with a dot could be mistaken for two names. */
+const isImagePath = (path: readonly (string | number)[], fields: readonly string[]): boolean =>
+  fields.includes(String(path[0])) && path.every((name) => !String(name).includes('.'));
+
+const DATA_URL_PREFIX = /^data:[a-z0-9.+/-]{0,80}(?:;[a-z0-9=._+ -]{0,60}){0,4};base64,/i;
+
+function toImage(text: Buffer): Base64Text | undefined {
+  const prefix = DATA_URL_PREFIX.exec(text.toString('latin1', 0, 400))?.[0] ?? '';
+  const decoded = decodeBase64(text.subarray(prefix.length));
+  return decoded && new Base64Text(decoded, prefix);
+}
+
+/** Characters of a long text that are kept to show its kind: fewer than the record of a task cuts. */
+const KEPT_LENGTH = 960;
 
 const encodingOf = ({ hasNonAscii }: JsonBoundsScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');
 

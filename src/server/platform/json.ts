@@ -140,6 +140,14 @@ export function* containersOf(root: unknown): Generator<object> {
   }
 }
 
+/** Values of a parsed document of bounded depth: members, elements and the root. */
+export function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) count += countValues(inner);
+  return count;
+}
+
 /** Whether a value parsed elsewhere is no deeper and has no more values than a document may. */
 export function isWithinBounds(
   root: unknown,

@@ -3,13 +3,12 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   type ParsedBody,
-  parseKeepingLongTexts,
+  parseDecodingImages,
   parseRequestJson,
   parseScannedJson,
   positionsOfWrittenFractions,
   requestScanner,
 } from './json-scanner.ts';
-import { withLongTexts } from './long-text.ts';
 import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
 
 const rejectionOfText = (text: string) => catchJsonRejectionReason(() => parseRequestJson(Buffer.from(text)));
@@ -21,11 +20,11 @@ function parseInPieces(bytes: Buffer, size: number): unknown {
   return parseScannedJson(bytes, scanner);
 }
 
-function parseKeeping(text: string, fields: readonly string[]): ParsedBody {
+function parseImages(text: string, fields: readonly string[]): ParsedBody {
   const bytes = Buffer.from(text);
   const scanner = requestScanner();
   scanner.push(bytes);
-  return parseKeepingLongTexts(bytes, scanner, fields);
+  return parseDecodingImages(bytes, scanner, fields);
 }
 
 describe('parseRequestJson', () => {
@@ -118,7 +117,7 @@ describe('parseRequestJson', () => {
     }
   });
 
-  it('takes a text of 30 MB, as pictures come', () => {
+  it('accepts a string of 30 MB', () => {
     const text = 'A'.repeat(30_000_000);
     assert.deepEqual(parseRequestJson(Buffer.from(`{"image":"${text}"}`)), { image: text });
   });
@@ -154,51 +153,82 @@ describe('parseRequestJson', () => {
     assert.deepEqual(parseRequestJson(Buffer.from(`["${others}"]`)), [others]);
   });
 
-  it('leaves long texts of the fields it is told in the bytes, and puts their start into the value', () => {
-    const [a, b, c] = ['A', 'B', 'C'].map((letter) => letter.repeat(70_000)) as [string, string, string];
-    const cut = (text: string): string => `${text.slice(0, 960)}…[cut, 70000 characters]`;
-    const keep = (body: unknown, fields: readonly string[]) => {
-      const { value, longTexts } = parseKeeping(typeof body === 'string' ? body : JSON.stringify(body), fields);
-      return { value, kept: Object.fromEntries([...longTexts].map(([path, text]) => [path, String(text)])) };
+  it('puts long strings back where they were, under any name and at any depth', () => {
+    const [a, b, c] = ['A'.repeat(70_000), 'é'.repeat(70_000), '漢字'.repeat(50_000)] as const;
+    const value = {
+      messages: [{ n: [1, [], {}, [2, 3]] }, { content: ['x', a, { 'a.b': b, '': c, 名: a }], tail: [[[b]]] }, a],
+      '0': { '1': a },
+      last: c,
     };
+    const bytes = Buffer.from(JSON.stringify(value, undefined, 1));
+    for (const size of [997, 65_536, bytes.length]) assert.deepEqual(parseInPieces(bytes, size), value);
+  });
+
+  it('decodes large images of the fields it is given, and puts their start into the value', () => {
+    const [a, b, c] = ['A', 'B', 'C'].map((letter) => letter.repeat(70_000)) as [string, string, string];
+    const cut = (text: string): string => `${text.slice(0, 960)}…[cut, ${text.length} characters]`;
+    const read = (body: unknown, fields: readonly string[]) => {
+      const { value, images } = parseImages(typeof body === 'string' ? body : JSON.stringify(body), fields);
+      return { value, images: Object.fromEntries([...images].map(([path, image]) => [path, String(image)])) };
+    };
+    const url = `data:image/png;charset=utf-8;name=a.png;base64,${c}`;
     const body = {
       image: a,
       images: ['short', b, [c]],
-      reference: { url: c, deep: { er: c } },
+      reference: { url, deep: { er: c } },
       prompt: '图'.repeat(30_000),
       other: [a, { image: b }],
     };
-    const found = keep(body, ['image', 'images', 'reference', 'missing']);
-    assert.deepEqual(found.kept, { image: a, 'images.1': b, 'reference.url': c });
+    const found = read(body, ['image', 'images', 'reference', 'missing']);
+    assert.deepEqual(found.images, {
+      image: a,
+      'images.1': b,
+      'images.2.0': c,
+      'reference.url': url,
+      'reference.deep.er': c,
+    });
     assert.deepEqual(found.value, {
       ...body,
       image: cut(a),
-      images: ['short', cut(b), [c]],
-      reference: { url: cut(c), deep: { er: c } },
+      images: ['short', cut(b), [cut(c)]],
+      reference: { url: cut(url), deep: { er: cut(c) } },
     });
-    assert.deepEqual(keep(body, []), { value: body, kept: {} });
+    assert.deepEqual(read(body, []), { value: body, images: {} });
     for (const whole of [[a, b], { image: 'short' }, { image: { toString: a } }, { n: null }])
-      assert.deepEqual(keep(whole, ['images']), { value: whole, kept: {} });
-    assert.deepEqual(keep(`"${a}"`, ['images']), { value: a, kept: {} });
-    // Of a name written twice the last is the one.
-    assert.deepEqual(keep(`{"image":"${a}","image":"${b}"}`, ['image']).kept, { image: b });
-    assert.deepEqual(keep(`{"image":"${a}","image":"b"}`, ['image']), { value: { image: 'b' }, kept: {} });
-    // An escape for a surrogate: the document is read as a whole.
-    assert.deepEqual(keep(`{"image":"${a}","p":"\\ud83d\\ude00"}`, ['image']), {
-      value: { image: a, p: '😀' },
-      kept: {},
+      assert.deepEqual(read(whole, ['images']), { value: whole, images: {} });
+    assert.deepEqual(read(`"${a}"`, ['images']), { value: a, images: {} });
+    // An escape for a surrogate elsewhere.
+    assert.deepEqual(read(`{"image":"${a}","p":"\\ud83d\\ude00"}`, ['image']), {
+      value: { image: cut(a), p: '😀' },
+      images: { image: a },
     });
     assert.equal(
-      catchJsonRejectionReason(() => keep(`{"__proto__":"${a}"}`, ['__proto__'])),
+      catchJsonRejectionReason(() => read(`{"__proto__":"${a}"}`, ['__proto__'])),
       'prototype',
     );
   });
 
-  it('puts a long text back under its own name, which may have dots in it', () => {
-    const body = { reference: { url: 'short', 'url.x': 'A'.repeat(70_000) } };
-    const { value, longTexts } = parseKeeping(JSON.stringify(body), ['reference']);
-    assert.equal(longTexts.size, 1);
-    assert.deepEqual(withLongTexts(value as Record<string, unknown>, longTexts), body);
+  it('decodes no string that is no plain Base64, and none whose path is ambiguous', () => {
+    const a = 'A'.repeat(70_000);
+    const url = 'data:image/png;base64,';
+    for (const body of [
+      ...[`${a}é`, `${a}A`, ` ${a}`, `${a}-_-_`, `https://example.com/${a}`, `${url}${url}${a}`, `data:é;base64,${a}`],
+      `data:image/png;name=\\"a\\";base64,${a}`,
+      `${a}\\/AA`,
+    ].map((text) => `{"image":"${text}"}`))
+      assert.deepEqual(parseImages(body, ['image']), { value: JSON.parse(body), images: new Map() });
+    for (const body of [
+      `{"image":"${a}","image":"b"}`,
+      `{"image":"${a}","image":"${a}"}`,
+      `{"image":"${a}","im\\u0061ge":"b"}`,
+      `{"image":{"url.x":"${a}","url":{"x":"b"}}}`,
+      `{"image":{"url":"${a}","url":"b"}}`,
+    ])
+      assert.deepEqual(parseImages(body, ['image']), { value: JSON.parse(body), images: new Map() });
+    assert.equal(
+      catchJsonRejectionReason(() => parseImages(`{"image":"data:image/png;\n;base64,${a}"}`, ['image'])),
+      'syntax',
+    );
   });
 
   it('notes whole numbers that are not written as integers', () => {

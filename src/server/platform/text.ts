@@ -20,6 +20,9 @@ export function hasOnlyWellFormedText(root: unknown): boolean {
   return true;
 }
 
+/** Describes a long text where it is stored or shown. */
+export const cutText = (start: string, length: number): string => `${start}…[cut, ${length} characters]`;
+
 /** Length in code points; a lone surrogate counts as one. */
 export function countCodePoints(text: string): number {
   let count = 0;

@@ -40,10 +40,10 @@ export interface AdapterContext extends Pick<UpstreamAccount, 'baseUrl' | 'crede
    */
   sendJson(request: OutboundRequest & { readonly maxBytes?: number }): Promise<BufferedResponse>;
   /**
-   * Downloads an image the caller named by URL, as Base64, for vendors that take no URL. Fetched from public IP addresses only.
+   * Downloads an image the caller named by URL, for vendors that take no URL. Fetched from public IP addresses only.
    * @throws UnsupportedRequestError when it cannot be had, is larger than `maxBytes`, or is no image
    */
-  fetchImage(url: string, maxBytes: number): Promise<{ data: string; mimeType: string }>;
+  fetchImage(url: string, maxBytes: number): Promise<{ bytes: Buffer; mediaType: string }>;
   /**
    * A secret cached until it expires (an OAuth access token), shared by all calls with the same credential; concurrent callers wait for
    * one `make`. `rejected` is a value the vendor has just refused: it is replaced only while it is still the cached one, so
@@ -100,7 +100,7 @@ export class UpstreamCalls {
     };
   }
 
-  async #fetchImage(url: string, maxBytes: number, signal: AbortSignal): Promise<{ data: string; mimeType: string }> {
+  async #fetchImage(url: string, maxBytes: number, signal: AbortSignal): Promise<{ bytes: Buffer; mediaType: string }> {
     const refuse = (why: string): UnsupportedRequestError =>
       new UnsupportedRequestError(`The picture at the given address ${why}.`, 'image');
     try {
@@ -115,10 +115,10 @@ export class UpstreamCalls {
         body.destroy();
         throw refuse(`could not be fetched (HTTP ${status})`);
       }
-      const data = Buffer.concat(await body.toArray()).toString('base64');
-      const mimeType = detectMediaType(data);
-      if (mimeType === undefined) throw refuse('is no picture of a known kind');
-      return { data, mimeType };
+      const bytes = Buffer.concat(await body.toArray());
+      const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
+      if (mediaType === undefined) throw refuse('is no picture of a known kind');
+      return { bytes, mediaType };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       throw refuse(error.phase === 'blocked' ? 'is not a public one' : 'could not be fetched');

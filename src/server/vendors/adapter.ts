@@ -2,23 +2,26 @@ import type { TSchema } from 'typebox';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import type { LongText, TextInBytes } from '../platform/long-text.ts';
+import type { Base64Text } from '../platform/base64.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import type { VendorError } from '../upstreams/vendor-errors.ts';
 
 /** Any JSON value. Handles and responses are stored as they are. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** JSON of a request that may hold pictures. */
-export type RequestJson = Json | LongText | readonly RequestJson[] | { readonly [key: string]: RequestJson };
+/** JSON of a request that may hold images. */
+export type RequestJson = Json | Base64Text | readonly RequestJson[] | { readonly [key: string]: RequestJson };
 
-/**
- * An image given by the caller. Base64 has no `data:` prefix, stays in its bytes where it is long, and is not decoded; `media-to-base64-or-url.ts` converts it.
- */
-export type MediaInput =
-  | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'base64'; readonly data: string | TextInBytes; readonly mimeType: string }
-  | { readonly kind: 'file'; readonly bytes: Buffer; readonly mimeType: string; readonly filename: string };
+/** An image of the caller by value, however it was given. */
+export interface MediaFile {
+  readonly bytes: Buffer;
+  readonly mediaType: string;
+  /** Of an upload. */
+  readonly filename?: string;
+}
+
+/** An image of the caller; `media.ts` converts it into the vendor's form. */
+export type MediaInput = { readonly url: string } | MediaFile;
 
 /** One generation as the caller requested it, already validated; adapters only translate it. */
 export interface VideoRequest {
@@ -36,7 +39,7 @@ export interface VideoRequest {
   /** The caller's `metadata`, unchecked; the adapter forwards the keys of its own schema and drops the rest. */
   readonly metadata: { readonly [key: string]: unknown };
   /** Arguments of the model's media schema: dotted path in the vendor's body → value. */
-  readonly extraFields: readonly { readonly path: string; readonly value: Json }[];
+  readonly extraFields: readonly { readonly path: string; readonly value: RequestJson }[];
   /** A body in the vendor's own format, where an endpoint takes that; it wins over the common fields. */
   readonly officialBody?: { readonly [key: string]: RequestJson };
   /** With `officialBody`: which of the vendor's own operations was called, such as `text2video`. */

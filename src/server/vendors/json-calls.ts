@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asObject, defined } from '../../contract/objects.ts';
-import { isBase64, LONG_TEXT_LENGTH, LongText, TextInString } from '../platform/long-text.ts';
+import { Base64Text } from '../platform/base64.ts';
 import type { BufferedResponse, OutboundRequest } from '../platform/outbound/outbound.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
 import { PollFailed, UnsupportedRequestError, type VendorError } from '../upstreams/vendor-errors.ts';
@@ -13,7 +13,6 @@ import {
   successWithoutArtifact,
   unreadablePoll,
 } from './error-mapping.ts';
-import { stripDataUrlPrefix } from './media.ts';
 import { asId, asUrl, ownEntry, toRawResponse } from './untrusted-json.ts';
 
 /**
@@ -40,7 +39,7 @@ export const postJson = (
 ): Promise<BufferedResponse> =>
   context.sendJson(withJsonBody({ method: 'POST', url, headers, signal: context.signal }, body));
 
-/** The request with `body` as JSON; as it is where there is none. To be sent once: the bytes of pictures are made on the way. */
+/** The request with `body` as JSON; unchanged without one. To be sent once: large images are encoded while it is sent. */
 export const withJsonBody = (request: OutboundRequest, body: RequestJson | undefined): OutboundRequest =>
   body === undefined
     ? request
@@ -118,7 +117,7 @@ const PROTOTYPE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const ARRAY_INDEX = /^\d{1,3}$/;
 
 const isContainer = (value: unknown): value is RequestBody | RequestJson[] =>
-  typeof value === 'object' && value !== null && !(value instanceof LongText);
+  typeof value === 'object' && value !== null && !(value instanceof Base64Text);
 
 function getChild(parent: RequestBody | RequestJson[], key: string): RequestJson | undefined {
   if (Array.isArray(parent)) return ARRAY_INDEX.test(key) ? parent[Number(key)] : undefined;
@@ -165,25 +164,30 @@ export const omitUndefined = <Value extends RequestJson>(
   fields: Readonly<Record<string, Value | undefined>>,
 ): { [key: string]: Value } => defined(fields) as { [key: string]: Value };
 
-/** Stands first in what takes the place of a long text; no text of a request has it, and JSON writes it in six characters. */
-const PLACEHOLDER = '\u0000';
-
-/** The JSON of a request with pictures: its bytes are made while they are sent. */
+/** The JSON of a request with large images, which are encoded while it is sent. */
 export class LongJsonBody {
-  /** JSON, and the long texts in it, all ASCII. */
-  readonly #parts: readonly (string | LongText)[];
-  /** What `Content-Length` says. */
+  readonly #parts: readonly (string | Base64Text)[];
+  /** For `Content-Length`. */
   readonly byteLength: number;
 
-  constructor(parts: readonly (string | LongText)[]) {
-    this.#parts = parts;
-    this.byteLength = parts.reduce<number>(
+  constructor(value: RequestJson) {
+    const parts: (string | Base64Text)[] = [];
+    let json = '';
+    for (const part of jsonParts(value)) {
+      if (typeof part === 'string') json += part;
+      else {
+        parts.push(json, part);
+        json = '';
+      }
+    }
+    this.#parts = [...parts, json];
+    this.byteLength = this.#parts.reduce<number>(
       (sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : part.length),
       0,
     );
   }
 
-  /** The bytes from the first on, each time it is called. */
+  /** The bytes from the start on each call. */
   *pieces(): Generator<Buffer> {
     for (const part of this.#parts) {
       if (typeof part === 'string') yield Buffer.from(part);
@@ -192,38 +196,27 @@ export class LongJsonBody {
   }
 }
 
-/**
- * A value as the JSON of a request. A picture in it is not copied: `JSON.stringify` collects a text in pieces, joins them, and the text is
- * made bytes afterwards, so that three copies would lie in memory beside the picture itself. To write 13 MB into new memory at once would
- * hold everything else up besides, most where the machine is slow to hand out pages.
- */
-export function serializeJsonBody(value: RequestJson): string | LongJsonBody {
-  if (!hasLongText(value)) return JSON.stringify(value);
-  const longTexts: LongText[] = [];
-  const json = JSON.stringify(value, (_, inner: unknown) => {
-    const text = isLongBase64(inner) ? new TextInString(inner) : inner;
-    return text instanceof LongText ? PLACEHOLDER + String(longTexts.push(text) - 1) : text;
-  });
-  if (longTexts.length === 0) return json;
-  const parts: (string | LongText)[] = [];
-  let at = 0;
-  for (const [index, text] of longTexts.entries()) {
-    const placeholder = JSON.stringify(PLACEHOLDER + String(index));
-    const found = json.indexOf(placeholder, at);
-    parts.push(json.slice(at, found + 1), text);
-    // The closing quote of the placeholder is that of the text.
-    at = found + placeholder.length - 1;
+/** A value as the JSON of a request, as `JSON.stringify` writes it. */
+export const serializeJsonBody = (value: RequestJson): string | LongJsonBody =>
+  holdsBase64(value) ? new LongJsonBody(value) : JSON.stringify(value);
+
+/** Small bodies, as nearly all are, are written by `JSON.stringify` alone. */
+const holdsBase64 = (value: RequestJson | undefined): boolean =>
+  value instanceof Base64Text ||
+  (typeof value === 'object' && value !== null && Object.values(value).some(holdsBase64));
+
+function* jsonParts(value: RequestJson): Generator<string | Base64Text> {
+  if (!holdsBase64(value)) yield JSON.stringify(value);
+  else if (value instanceof Base64Text) yield* ['"', value, '"'];
+  else {
+    const isList = Array.isArray(value);
+    // A member without a value is left out, an element is null.
+    const entries = Object.entries(value as object).filter(([, inner]) => isList || inner !== undefined);
+    yield isList ? '[' : '{';
+    for (const [index, [key, inner]] of entries.entries()) {
+      yield `${index === 0 ? '' : ','}${isList ? '' : `${JSON.stringify(key)}:`}`;
+      yield* jsonParts(inner ?? null);
+    }
+    yield isList ? ']' : '}';
   }
-  return new LongJsonBody([...parts, json.slice(at)]);
-}
-
-/** Base64, which JSON writes as it is, a byte a character, alone or in a data URL. */
-const isLongBase64 = (value: unknown): value is string =>
-  typeof value === 'string' && value.length >= LONG_TEXT_LENGTH && isBase64(stripDataUrlPrefix(value));
-
-/** Small bodies, as nearly all are, go without the function for each value. */
-function hasLongText(value: RequestJson): boolean {
-  if (typeof value === 'string') return value.length >= LONG_TEXT_LENGTH;
-  if (value instanceof LongText) return true;
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasLongText);
 }

@@ -1,20 +1,14 @@
-import {
-  Base64OfFile,
-  isSameText,
-  LONG_TEXT_LENGTH,
-  LongText,
-  PrefixedText,
-  paddingLength,
-  type TextInBytes,
-} from '../platform/long-text.ts';
+import { Base64Text, LONG_TEXT_LENGTH } from '../platform/base64.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import type { MediaInput } from './adapter.ts';
+import type { MediaFile, MediaInput } from './adapter.ts';
 
-/** A URL, a data URL or Base64 in a request; a large picture stays in its bytes. */
-export type MediaText = string | LongText;
+/** A URL, a data URL or Base64 in a request; a large image is encoded while it is sent. */
+export type MediaText = string | Base64Text;
 
 /** Whether two of them are the same, character by character. */
-export const isSameMedia = (one: MediaText, other: MediaText): boolean => isSameText(one, other);
+export const isSameMedia = (one: MediaText, other: MediaText): boolean =>
+  one.length === other.length &&
+  (one instanceof Base64Text && other instanceof Base64Text ? one.equals(other) : String(one) === String(other));
 
 const DATA_URL_PREFIX = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,/i;
 
@@ -22,38 +16,21 @@ const DATA_URL_PREFIX = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,/i;
 export const stripDataUrlPrefix = (text: string): string =>
   text.slice(DATA_URL_PREFIX.exec(text.slice(0, 256))?.[0].length ?? 0);
 
-/** Base64 of a picture that was given by value; undefined for a URL. */
-export function toBase64(media: MediaInput): MediaText | undefined {
-  if (media.kind === 'url') return undefined;
-  if (media.kind === 'base64') return withoutPrefix(media.data);
-  const { bytes } = media;
-  return bytes.length < LONG_TEXT_LENGTH ? bytes.toString('base64') : new Base64OfFile(bytes);
-}
+const encode = (bytes: Buffer, prefix = ''): MediaText =>
+  bytes.length < LONG_TEXT_LENGTH ? prefix + bytes.toString('base64') : new Base64Text(bytes, prefix);
 
-const withoutPrefix = (data: string | TextInBytes): string | TextInBytes =>
-  typeof data === 'string' ? stripDataUrlPrefix(data) : data;
+export const toBase64 = ({ bytes }: Pick<MediaFile, 'bytes'>): MediaText => encode(bytes);
 
 /** The URL unchanged, or bare Base64. */
-export const toUrlOrBase64 = (media: MediaInput): MediaText =>
-  media.kind === 'url' ? media.url : (toBase64(media) ?? '');
+export const toUrlOrBase64 = (media: MediaInput): MediaText => ('url' in media ? media.url : toBase64(media));
 
 /** The URL unchanged, or a `data:` URL. */
-export function toUrlOrDataUrl(media: MediaInput): MediaText {
-  if (media.kind === 'url') return media.url;
-  const prefix = `data:${media.mimeType};base64,`;
-  const base64 = toBase64(media) ?? '';
-  return base64 instanceof LongText ? new PrefixedText(prefix, base64) : prefix + base64;
-}
+export const toUrlOrDataUrl = (media: MediaInput): MediaText =>
+  'url' in media ? media.url : encode(media.bytes, `data:${media.mediaType};base64,`);
 
-/** Number of bytes encoded by a Base64 text, without decoding it. */
-const decodedLength = (base64: string | TextInBytes): number =>
-  Math.floor((base64.length * 3) / 4) - paddingLength(base64);
-
-/** Refuses a picture given by value that is too large for the vendor; those given by URL are checked by the vendor only. */
+/** Refuses an image given by value that is too large for the vendor; those given by URL are checked by the vendor only. */
 export function assertMaxSize(media: MediaInput, maxBytes: number, param: string): void {
-  const size =
-    media.kind === 'url' ? 0 : media.kind === 'file' ? media.bytes.length : decodedLength(withoutPrefix(media.data));
-  if (size > maxBytes) {
+  if ('bytes' in media && media.bytes.length > maxBytes) {
     throw new UnsupportedRequestError(
       `${param} is larger than the ${(maxBytes / 1e6).toFixed(1)} MB this model takes.`,
       param,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Type } from 'typebox';
-import { NO_LONG_TEXTS } from '../platform/long-text.ts';
+import { NO_IMAGES } from '../platform/json-scanner.ts';
 import { parseGenerationRequest } from './generation-request.ts';
 import { droppedPaths, toDroppedHeader } from './submit.ts';
 
@@ -12,7 +12,7 @@ const metadata = Type.Object({
 });
 const droppedOf = (body: object, passthrough = false): readonly string[] =>
   droppedPaths(
-    parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], longTexts: NO_LONG_TEXTS }, undefined),
+    parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], bodyImages: NO_IMAGES }, undefined),
     Type.Object({ declared: Type.Optional(Type.Number()) }),
     { metadata, passthrough },
   );

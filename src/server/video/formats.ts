@@ -11,12 +11,13 @@ import {
 import { toSeconds } from '../../contract/time-units.ts';
 import type { UnifiedTask, VideoRow } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { isBase64, type KeptLongTexts, NO_LONG_TEXTS, withLongTexts } from '../platform/long-text.ts';
-import { assertNoPrivateUrls, assertPublicUrl } from '../platform/outbound/guard.ts';
+import { Base64Text } from '../platform/base64.ts';
+import { type BodyImages, NO_IMAGES } from '../platform/json-scanner.ts';
+import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, MediaInput, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { GenerationRequest } from './generation-request.ts';
-import { parseMedia, withoutDataUrlPrefix } from './request-images.ts';
+import { parseMedia, withImages, withoutDataUrlPrefix } from './request-images.ts';
 import { parseTerms } from './task-completion.ts';
 import { isImportedEndedTask, parseTaskArtifact, type SubmitResult, type Task } from './task-store.ts';
 
@@ -335,7 +336,7 @@ const MAX_EXTERNAL_ID_LENGTH = 200;
 export function parseKlingRequest(
   given: Body,
   operation: KlingOperation,
-  longTexts: KeptLongTexts = NO_LONG_TEXTS,
+  bodyImages: BodyImages = NO_IMAGES,
 ): GenerationRequest {
   const body = toStrictBody(given, KLING_FIELDS);
   assertNoPrivateUrls({ ...body, callback_url: undefined });
@@ -352,13 +353,13 @@ export function parseKlingRequest(
     // The omni endpoint takes a prompt for each shot instead.
     isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
     images:
-      operation === 'image2video' && image !== undefined ? [parseMedia(longTexts.get('image') ?? image, 'image')] : [],
+      operation === 'image2video' && image !== undefined ? [parseMedia(bodyImages.get('image') ?? image, 'image')] : [],
     seconds: Number(seconds),
     mode: optionalText(body, 'mode') ?? 'std',
     metadata: {},
     body,
-    longTexts,
-    officialBody: { ...toOfficialBody(rest, longTexts), model_name: model },
+    bodyImages,
+    officialBody: { ...toOfficialBody(rest, bodyImages), model_name: model },
     officialVendor: 'kling',
     officialOperation: operation,
     callbackUrl: callbackUrlOf(body),
@@ -385,7 +386,7 @@ export function externalIdOf(body: Body): string | undefined {
 }
 
 /** A request in Jimeng's own format, where `req_key` names the model. */
-export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LONG_TEXTS): GenerationRequest {
+export function parseJimengRequest(given: Body, bodyImages: BodyImages = NO_IMAGES): GenerationRequest {
   const body = toStrictBody(given, JIMENG_FIELDS);
   const model = optionalText(body, 'req_key');
   if (model === undefined) throw invalidRequest('req_key is required.', 'req_key');
@@ -394,29 +395,21 @@ export function parseJimengRequest(given: Body, longTexts: KeptLongTexts = NO_LO
     model,
     prompt: optionalText(body, 'prompt') ?? '',
     images: [
-      ...parseMediaList(body, 'image_urls', longTexts),
-      ...parseMediaList(body, 'binary_data_base64', longTexts),
+      ...parseMediaList(body, 'image_urls', bodyImages),
+      ...parseMediaList(body, 'binary_data_base64', bodyImages),
     ],
     metadata: {},
     body,
-    longTexts,
-    officialBody: toOfficialBody(body, longTexts),
+    bodyImages,
+    officialBody: toOfficialBody(body, bodyImages),
     officialVendor: 'jimeng',
     callbackUrl: callbackUrlOf(body),
   };
 }
 
-/** What the vendor gets. Pictures stay in the bytes; any other long text is checked whole, and JSON may have to write it otherwise. */
-function toOfficialBody(body: Body, longTexts: KeptLongTexts): NonNullable<GenerationRequest['officialBody']> {
-  const official = withLongTexts(body, longTexts, (text, path) => {
-    const bare = withoutDataUrlPrefix(text);
-    if (isBase64(bare)) return bare;
-    const whole = String(text);
-    assertPublicUrl(path, whole);
-    return whole;
-  });
-  return official as NonNullable<GenerationRequest['officialBody']>;
-}
+/** The body for the vendor, with bare Base64. */
+const toOfficialBody = (body: Body, bodyImages: BodyImages): NonNullable<GenerationRequest['officialBody']> =>
+  withImages(body, bodyImages, ({ bytes }) => new Base64Text(bytes)) as NonNullable<GenerationRequest['officialBody']>;
 
 /** The vendors' clients send null for fields they leave out. */
 const withoutNulls = (body: Body): Body =>
@@ -472,13 +465,13 @@ function optionalText(body: Body, key: string): string | undefined {
   return value;
 }
 
-function parseMediaList(body: Body, key: string, longTexts: KeptLongTexts): MediaInput[] {
+function parseMediaList(body: Body, key: string, bodyImages: BodyImages): MediaInput[] {
   const value = body[key] ?? [];
   if (!Array.isArray(value)) throw invalidRequest(`${key} must be a list of strings.`, key);
   return value.map((each: unknown, index) => {
     if (typeof each !== 'string') throw invalidRequest(`${key} must be a list of strings.`, key);
     const param = `${key}.${index}`;
-    return parseMedia(longTexts.get(param) ?? each, param);
+    return parseMedia(bodyImages.get(param) ?? each, param);
   });
 }
 

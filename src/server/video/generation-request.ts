@@ -5,8 +5,7 @@ import { type GenerationBody, STANDARD_FIELDS } from '../../contract/video.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import { JsonRejectedError } from '../platform/json.ts';
-import { parseRequestJson } from '../platform/json-scanner.ts';
-import type { KeptLongTexts } from '../platform/long-text.ts';
+import { type BodyImages, parseRequestJson } from '../platform/json-scanner.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, MediaInput, VideoRequest } from '../vendors/adapter.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse, normalizeDataUrls } from './request-images.ts';
@@ -38,9 +37,9 @@ export interface GenerationRequest {
   readonly size?: string;
   readonly mode?: string;
   readonly metadata: { readonly [key: string]: unknown };
-  /** The whole body, for media schemas, native fields and the record of the task; those of its texts are cut that are in `longTexts`. */
+  /** The body, for media schemas, native fields and the record of the task; of the images in `bodyImages` it has only the start. */
   readonly body: { readonly [key: string]: unknown };
-  readonly longTexts?: KeptLongTexts;
+  readonly bodyImages?: BodyImages;
   /** The body in the vendor's own format, on the vendor-format routes. */
   readonly officialBody?: VideoRequest['officialBody'];
   /** With `officialBody`: whose format it is; other vendors' models cannot be requested with it. */
@@ -55,16 +54,16 @@ export interface GenerationRequest {
   readonly callbackUrl?: string;
 }
 
-/** What a request has beside the fields of its body. */
-export interface RequestPictures {
+/** Images of a request that are not text in its body. */
+export interface RequestImages {
   readonly files: readonly UploadedFile[];
-  readonly longTexts: KeptLongTexts;
+  readonly bodyImages: BodyImages;
 }
 
 /** Reads the body of the unified and the OpenAI format, which share their fields. */
 export function parseGenerationRequest(
   given: GenerationRequestBody,
-  { files, longTexts }: RequestPictures,
+  { files, bodyImages }: RequestImages,
   defaultModel: string | undefined,
 ): GenerationRequest {
   const body = toStrictBody(given);
@@ -80,13 +79,13 @@ export function parseGenerationRequest(
     model,
     prompt: body.prompt ?? '',
     images: [],
-    media: findMedia(body, files, longTexts),
+    media: findMedia(body, files, bodyImages),
     seconds: body.duration ?? (body.seconds === undefined ? undefined : Number(body.seconds)),
     size: body.size,
     mode: body.mode,
     metadata: body.metadata ?? {},
     body,
-    longTexts,
+    bodyImages,
     callbackUrl: callbackUrl || undefined,
   };
 }

@@ -1,8 +1,9 @@
-import { isObject } from '../../contract/objects.ts';
+import { isObject, type UntrustedObject } from '../../contract/objects.ts';
 import { STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { Base64Text, decodeBase64 } from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
-import { isBase64, isSameText, type KeptLongTexts, type TextInBytes } from '../platform/long-text.ts';
+import type { BodyImages } from '../platform/json-scanner.ts';
 import { detectMediaType } from '../platform/media.ts';
 import type { MediaInput, ModelCapability } from '../vendors/adapter.ts';
 
@@ -16,7 +17,7 @@ interface GivenPicture {
   /** Where in the body it is; errors name it. */
   readonly param: string;
   readonly role: PictureRole;
-  readonly content: string | TextInBytes | UploadedFile;
+  readonly content: string | Base64Text | UploadedFile;
 }
 
 /** The media of a request: pictures of the common fields first, then those of fields with a clear meaning, then uploads. */
@@ -70,16 +71,16 @@ interface Place {
 }
 
 /** Collects the pictures in a member, whether it is a text, an object or a list; empty ones count as absent. */
-function* picturesIn(value: unknown, place: Place, longTexts: KeptLongTexts): Generator<GivenPicture> {
+function* picturesIn(value: unknown, place: Place, bodyImages: BodyImages): Generator<GivenPicture> {
   const { param } = place;
   if (value === undefined || value === null || value === '') return;
   if (typeof value === 'string') {
-    yield { ...place, content: longTexts.get(param) ?? value };
+    yield { ...place, content: bodyImages.get(param) ?? value };
     return;
   }
   if (Array.isArray(value)) {
     for (const [index, inner] of value.entries())
-      yield* picturesIn(inner, { ...place, param: `${param}.${index}` }, longTexts);
+      yield* picturesIn(inner, { ...place, param: `${param}.${index}` }, bodyImages);
     return;
   }
   if (!isObject(value)) throw notAPicture(param);
@@ -87,7 +88,7 @@ function* picturesIn(value: unknown, place: Place, longTexts: KeptLongTexts): Ge
   if (keys.length === 0) return;
   // `images[0]` of a form.
   if (keys.every((key) => /^\d{1,2}$/.test(key))) {
-    for (const key of keys) yield* picturesIn(value[key], { ...place, param: `${param}.${key}` }, longTexts);
+    for (const key of keys) yield* picturesIn(value[key], { ...place, param: `${param}.${key}` }, bodyImages);
     return;
   }
   const key = PICTURE_KEYS.find((each) => value[each] !== undefined && value[each] !== null && value[each] !== '');
@@ -95,7 +96,7 @@ function* picturesIn(value: unknown, place: Place, longTexts: KeptLongTexts): Ge
   const told = typeof value.role === 'string' && value.role !== '' ? value.role : undefined;
   const role = told === undefined ? place.role : roleOf(told);
   if (role === undefined) throw invalidRequest(`${param}.role is no role of a picture.`, `${param}.role`);
-  yield* picturesIn(value[key], { ...place, role, param: `${param}.${key}` }, longTexts);
+  yield* picturesIn(value[key], { ...place, role, param: `${param}.${key}` }, bodyImages);
 }
 
 const notAPicture = (param: string): AppError =>
@@ -110,12 +111,12 @@ const COMMON_FIELDS = ['image', 'images', 'input_reference'];
 export function findMedia(
   body: { readonly [key: string]: unknown },
   files: readonly UploadedFile[],
-  longTexts: KeptLongTexts,
+  bodyImages: BodyImages,
 ): GivenMedia {
   const others = Object.keys(body).filter((field) => !STANDARD_FIELDS.has(field) && field !== 'callback_url');
   const named = others.filter((field) => roleOf(field) !== undefined && !isPlain(body[field]));
   const pictures = [...COMMON_FIELDS, ...named].flatMap((field) => [
-    ...picturesIn(body[field], { field, param: field, role: roleOf(field) ?? 'any' }, longTexts),
+    ...picturesIn(body[field], { field, param: field, role: roleOf(field) ?? 'any' }, bodyImages),
   ]);
   if (pictures.length > MAX_PICTURES)
     throw invalidRequest(`images may hold ${MAX_PICTURES} pictures at most.`, 'images');
@@ -221,12 +222,15 @@ function withoutRepeats(pictures: readonly GivenPicture[]): readonly GivenPictur
         !isFile(content) &&
         !isFile(other.content) &&
         (other.role === 'last') === (role === 'last') &&
-        isSameText(other.content, content),
+        isSameImage(other.content, content),
     );
     if (!isRepeat) kept.push(picture);
   }
   return kept;
 }
+
+const isSameImage = (one: string | Base64Text, other: string | Base64Text): boolean =>
+  one === other || (one instanceof Base64Text && other instanceof Base64Text && one.equals(other));
 
 const isFile = (content: GivenPicture['content']): content is UploadedFile =>
   typeof content === 'object' && 'mimeType' in content;
@@ -250,43 +254,56 @@ const MAX_BASE64_LENGTH = Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 4;
 /** Its media type is not believed, and parameters beside it mean nothing (RFC 2397). */
 const DATA_URL = /^data:[a-z0-9.+/-]{0,80}(?:;[^;,]{0,60}){0,4};base64,/i;
 
-/** Parses an image given as text: an http(s) URL, a data URL, or bare Base64. The Base64 is not decoded. */
-export function parseMedia(text: string | TextInBytes, param: string): MediaInput {
-  const start = text.slice(0, 400);
-  if (/^https?:/i.test(start)) return { kind: 'url', url: parseUrl(String(text), param) };
-  const named = DATA_URL.exec(start);
-  if (named === null && /^data:/i.test(start)) throw invalidRequest(`${param} must be a picture in Base64.`, param);
-  const data = named === null ? text : withoutStart(text, named[0].length);
-  if (data.length > MAX_BASE64_LENGTH) throw invalidRequest(`${param} is larger than 20 MB.`, param);
-  if (data.length < MIN_BASE64_LENGTH || !isBase64(data))
-    throw invalidRequest(`${param} must be an http(s) address, a data URL or Base64.`, param);
-  const mimeType = detectMediaType(data.slice(0, 32));
-  if (mimeType === undefined)
-    throw invalidRequest(`${param} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
-  return { kind: 'base64', data, mimeType };
+/** Reads an image given in JSON: an http(s) URL, a data URL, or bare Base64. */
+export function parseMedia(given: string | Base64Text, param: string): MediaInput {
+  if (typeof given !== 'string') return { bytes: given.bytes, mediaType: mediaTypeOf(given.bytes, param) };
+  if (/^https?:/i.test(given)) return { url: parseUrl(given, param) };
+  const named = DATA_URL.exec(given.slice(0, 400));
+  if (named === null && /^data:/i.test(given)) throw invalidRequest(`${param} must be a picture in Base64.`, param);
+  const base64 = given.slice(named?.[0].length ?? 0);
+  if (base64.length > MAX_BASE64_LENGTH) throw tooLarge(param);
+  const bytes = base64.length < MIN_BASE64_LENGTH ? undefined : decodeBase64(base64);
+  if (bytes === undefined) throw notAPicture(param);
+  return { bytes, mediaType: mediaTypeOf(bytes, param) };
 }
 
 /** Base64 alone, for vendors that take no data URL; any other text stays as it is. */
-export function withoutDataUrlPrefix<T extends string | TextInBytes>(text: T): string | TextInBytes {
-  const prefix = DATA_URL.exec(text.slice(0, 400));
-  return prefix === null ? text : withoutStart(text, prefix[0].length);
+export const withoutDataUrlPrefix = (text: string): string =>
+  text.slice(DATA_URL.exec(text.slice(0, 400))?.[0].length ?? 0);
+
+/** An uploaded file part. */
+export const fromUpload = ({ field, filename, bytes }: UploadedFile): MediaInput => ({
+  bytes,
+  mediaType: mediaTypeOf(bytes, field),
+  filename: filename.replace(/[^\w.-]/g, '_').slice(0, 80) || 'upload',
+});
+
+const tooLarge = (param: string): AppError => invalidRequest(`${param} is larger than 20 MB.`, param);
+
+/** Detected from the bytes; the declared type is not trusted. */
+function mediaTypeOf(bytes: Buffer, param: string): string {
+  if (bytes.length > MAX_IMAGE_BYTES) throw tooLarge(param);
+  const mediaType = detectMediaType(bytes.toString('base64', 0, 24));
+  if (mediaType === undefined)
+    throw invalidRequest(`${param} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, param);
+  return mediaType;
 }
 
-const withoutStart = (text: string | TextInBytes, characters: number): string | TextInBytes =>
-  typeof text === 'string' ? text.slice(characters) : text.skip(characters);
+/** A body with each of its images, which it has only the start of, in another form; the objects around them are copied. */
+export function withImages(
+  body: UntrustedObject,
+  images: BodyImages,
+  form: (image: Base64Text) => unknown,
+): UntrustedObject {
+  let whole = body;
+  for (const [path, image] of images)
+    if (Object.hasOwn(body, path.split('.', 1)[0] ?? '')) whole = replaceAt(whole, path.split('.'), form(image));
+  return whole;
+}
 
-/** An uploaded file part. Its type is detected from its bytes; the declared one is not trusted. */
-export function fromUpload(file: UploadedFile): MediaInput {
-  if (file.bytes.length > MAX_IMAGE_BYTES) throw invalidRequest(`${file.field} is larger than 20 MB.`, file.field);
-  const mimeType = detectMediaType(file.bytes.subarray(0, 24).toString('base64'));
-  if (mimeType === undefined)
-    throw invalidRequest(`${file.field} is no picture of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF).`, file.field);
-  return {
-    kind: 'file',
-    bytes: file.bytes,
-    mimeType,
-    filename: file.filename.replace(/[^\w.-]/g, '_').slice(0, 80) || 'upload',
-  };
+function replaceAt<T extends object>(holder: T, [key = '', ...rest]: readonly string[], value: unknown): T {
+  const inner = rest.length === 0 ? value : replaceAt(Reflect.get(holder, key) as object, rest, value);
+  return Object.assign(Array.isArray(holder) ? [...holder] : { ...holder }, { [key]: inner }) as T;
 }
 
 function parseUrl(text: string, param: string): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
-import { NO_LONG_TEXTS } from '../platform/long-text.ts';
+import { NO_IMAGES } from '../platform/json-scanner.ts';
 import type { ModelCapability } from '../vendors/adapter.ts';
 import { parseGenerationRequest } from './generation-request.ts';
 import { arrangeMedia, type MediaUse } from './request-images.ts';
@@ -23,7 +23,7 @@ interface Given {
 function arrange({ body, roles = ALL, files = [], use = {} }: Given) {
   const { media } = parseGenerationRequest(
     { model: 'm', prompt: 'a', ...body },
-    { files: files.map(upload), longTexts: NO_LONG_TEXTS },
+    { files: files.map(upload), bodyImages: NO_IMAGES },
     undefined,
   );
   assert.ok(media !== undefined);
@@ -32,7 +32,7 @@ function arrange({ body, roles = ALL, files = [], use = {} }: Given) {
 }
 
 const addresses = (given: Given): string[] =>
-  arrange(given).images.map((image) => (image.kind === 'url' ? image.url.slice(18, -4) : image.kind));
+  arrange(given).images.map((image) => ('url' in image ? image.url.slice(18, -4) : 'file'));
 
 it('takes a picture from whatever field and form has a clear meaning', () => {
   const forms = [
@@ -132,7 +132,7 @@ it('leaves alone what is no media, what a media schema declares, and what an ups
 
 it('reads numbers as texts, JSON in a form, blank fields and names of media types', () => {
   const read = (body: Readonly<Record<string, unknown>>) =>
-    parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], longTexts: NO_LONG_TEXTS }, undefined);
+    parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], bodyImages: NO_IMAGES }, undefined);
   for (const body of [{ seconds: 8 }, { seconds: ' 8 ' }, { duration: '8' }, { duration: 8, seconds: '8' }])
     assert.equal(read(body).seconds, 8, JSON.stringify(body));
   assert.deepEqual([read({ seconds: 8 }).body.seconds, read({ duration: '8' }).body.duration], ['8', 8]);

@@ -23,7 +23,7 @@ import {
   type GenerationRequest,
   type GenerationRequestBody,
   parseGenerationRequest,
-  type RequestPictures,
+  type RequestImages,
 } from './generation-request.ts';
 import type { RefreshingTaskReader } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
@@ -189,7 +189,7 @@ export function addConsoleVideoRoutes(
   routes: RouteRegistry,
   { store, submitter, quotes, videoDeletion, durations, channels }: ConsoleVideoRouteDependencies,
 ): void {
-  const parse = (body: unknown, request: RequestPictures) =>
+  const parse = (body: unknown, request: RequestImages) =>
     parseGenerationRequest(body as GenerationRequestBody, request, undefined);
 
   routes.add(ownVideoSubmitQuoteAndDeleteEndpoints.submitOwnVideo, async ({ body, caller, request, reply }) => {

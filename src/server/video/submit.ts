@@ -21,14 +21,14 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { ModelCaller, RequestContext } from '../platform/http/request-context.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
+import { NO_IMAGES } from '../platform/json-scanner.ts';
 import { type ApiKeyLimiter, tooManyTasksError } from '../platform/limits/key-limiter.ts';
-import { NO_LONG_TEXTS, withLongTexts } from '../platform/long-text.ts';
 import { runWithinTime } from '../platform/run-within-time.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Allowances, Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { UnsupportedRequestError } from '../upstreams/vendor-errors.ts';
-import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import type { Json, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
@@ -39,7 +39,7 @@ import {
   type IdempotencyClaim,
   toIdempotencyClaim,
 } from './idempotency.ts';
-import type { MediaUse } from './request-images.ts';
+import { type MediaUse, withImages } from './request-images.ts';
 import { NO_TOKEN } from './tables.ts';
 import { formatTerms, type OnFaultPoint, type TaskTerms } from './task-completion.ts';
 import {
@@ -412,22 +412,22 @@ function pickRequestArguments(
   schema: TSchema | undefined,
   {
     body,
-    longTexts = NO_LONG_TEXTS,
+    bodyImages = NO_IMAGES,
     isPromptOptional,
-  }: Pick<GenerationRequest, 'body' | 'longTexts' | 'isPromptOptional'>,
+  }: Pick<GenerationRequest, 'body' | 'bodyImages' | 'isPromptOptional'>,
 ): VideoRequest['extraFields'] {
   if (schema === undefined) {
     const isMissing = typeof body.prompt !== 'string' || body.prompt.trim() === '';
     if (isMissing && isPromptOptional !== true) throw invalidRequest('prompt is required.', 'prompt');
     return [];
   }
-  // A schema may say of a picture how long it may be, or what is in it.
-  const whole = withLongTexts(body, longTexts);
-  const checked = checkInTime(schema, whole);
+  // A schema may bound the length or the content of an image.
+  const checked = checkInTime(schema, withImages(body, bodyImages, String));
   if ('error' in checked) throw checked.error;
+  const whole = withImages(body, bodyImages, (image) => image);
   return Object.entries(propertiesOf(schema))
     .filter(([name]) => Object.hasOwn(whole, name) && !STANDARD_FIELDS.has(name))
-    .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as Json }));
+    .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as RequestJson }));
 }
 
 /** Names vendors give a video among the inputs. */

@@ -51,13 +51,13 @@ export function addVendorFormatRoutes(
     renderer.unified(await reader.readForQuery(caller, taskId));
 
   routes.add(endpoints.klingText, (input) =>
-    submit(parseKlingRequest(input.body, 'text2video', input.request.longTexts), input),
+    submit(parseKlingRequest(input.body, 'text2video', input.request.bodyImages), input),
   );
   routes.add(endpoints.klingImage, (input) =>
-    submit(parseKlingRequest(input.body, 'image2video', input.request.longTexts), input),
+    submit(parseKlingRequest(input.body, 'image2video', input.request.bodyImages), input),
   );
   routes.add(endpoints.klingOmni, (input) =>
-    submit(parseKlingRequest(input.body, 'omni-video', input.request.longTexts), input),
+    submit(parseKlingRequest(input.body, 'omni-video', input.request.bodyImages), input),
   );
   routes.add(endpoints.klingOmniQuery, ({ params, caller }) => query(caller, params.task_id));
   routes.add(endpoints.klingTextQuery, ({ params, caller }) => query(caller, params.task_id));
@@ -69,7 +69,7 @@ export function addVendorFormatRoutes(
       body,
       caller,
     } = input;
-    if (Action === 'CVSync2AsyncSubmitTask') return submit(parseJimengRequest(body, input.request.longTexts), input);
+    if (Action === 'CVSync2AsyncSubmitTask') return submit(parseJimengRequest(body, input.request.bodyImages), input);
     if (Action !== 'CVSync2AsyncGetResult')
       throw invalidRequest('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
     if (typeof body.task_id !== 'string') throw invalidRequest('task_id is required.', 'task_id');
@@ -119,7 +119,7 @@ export function addVendorCompatibleRoutes(
 function addKlingRoutes(routes: RouteRegistry, dependencies: VendorCompatibleRouteDependencies): void {
   const { submitter, reader, store, channels } = dependencies;
   const submit = async ({ body, caller, request, reply }: NativeInput, operation: KlingOperation) => {
-    const generation = { ...parseKlingRequest(body, operation, request.longTexts), externalId: externalIdOf(body) };
+    const generation = { ...parseKlingRequest(body, operation, request.bodyImages), externalId: externalIdOf(body) };
     await announceEnd(channels, generation.model, reply);
     const submitted = await submitForToken(submitter, caller, generation, request);
     return toKlingEnvelope(toKlingSubmitData(submitted), request.id);
@@ -159,7 +159,7 @@ function addJimengRoutes(
   const act = async ({ query: { Action }, body, caller, request, reply }: JimengNativeInput) => {
     const ok = (data: object) => toJimengBody(10_000, 'Success', data, request.id, reply.elapsedTime);
     if (Action === 'CVSync2AsyncSubmitTask') {
-      const generation = parseJimengRequest(body, request.longTexts);
+      const generation = parseJimengRequest(body, request.bodyImages);
       await announceEnd(channels, generation.model, reply);
       const { task } = await submitForToken(submitter, caller, generation, request);
       return ok({ task_id: task.public_id });

@@ -17,10 +17,7 @@ const contractCase: ContractCase = {
   image: {
     request: {
       prompt: 'It looks up',
-      images: [
-        { kind: 'url', url: first },
-        { kind: 'url', url: last },
-      ],
+      images: [{ url: first }, { url: last }],
     },
     body: () => ({
       model,

@@ -13,7 +13,7 @@ const contractCase: ContractCase = {
     body: () => ({ req_key: 'jimeng_t2v_v30', prompt: 'A crane', frames: 241, aspect_ratio: '16:9' }),
   },
   image: {
-    request: { prompt: 'It bows', images: [{ kind: 'url', url: image }] },
+    request: { prompt: 'It bows', images: [{ url: image }] },
     body: () => ({ req_key: 'jimeng_i2v_first_v30', prompt: 'It bows', image_urls: [image] }),
   },
   metadata: {

@@ -29,7 +29,7 @@ const contractCase: ContractCase = {
     }),
   },
   image: {
-    request: { prompt: 'It runs', images: [{ kind: 'url', url: image }] },
+    request: { prompt: 'It runs', images: [{ url: image }] },
     body: (taskId) => ({
       model_name: 'kling-v1-6',
       prompt: 'It runs',

@@ -13,7 +13,7 @@ const contractCase: ContractCase = {
     body: () => ({ model: 'gen4.5', promptText: 'A lantern', ratio: '720:1280', duration: 10 }),
   },
   image: {
-    request: { prompt: 'It floats', images: [{ kind: 'url', url: image }] },
+    request: { prompt: 'It floats', images: [{ url: image }] },
     body: () => ({ model: 'gen4.5', promptText: 'It floats', promptImage: image, ratio: '1280:720', duration: 5 }),
   },
   metadata: {

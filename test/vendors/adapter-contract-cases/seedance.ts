@@ -24,10 +24,7 @@ const contractCase: ContractCase = {
   image: {
     request: {
       prompt: 'It lands',
-      images: [
-        { kind: 'url', url: first },
-        { kind: 'url', url: last },
-      ],
+      images: [{ url: first }, { url: last }],
     },
     body: () => ({
       model,

@@ -13,7 +13,7 @@ const contractCase: ContractCase = {
     body: () => ({ model: 'sora-2', prompt: 'An owl', seconds: '8', size: '1280x720' }),
   },
   image: {
-    request: { prompt: 'It flies', images: [{ kind: 'url', url: image }] },
+    request: { prompt: 'It flies', images: [{ url: image }] },
     body: () => ({ model: 'sora-2', prompt: 'It flies', input_reference: { image_url: image } }),
   },
   // The table is empty: its fields are native ones of the body, and metadata holds nothing for it.

@@ -5,8 +5,9 @@ import type { MediaInput } from '../../../src/server/vendors/adapter.ts';
 import { veo } from '../../../src/server/vendors/veo/adapter.ts';
 import type { ContractCase } from '../adapter-contract-case-types.ts';
 
-const data = loadMedia('picture.png').bytes.toString('base64');
-const picture: MediaInput = { kind: 'base64', data, mimeType: 'image/png' };
+const { bytes } = loadMedia('picture.png');
+const data = bytes.toString('base64');
+const picture: MediaInput = { bytes, mediaType: 'image/png' };
 const image = { bytesBase64Encoded: data, mimeType: 'image/png' };
 
 const text: ContractCase['text'] = {

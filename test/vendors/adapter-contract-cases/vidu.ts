@@ -20,7 +20,7 @@ const contractCase: ContractCase = {
     }),
   },
   image: {
-    request: { prompt: 'It drifts', images: [{ kind: 'url', url: image }] },
+    request: { prompt: 'It drifts', images: [{ url: image }] },
     body: (payload) => ({
       model: 'viduq1',
       prompt: 'It drifts',

@@ -22,7 +22,7 @@ const contractCase: ContractCase = {
     request: {
       model: 'wan2.5-i2v-preview',
       prompt: 'Rain begins',
-      images: [{ kind: 'url', url: image }],
+      images: [{ url: image }],
       size: '720P',
     },
     body: () => ({

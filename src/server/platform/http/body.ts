@@ -8,8 +8,13 @@ import { AppError, invalidRequest } from '../app-error.ts';
 import { collectYoungGarbage } from '../collect-garbage.ts';
 import { allowGrowthForLargeBodies } from '../heap-growth.ts';
 import { isWithinBounds, JsonRejectedError } from '../json.ts';
-import { type JsonBoundsScanner, type ParsedBody, parseKeepingLongTexts, requestScanner } from '../json-scanner.ts';
-import type { KeptLongTexts } from '../long-text.ts';
+import {
+  type BodyImages,
+  type JsonBoundsScanner,
+  type ParsedBody,
+  parseDecodingImages,
+  requestScanner,
+} from '../json-scanner.ts';
 import { allocateRequestBytes, concatRequestBytes } from '../request-bytes.ts';
 import { hasOnlyWellFormedText } from '../text.ts';
 
@@ -18,8 +23,8 @@ interface JsonBodyOptions {
   readonly limit: number;
   /** Members, elements and the root, all together; default 50 000. */
   readonly maxValues?: number;
-  /** Members of the root whose long texts stay in the bytes; default none. */
-  readonly longTextFields?: readonly string[];
+  /** Members of the root whose large Base64 is decoded; default none. */
+  readonly imageFields?: readonly string[];
   /** Who shares the budget of large bodies: the account. */
   readonly budgetKey: string;
   /** Closes when the request is over. */
@@ -29,13 +34,12 @@ interface JsonBodyOptions {
 export interface JsonBody {
   readonly bytes: Buffer;
   readonly value: unknown;
-  /** Those that stayed in the bytes. */
-  readonly longTexts: KeptLongTexts;
+  readonly images: BodyImages;
   /** Members the root was written with; the value has fewer where a name was written twice. */
   readonly rootMembers: number;
   /** Values the body was written with, of all levels. */
   readonly values: number;
-  /** Gives the memory of the bytes back at once, where they are many. Nothing may use them any more, such as a socket. */
+  /** Releases the memory of large bytes and images at once. Nothing may use them afterwards, such as a socket. */
   discard(): void;
 }
 
@@ -75,7 +79,7 @@ export class JsonBodyReader {
       if (isCollected) scanner.push(bytes);
       if (bytes.length === 0) return undefined;
       if (bytes.length > LARGE_BODY_BYTES) await nextTurn();
-      return new ReadBody(bytes, parse(bytes, scanner, options.longTextFields), scanner);
+      return new ReadBody(bytes, parse(bytes, scanner, options.imageFields), scanner);
     } catch (error) {
       source.resume();
       throw toRequestError(error);
@@ -86,26 +90,27 @@ export class JsonBodyReader {
 class ReadBody implements JsonBody {
   readonly bytes: Buffer;
   readonly value: unknown;
-  readonly longTexts: KeptLongTexts;
+  readonly images: BodyImages;
   readonly rootMembers: number;
   readonly values: number;
 
-  constructor(bytes: Buffer, { value, longTexts }: ParsedBody, { rootMembers, values }: JsonBoundsScanner) {
+  constructor(bytes: Buffer, { value, images }: ParsedBody, { rootMembers, values }: JsonBoundsScanner) {
     this.bytes = bytes;
     this.value = value;
-    this.longTexts = longTexts;
+    this.images = images;
     this.rootMembers = rootMembers;
     this.values = values;
   }
 
   discard(): void {
     discard(this.bytes);
+    for (const { bytes } of this.images.values()) discard(bytes);
   }
 }
 
-function parse(bytes: Buffer, scanner: JsonBoundsScanner, longTextFields: readonly string[] = []): ParsedBody {
+function parse(bytes: Buffer, scanner: JsonBoundsScanner, imageFields: readonly string[] = []): ParsedBody {
   try {
-    return parseKeepingLongTexts(bytes, scanner, longTextFields);
+    return parseDecodingImages(bytes, scanner, imageFields);
   } catch (error) {
     discard(bytes);
     throw error;

@@ -4,9 +4,9 @@ import type { FastifyRequest } from 'fastify';
 import type { Role } from '../../../contract/account-fields.ts';
 import type { Policy } from '../../../contract/endpoint.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
+import { type BodyImages, NO_IMAGES } from '../json-scanner.ts';
 import type { KeyLimits } from '../limits/key-limiter.ts';
 import type { Log } from '../log.ts';
-import { type KeptLongTexts, NO_LONG_TEXTS } from '../long-text.ts';
 import type { UploadedFile } from './body.ts';
 
 interface ClientFacts {
@@ -47,9 +47,9 @@ export class RequestContext {
     return this.#request.uploads ?? [];
   }
 
-  /** Long texts of the body in the endpoint's `longTextFields`. Gone once the handler has returned. */
-  get longTexts(): KeptLongTexts {
-    return this.#request.rawBody?.longTexts ?? NO_LONG_TEXTS;
+  /** Large images in the `imageFields` of a JSON body. Released once the handler has returned. */
+  get bodyImages(): BodyImages {
+    return this.#request.rawBody?.images ?? NO_IMAGES;
   }
 
   /** The body as it came, where a rule needs the very bytes (idempotency). Gone once the handler has returned. */

@@ -363,7 +363,7 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
     const body = await reader.read(request.raw, {
       limit: endpoint.jsonBodyLimit ?? bodyLimitOf(endpoint),
       maxValues: endpoint.maxBodyValues,
-      longTextFields: endpoint.longTextFields,
+      imageFields: endpoint.imageFields,
       budgetKey: budgetKeyOf(request),
       response: request.rawResponse,
     });

@@ -15,7 +15,7 @@ import { toBody } from './request.ts';
 
 const replies = recordedReplies('hailuo');
 const HANDLE = { taskId: '318402915563201' };
-const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) => toBody(videoRequest({ model: 'MiniMax-Hailuo-02', ...request }));
 
 /** A vendor that returns one response to a poll and another to the query for the file. */
@@ -61,7 +61,10 @@ test('pictures are the first and the last frame, or the face of the subject mode
   const beside = body({ images: [url('a')], metadata: { last_frame_image: 'https://pictures.example/z.png' } });
   assert.equal(beside.first_frame_image, 'https://pictures.example/a.png');
   assert.equal(beside.last_frame_image, 'https://pictures.example/z.png');
-  const face = body({ model: 'S2V-01', images: [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }] });
+  const face = body({
+    model: 'S2V-01',
+    images: [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }],
+  });
   assert.deepEqual(face.subject_reference, [{ type: 'character', image: ['data:image/png;base64,iVBORw0KGgo='] }]);
   assert.equal(face.first_frame_image, undefined);
 });

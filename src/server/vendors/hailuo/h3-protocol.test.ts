@@ -12,7 +12,7 @@ import { parseMetadata } from './request.ts';
 
 const replies = recordedReplies('hailuo/h3-replies');
 const HANDLE = { taskId: '421880017733120', version: 2 };
-const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) => {
   const whole = videoRequest({ model: 'MiniMax-H3', ...request });
   return toBodyH3(whole, parseMetadata(whole.metadata));

@@ -31,8 +31,8 @@ async function begin(request: Partial<VideoRequest> = {}, options: ContextOption
 }
 const lastBody = () => JSON.parse(sandbox.control.requests({ operation: 'submit' }).at(-1)?.body.toString() ?? '');
 
-const url = (name: string) => ({ kind: 'url', url: `https://media.example.test/${name}.png` }) as const;
-const inline = { kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' } as const;
+const url = (name: string) => ({ url: `https://media.example.test/${name}.png` }) as const;
+const inline = { bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' } as const;
 
 test('a video goes from start to its address, asked for by the key it was begun with', async () => {
   const handle = await begin({ model: 'jimeng_v30_1080p', images: [url('a')] });
@@ -118,16 +118,16 @@ test('common fields and the metadata table become the vendor’s body', async ()
   assert.deepEqual([lastBody().template_id, lastBody().req_key], ['handheld', 'jimeng_i2v_recamera_v30']);
 });
 
-test('pictures go as addresses or as Base64, never mixed', async () => {
+test('images go as addresses or as Base64, never mixed', async () => {
   await begin({ images: [url('a'), url('b')] });
   assert.deepEqual(lastBody().image_urls, [url('a').url, url('b').url]);
   await begin({
-    images: [inline, { kind: 'file', bytes: Buffer.from('x'), mimeType: 'image/png', filename: 'a.png' }],
+    images: [inline, { bytes: Buffer.from('x'), mediaType: 'image/png', filename: 'a.png' }],
   });
   assert.deepEqual([lastBody().binary_data_base64, lastBody().image_urls], [['iVBORw0KGgo=', 'eA=='], undefined]);
   const loadImage = async (address: string) => ({
-    data: Buffer.from(address).toString('base64'),
-    mimeType: 'image/png',
+    bytes: Buffer.from(address),
+    mediaType: 'image/png',
   });
   await begin({ images: [url('a'), inline] }, { fetchImage: loadImage });
   assert.deepEqual(lastBody().binary_data_base64, [Buffer.from(url('a').url).toString('base64'), 'iVBORw0KGgo=']);
@@ -142,7 +142,7 @@ test('what cannot be passed on is refused before anything is sent', async () => 
     [{ metadata: { frames: 0 } }, 'metadata.frames'],
     [{ metadata: { seed: '7' } }, 'metadata.seed'],
     [{ model: 'jimeng_s20_pro', seconds: 10 }, 'duration'],
-    [{ images: [{ ...inline, data: 'A'.repeat(6_300_000) }] }, 'image'],
+    [{ images: [{ ...inline, bytes: Buffer.alloc(4_725_000) }] }, 'image'],
     [{ images: [url('a'), inline] }, 'image'],
   ];
   for (const [request, param] of refused) {

@@ -200,10 +200,10 @@ function toFields(request: VideoRequest): RequestBody & { readonly req_key: stri
 async function toImageFields({ images, officialBody }: VideoRequest, context: AdapterContext): Promise<RequestBody> {
   if (officialBody || images.length === 0) return {};
   for (const image of images) assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
-  const urls = images.flatMap((image) => (image.kind === 'url' ? [image.url] : []));
+  const urls = images.flatMap((image) => ('url' in image ? [image.url] : []));
   if (urls.length === images.length) return { image_urls: urls };
   const load = async (image: MediaInput): Promise<MediaText> =>
-    image.kind === 'url' ? (await context.fetchImage(image.url, MAX_IMAGE_BYTES)).data : (toBase64(image) ?? '');
+    toBase64('url' in image ? await context.fetchImage(image.url, MAX_IMAGE_BYTES) : image);
   return { binary_data_base64: await Promise.all(images.map(load)) };
 }
 

@@ -35,7 +35,7 @@ async function begin(request: Partial<VideoRequest> = {}): Promise<Json> {
 const lastSubmit = () => sandbox.control.requests({ operation: 'submit' }).at(-1);
 const lastBody = () => JSON.parse(lastSubmit()?.body.toString() ?? '');
 
-const url = (name: string) => ({ kind: 'url', url: `https://media.example.test/${name}.png` }) as const;
+const url = (name: string) => ({ url: `https://media.example.test/${name}.png` }) as const;
 
 test('the token is the one of the vendor’s own recipe', () => {
   assert.equal(
@@ -103,11 +103,11 @@ test('common fields and the metadata table become the vendor’s body', async ()
 });
 
 test('pictures are addresses or bare Base64; a second one is the last frame', async () => {
-  await begin({ images: [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }, url('end')] });
+  await begin({ images: [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }, url('end')] });
   assert.deepEqual([lastBody().image, lastBody().image_tail], ['iVBORw0KGgo=', url('end').url]);
   await begin({ images: [url('a')], metadata: { image_tail: 'data:image/png;base64,iVBORw0KGgo=' } });
   assert.equal(lastBody().image_tail, 'iVBORw0KGgo=');
-  await begin({ images: [{ kind: 'file', bytes: Buffer.from('x'), mimeType: 'image/png', filename: 'a.png' }] });
+  await begin({ images: [{ bytes: Buffer.from('x'), mediaType: 'image/png', filename: 'a.png' }] });
   assert.equal(lastBody().image, 'eA==');
   const trajectories = [
     { x: 1, y: 2 },
@@ -125,7 +125,7 @@ test('what cannot be passed on is refused before anything is sent', async () => 
     [{ size: '1024x1536' }, 'size'],
     [{ images: [url('a'), url('b'), url('c')] }, 'images'],
     [{ images: [url('a'), url('b')], metadata: { image_tail: 'https://x.test' } }, 'metadata.image_tail'],
-    [{ images: [{ kind: 'base64', data: 'A'.repeat(13_400_000), mimeType: 'image/png' }] }, 'image'],
+    [{ images: [{ bytes: Buffer.alloc(10_050_000), mediaType: 'image/png' }] }, 'image'],
     [{ metadata: { cfg_scale: '0.5' } }, 'metadata.cfg_scale'],
     [{ metadata: { camera_control: [] } }, 'metadata.camera_control'],
     [{ extraFields: [{ path: '__proto__.x', value: 1 }] }, '__proto__.x'],

@@ -10,7 +10,7 @@ import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { kling, toTurboBody } from './adapter.ts';
 
 const TURBO = 'kling-v3-turbo';
-const picture: MediaInput = { kind: 'url', url: 'https://img.example/a.png' };
+const picture: MediaInput = { url: 'https://img.example/a.png' };
 const clock = manualClock();
 let sandbox: Sandbox;
 let count = 0;

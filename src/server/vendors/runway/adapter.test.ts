@@ -22,7 +22,7 @@ const REPLIES = {
   cancelled: { ...CREATED, status: 'CANCELLED' },
 };
 
-const url = (name: string) => ({ kind: 'url', url: `https://media.example.test/${name}.png` }) as const;
+const url = (name: string) => ({ url: `https://media.example.test/${name}.png` }) as const;
 const query = (json: unknown, status = 200) => runway.query(HANDLE, fixedResponseContext({ json, status }));
 const factors = (request: Partial<VideoRequest> & { readonly model: string }) =>
   runway.billingFactors(videoRequest(request));

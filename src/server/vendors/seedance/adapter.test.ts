@@ -12,7 +12,7 @@ import { ERROR_CLASSES, seedance, toBody, toError } from './adapter.ts';
 const replies = recordedReplies('seedance');
 const HANDLE = { id: 'cgt-20260103110405-x7k2p' };
 const PRO = 'doubao-seedance-1-0-pro-250528';
-const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) => toBody(videoRequest({ model: PRO, ...request }));
 const query = (json: unknown) => seedance.query(HANDLE, fixedResponseContext({ json }));
 
@@ -122,7 +122,7 @@ test('words written twice are sent once', () => {
 });
 
 test('Base64 travels in a data: URL', () => {
-  const images: MediaInput[] = [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }];
+  const images: MediaInput[] = [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }];
   assert.deepEqual((body({ images }).content as object[])[1], {
     type: 'image_url',
     image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' },

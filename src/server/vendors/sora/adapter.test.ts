@@ -50,10 +50,10 @@ test('a video goes from start to file, its objects untouched', async () => {
 test('the body holds the native fields and the picture in the form it came in', async () => {
   const cases: readonly (readonly [Partial<VideoRequest>, string | null])[] = [
     [{}, null],
-    [{ images: [{ kind: 'url', url: 'https://media.test/a.png' }] }, 'image_url'],
-    [{ images: [{ kind: 'base64', data: png.bytes.toString('base64'), mimeType: 'image/png' }] }, 'image_url'],
+    [{ images: [{ url: 'https://media.test/a.png' }] }, 'image_url'],
+    [{ images: [{ bytes: png.bytes, mediaType: 'image/png' }] }, 'image_url'],
     [{ nativeFields: { input_reference: { file_id: 'file_1' } } }, 'file_id'],
-    [{ images: [{ kind: 'file', bytes: png.bytes, mimeType: 'image/png', filename: 'a "cat".png' }] }, 'image/png'],
+    [{ images: [{ bytes: png.bytes, mediaType: 'image/png', filename: 'a "cat".png' }] }, 'image/png'],
   ];
   for (const [request, reference] of cases) {
     await begin({
@@ -79,7 +79,7 @@ test('a multipart body carries the file byte by byte, and text cannot break out 
   const prompt = '"\r\n--x\r\ncontent-disposition: form-data; name="model"\r\n\r\nevil';
   await begin({
     prompt,
-    images: [{ kind: 'file', bytes: png.bytes, mimeType: 'image/png', filename: 'x"\r\nevil: 1.png' }],
+    images: [{ bytes: png.bytes, mediaType: 'image/png', filename: 'x"\r\nevil: 1.png' }],
   });
   const sent = sandbox.control.requests({ operation: 'submit' }).at(-1);
   assert.ok(sent?.body.includes(png.bytes));
@@ -88,7 +88,7 @@ test('a multipart body carries the file byte by byte, and text cannot break out 
 });
 
 test('common fields without a place are refused before anything is sent', async () => {
-  const url = { kind: 'url', url: 'https://media.test/a.png' } as const;
+  const url = { url: 'https://media.test/a.png' } as const;
   await assert.rejects(submit({ mode: 'pro' }), UnsupportedRequestError);
   await assert.rejects(submit({ images: [url, url] }), UnsupportedRequestError);
   assert.equal(sandbox.control.requests().length, 0);

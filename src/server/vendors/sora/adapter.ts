@@ -8,6 +8,7 @@ import type { ErrorReason, VendorError } from '../../upstreams/vendor-errors.ts'
 import type {
   Artifact,
   Json,
+  MediaFile,
   MediaInput,
   ModelCapability,
   PriceSource,
@@ -86,7 +87,11 @@ const models: readonly ModelCapability[] = [
 const DEFAULT_SECONDS = '4';
 const DEFAULT_SIZE = '720x1280';
 
-/** The JSON body; a picture given as a file is not part of it. */
+/** The vendor takes uploads as files, and any other image in JSON. */
+const isUpload = (image: MediaInput | undefined): image is Required<MediaFile> =>
+  image !== undefined && 'bytes' in image && image.filename !== undefined;
+
+/** The JSON body; an uploaded image is not part of it. */
 function toBody(request: VideoRequest): RequestBody {
   if (request.mode !== undefined) rejectField('mode', 'is not known to this model');
   if (request.images.length > 1) rejectField('images', 'may hold one picture for this model');
@@ -99,7 +104,7 @@ function toBody(request: VideoRequest): RequestBody {
       seconds: request.seconds === undefined ? undefined : String(request.seconds),
       size: request.size,
       input_reference:
-        image === undefined || image.kind === 'file'
+        image === undefined || isUpload(image)
           ? request.nativeFields?.input_reference
           : { image_url: toUrlOrDataUrl(image) },
     }),
@@ -108,7 +113,7 @@ function toBody(request: VideoRequest): RequestBody {
 }
 
 /** RFC 7578; objects become bracketed names (`input_reference[image_url]`), as the official clients write them. */
-function toMultipart(fields: RequestBody, file: Extract<MediaInput, { kind: 'file' }>) {
+function toMultipart(fields: RequestBody, file: Required<MediaFile>) {
   const boundary = `reelgate-${randomBytes(16).toString('hex')}`;
   const parts: Buffer[] = [];
   const part = (disposition: string, value: Buffer) => {
@@ -124,9 +129,9 @@ function toMultipart(fields: RequestBody, file: Extract<MediaInput, { kind: 'fil
       for (const [key, inner] of Object.entries(value)) field(`${name}[${key}]`, inner);
     } else part(`name="${quote(name)}"`, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
   };
-  // The one picture is the file, so that all else is plain JSON.
+  // The only image is the file, so that everything else is plain JSON.
   for (const [name, value] of Object.entries(fields)) field(name, value as Json);
-  const type = file.mimeType.replace(/[\r\n]/g, '');
+  const type = file.mediaType.replace(/[\r\n]/g, '');
   part(`name="input_reference"; filename="${quote(file.filename)}"\r\ncontent-type: ${type}`, file.bytes);
   parts.push(Buffer.from(`--${boundary}--\r\n`));
   return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
@@ -276,7 +281,7 @@ export const sora: VendorAdapter = {
   async submit(request, context) {
     const [image] = request.images;
     const body = toBody(request);
-    if (image?.kind !== 'file') return parseSubmit(await send(context, 'POST', '', body), context);
+    if (!isUpload(image)) return parseSubmit(await send(context, 'POST', '', body), context);
     const form = toMultipart(body, image);
     const headers = { ...authHeaders(context), 'content-type': form.contentType };
     const url = toUrl(context);

@@ -6,6 +6,7 @@ import type { VideoRequest } from '../adapter.ts';
 import { loadImages, toVeoBody, type VeoRoute, veoBillingFactors } from './request.ts';
 
 const picture = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
+const file = { bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' };
 const image = { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' };
 const make = (request: Partial<VideoRequest>, pictures = 0, route: VeoRoute = 'gemini', options = {}) =>
   toVeoBody(
@@ -142,16 +143,12 @@ test('images arrive as Base64, those given by URL are downloaded as from any unt
     ...fixedResponseContext({}),
     fetchImage(url: string, maxBytes: number) {
       asked.push([url, maxBytes]);
-      return Promise.resolve(picture);
+      return Promise.resolve(file);
     },
   };
-  const images = [
-    { kind: 'url', url: 'https://pictures.example/a.png' },
-    { kind: 'file', bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mimeType: 'image/png', filename: 'b.png' },
-    { kind: 'base64', data: 'data:image/png;base64,iVBORw0KGgo=', mimeType: 'image/png' },
-  ] as const;
+  const images = [{ url: 'https://pictures.example/a.png' }, { ...file, filename: 'b.png' }, file];
   assert.deepEqual(await loadImages(videoRequest({ model: 'veo', images }), call), [picture, picture, picture]);
   assert.deepEqual(asked, [['https://pictures.example/a.png', 20_000_000]]);
-  const gif = { kind: 'base64', data: 'R0lGODlh', mimeType: 'image/gif' } as const;
+  const gif = { bytes: Buffer.from('R0lGODlh', 'base64'), mediaType: 'image/gif' } as const;
   await assert.rejects(loadImages(videoRequest({ model: 'veo', images: [gif] }), call), UnsupportedRequestError);
 });

@@ -176,13 +176,10 @@ export function loadImages(request: VideoRequest, context: AdapterContext): Prom
     request.images.map(async (media, index) => {
       const param = `images.${index}`;
       assertMaxSize(media, MAX_IMAGE_BYTES, param);
-      const picture: EncodedImage =
-        media.kind === 'url'
-          ? await context.fetchImage(media.url, MAX_IMAGE_BYTES)
-          : { data: toBase64(media) ?? '', mimeType: media.mimeType };
-      if (!IMAGE_TYPES.test(picture.mimeType))
+      const file = 'url' in media ? await context.fetchImage(media.url, MAX_IMAGE_BYTES) : media;
+      if (!IMAGE_TYPES.test(file.mediaType))
         throw new UnsupportedRequestError('Veo takes PNG, JPEG and WebP pictures.', param);
-      return picture;
+      return { data: toBase64(file), mimeType: file.mediaType };
     }),
   );
 }

@@ -11,7 +11,7 @@ import { pathOf } from './models.ts';
 
 const replies = recordedReplies('vidu');
 const ID = '899337450122121216';
-const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
 const body = (request: Partial<VideoRequest>) =>
   toViduRequest(videoRequest({ model: 'viduq2-turbo', ...request })).body;
 
@@ -31,7 +31,7 @@ test('the number of pictures decides the path', () => {
 });
 
 test('Base64 travels behind its MIME type', () => {
-  const images: MediaInput[] = [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }];
+  const images: MediaInput[] = [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }];
   assert.deepEqual(body({ images }).images, ['data:image/png;base64,iVBORw0KGgo=']);
 });
 

@@ -14,7 +14,7 @@ const replies = recordedReplies('wan');
 const ID = '3c5a9d0e-41b7-4f57-b0c6-6a2f4f0d9b21';
 const HANDLE = { id: ID };
 const WORDS = 'wan2.5-t2v-preview';
-const url = (name: string): MediaInput => ({ kind: 'url', url: `https://pictures.example/${name}.png` });
+const url = (name: string): MediaInput => ({ url: `https://pictures.example/${name}.png` });
 const at = (name: string) => `https://pictures.example/${name}.png`;
 type Fields = Readonly<Record<string, unknown>>;
 function body(request: Partial<VideoRequest>): { input: Fields; parameters: Fields } {
@@ -117,7 +117,7 @@ test('frames and sound of the metadata become media where the protocol has that'
 });
 
 test('Base64 travels in a data: URL', () => {
-  const images: MediaInput[] = [{ kind: 'base64', data: 'iVBORw0KGgo=', mimeType: 'image/png' }];
+  const images: MediaInput[] = [{ bytes: Buffer.from('iVBORw0KGgo=', 'base64'), mediaType: 'image/png' }];
   assert.equal(body({ model: 'wan2.2-i2v-plus', images }).input.img_url, 'data:image/png;base64,iVBORw0KGgo=');
 });
 
@@ -197,7 +197,7 @@ test('the request says that it is asynchronous, takes the path of its line, and 
     },
   };
   await wan.submit(videoRequest({ model: WORDS }), call);
-  await wan.submit(videoRequest({ model: 'wan2.2-kf2v-flash', images: [{ kind: 'url', url: 'oss://store/a.png' }] }), {
+  await wan.submit(videoRequest({ model: 'wan2.2-kf2v-flash', images: [{ url: 'oss://store/a.png' }] }), {
     ...call,
     baseUrl: 'https://vendor.test/compatible-mode/v1',
   });
