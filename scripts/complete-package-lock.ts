@@ -8,12 +8,19 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { completeLock, type Lock, type LockEntry } from './package-lock/add-missing-platform-packages.ts';
+import {
+  completeLock,
+  isFromRegistry,
+  type Lock,
+  type LockEntry,
+} from './package-lock/add-missing-platform-packages.ts';
 
 const path = join(import.meta.dirname, '..', 'package-lock.json');
 const lock = JSON.parse(readFileSync(path, 'utf8')) as Lock;
 const added = completeLock(lock);
-const unhashed = Object.entries(lock.packages).filter(([folder, entry]) => folder !== '' && !entry.integrity);
+const unhashed = Object.entries(lock.packages).filter(
+  ([folder, entry]) => isFromRegistry(folder, entry) && !entry.integrity,
+);
 for (const [folder, entry] of unhashed) entry.integrity = await readIntegrity(folder, entry);
 writeFileSync(path, `${JSON.stringify(lock, undefined, 2)}\n`);
 console.log(added.length === 0 ? 'The lock is complete.' : `Added ${added.length}: ${added.join(', ')}`);

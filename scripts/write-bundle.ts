@@ -62,7 +62,7 @@ async function bundleInto(folder: string, root: string, programs: readonly strin
   const sources = chunks
     .flatMap(({ moduleIds }) => moduleIds)
     .map((id) => relative(root, id))
-    .filter((path) => /^(src|test)\b/.test(path))
+    .filter((path) => /^(src|importer|test)\b/.test(path))
     .map((path) => [path, Math.floor(statSync(join(root, path)).mtimeMs / 1000)]);
   // Written last: without it the sources are run.
   const names = chunks.map(({ fileName }) => fileName);

@@ -7,7 +7,7 @@ import { readSourceFiles, type SourceFile, toSourceFile } from './architecture/s
 import { functionsOf } from './architecture/source-functions.ts';
 
 const root = join(import.meta.dirname, '..');
-const files = readSourceFiles(root, ['src', 'test', 'scripts', 'bench']);
+const files = readSourceFiles(root, ['src', 'importer', 'test', 'scripts', 'bench']);
 
 for (const rule of rules) {
   test(rule.name, () => {
@@ -155,6 +155,21 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
   'console runs in a browser': {
     bad: { 'src/console/main.tsx': "import { readFile } from 'node:fs';" },
     good: { 'src/console/vite.config.ts': "import { resolve } from 'node:path';" },
+  },
+  'the server runs without the importer': {
+    bad: {
+      'src/server/app.ts': "import { buildImporter } from '../../importer/import.ts';",
+      'src/server/platform/db/mysql.ts': "import type { Connection } from 'mysql2/promise';",
+      'src/cli/program.ts': "await import('@reelgate/importer');",
+    },
+    good: { 'src/cli/commands/import.ts': "await import('@reelgate/importer');" },
+  },
+  'importer stands on the contract, platform and a few listed modules': {
+    bad: { 'importer/import.ts': "import { makeApp } from '../src/server/app.ts';" },
+    good: {
+      'importer/import.ts':
+        "import { VendorRegistry } from '../src/server/vendors/registry.ts';\nimport type { Tables } from '../src/server/tables.ts';",
+    },
   },
   'sandbox imports nothing of the server': {
     bad: { 'src/sandbox/kling.ts': "import { sign } from '../server/vendors/kling/adapter.ts';" },

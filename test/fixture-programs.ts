@@ -6,11 +6,11 @@ const FOLDER = 'out/fixtures';
 
 /** Programs with code of the server that tests start, some of them hundreds of times: they kill them. */
 const FIXTURE_PROGRAMS = [
+  'importer/test/kill-during-import.fixture.ts',
   'test/artifacts/copying-process.fixture.ts',
   'test/faults/crashing-server.fixture.ts',
   'test/faults/device-auth-server.fixture.ts',
   'test/faults/event-delivery-process.fixture.ts',
-  'test/import/kill-during-import.fixture.ts',
   'test/mailbox/kill-during-provisioning.fixture.ts',
   'test/plans/kill-during-plan-operations.fixture.ts',
 ] as const;

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completeLock, type Lock, missingEntries } from '../scripts/package-lock/add-missing-platform-packages.ts';
+import {
+  completeLock,
+  isFromRegistry,
+  type Lock,
+  type LockEntry,
+  missingEntries,
+} from '../scripts/package-lock/add-missing-platform-packages.ts';
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
 
 const root = join(import.meta.dirname, '..');
 const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
@@ -14,9 +25,20 @@ test('T92: the lock holds the packages of every platform', () => {
 test('T92: every package is verified by its hash, those of other systems too', () => {
   for (const folder of ['', 'clients', 'bench']) {
     const lock = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8')) as Lock;
-    for (const [path, { integrity }] of Object.entries(lock.packages))
-      if (path !== '') assert.match(integrity ?? '', /^sha512-/, path);
+    for (const [path, entry] of Object.entries(lock.packages))
+      if (isFromRegistry(path, entry)) assert.match(entry.integrity ?? '', /^sha512-/, path);
   }
+});
+
+test('the importer is a package of its own: an installation of the server has none of its libraries', () => {
+  const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry & Manifest> };
+  const own = JSON.parse(readFileSync(join(root, 'importer/package.json'), 'utf8')) as Manifest & { version: string };
+  const server = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest & { version: string };
+  assert.equal(own.version, server.version);
+  const pinned = { ...server.devDependencies, ...server.dependencies };
+  for (const [name, version] of Object.entries(own.dependencies ?? {})) assert.equal(version, pinned[name], name);
+  for (const path of ['importer', 'node_modules/mysql2', 'node_modules/sql-escaper'])
+    assert.equal(packages[path]?.dev, true, path);
 });
 
 test('the lock names no registry', () => {

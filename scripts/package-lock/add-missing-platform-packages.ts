@@ -8,6 +8,8 @@ export interface LockEntry {
   /** Hash of the packed file (Subresource Integrity). */
   integrity?: string;
   dev?: boolean;
+  /** A link to a folder of this repository. */
+  link?: boolean;
   optional?: boolean;
   cpu?: string[];
   os?: string[];
@@ -17,6 +19,10 @@ export interface LockEntry {
 
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'aix', 'win32'];
 const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
+
+/** Whether npm downloads the package: not the root, the folders of this repository and the links to them. */
+export const isFromRegistry = (folder: string, { link }: LockEntry): boolean =>
+  folder.includes('node_modules/') && link !== true;
 
 /** Optional packages that a package of the lock requires and the lock does not contain: folder to entry. */
 export function missingEntries(lock: Lock): Record<string, LockEntry> {

@@ -21,7 +21,10 @@ export function listTestFiles(
   durationsMs: Readonly<Record<string, number>> = {},
 ): string[] {
   const known = (path: string): number => durationsMs[path] ?? 0;
-  return globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root })
+  return globSync('{src,importer,test}/**/*.test.{ts,tsx}', {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => folderRank(a) - folderRank(b) || known(b) - known(a) || a.localeCompare(b));

@@ -2,6 +2,7 @@ import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
 import { CredentialStore } from './credentials.ts';
 import { createInterruptSignal, UsageError } from './errors.ts';
+import { readLanguage } from './language.ts';
 import type { Output } from './output.ts';
 
 /** Options of every command. */
@@ -29,14 +30,14 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
   const credentialStore = new CredentialStore();
   // The contract takes longer to load than most commands run; help needs none of it.
   const { Reelgate: Client } = await import('../sdk/index.ts');
-  const { REELGATE_URL, LC_ALL, LANG } = process.env;
+  const { REELGATE_URL } = process.env;
   const baseUrl = parseBaseUrl(options.url || REELGATE_URL || (await credentialStore.currentUrl()) || DEFAULT_URL);
   const credentialProvider = new CredentialProvider(baseUrl, credentialStore);
   const reelgate: Reelgate = new Client({
     baseUrl,
     credentials: (purpose) => credentialProvider.getCredentials(purpose, reelgate),
     refresh: () => credentialProvider.refresh(reelgate),
-    ...((LC_ALL || LANG)?.startsWith('zh') && { language: 'zh-CN' }),
+    ...(readLanguage() === 'zh-CN' && { language: 'zh-CN' }),
   });
   return {
     reelgate,

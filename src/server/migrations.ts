@@ -4,7 +4,7 @@ import { budgetMigrations } from './budgets/tables.ts';
 import { channelMigrations } from './channels/tables.ts';
 import { deviceAuthMigrations } from './device-auth/tables.ts';
 import { eventMigrations } from './event-log/tables.ts';
-import { importerMigrations } from './importer/tables.ts';
+import { importerMigrations } from './imports/tables.ts';
 import { mailMigrations } from './mail/tables.ts';
 import { mailboxMigrations } from './mailbox/tables.ts';
 import { notificationMigrations } from './notifications/tables.ts';

@@ -5,7 +5,7 @@ import type { BudgetTables } from './budgets/tables.ts';
 import type { ChannelTables } from './channels/tables.ts';
 import type { DeviceAuthTables } from './device-auth/tables.ts';
 import type { EventTables } from './event-log/tables.ts';
-import type { ImporterTables } from './importer/tables.ts';
+import type { ImporterTables } from './imports/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MailboxTables } from './mailbox/tables.ts';
 import type { NotificationTables } from './notifications/tables.ts';

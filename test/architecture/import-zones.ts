@@ -22,6 +22,20 @@ export function capabilityOf(path: string): string | undefined {
 const CAPABILITY = /^src\/server\/(?!platform\/|commands\/)[^/]+\//;
 const ROUTES = /(^|[/-])routes\.ts$/;
 
+/** What the importer uses of the server beside platform and types: how a channel, a code and a task are written. */
+const IMPORTER_MODULES = [
+  'src/server/accounts/two-factor.ts',
+  'src/server/channels/base-url.ts',
+  'src/server/channels/catalog.ts',
+  'src/server/channels/credentials.ts',
+  'src/server/migrations.ts',
+  'src/server/plans/code-store.ts',
+  'src/server/quota/ledger-audit.ts',
+  'src/server/vendors/registry.ts',
+  'src/server/video/tables.ts',
+  'src/server/video/task-store.ts',
+];
+
 export const importZones: ImportZone[] = [
   {
     name: 'contract imports TypeBox and itself',
@@ -110,7 +124,7 @@ export const importZones: ImportZone[] = [
       !isOurs(entry) ||
       isWithin(entry, path.split('/').slice(0, 2).join('/'), 'src/sdk', 'src/contract', 'src/design') ||
       // Commands that open the server's own database, loaded on use.
-      (/^src\/cli\/commands\/(admin|doctor|import)\.ts$/.test(path) &&
+      (/^src\/cli\/commands\/(admin|doctor)\.ts$/.test(path) &&
         entry.kind === 'dynamic' &&
         isWithin(entry, 'src/server/commands')),
   },
@@ -119,6 +133,21 @@ export const importZones: ImportZone[] = [
     why: 'nothing of Node may end up in the bundle',
     from: /^src\/console\/(?!vite[.-])/,
     may: (entry) => !isNode(entry),
+  },
+  {
+    name: 'the server runs without the importer',
+    why: 'the importer is an optional package: only `reelgate import` loads it, and says how to install it where it is missing',
+    from: /^src\/(?!cli\/commands\/import\.ts$)/,
+    may: (entry) => !isWithin(entry, 'importer', '@reelgate/importer', 'mysql2'),
+  },
+  {
+    name: 'importer stands on the contract, platform and a few listed modules',
+    why: 'what an optional package may use of the server is an interface: a change there has to be seen',
+    from: /^importer\//,
+    may: (entry) =>
+      !isOurs(entry) ||
+      isWithin(entry, 'importer', 'src/contract', 'src/server/platform', ...IMPORTER_MODULES) ||
+      (entry.kind === 'type' && isWithin(entry, 'src/server')),
   },
   {
     name: 'sandbox imports nothing of the server',

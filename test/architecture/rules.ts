@@ -12,8 +12,8 @@ export interface Rule {
   find(files: readonly SourceFile[]): string[];
 }
 
-const isTest = (path: string) => /\.(test|fixture)\.tsx?$/.test(path);
-const isProduct = (path: string) => path.startsWith('src/') && !isTest(path);
+const isTest = (path: string) => /\.(test|fixture)\.tsx?$/.test(path) || path.startsWith('importer/test/');
+const isProduct = (path: string) => /^(src|importer)\//.test(path) && !isTest(path);
 
 /** Reports every line of the given files that matches, outside comments. */
 function findText(files: readonly SourceFile[], pattern: RegExp, mayUse: (path: string) => boolean): string[] {
@@ -169,8 +169,7 @@ export const rules: Rule[] = [
     find: (files) =>
       files
         .filter(
-          (file) =>
-            file.path.startsWith('src/') && /(^|[/.-])(utils?|helpers?|common|misc|shared)([/.-]|$)/.test(file.path),
+          (file) => isProduct(file.path) && /(^|[/.-])(utils?|helpers?|common|misc|shared)([/.-]|$)/.test(file.path),
         )
         .map((file) => file.path),
   },
@@ -187,7 +186,9 @@ export const rules: Rule[] = [
     why: 'a name is a concept; the folder is its context, and a sentence names no concept',
     find: (files) =>
       files
-        .filter(({ path }) => path.startsWith('src/') && isLongName(basename(path).split('.', 1)[0] ?? ''))
+        .filter(
+          ({ path }) => /^(src|importer(?!\/test))\//.test(path) && isLongName(basename(path).split('.', 1)[0] ?? ''),
+        )
         .map((file) => file.path),
   },
   {

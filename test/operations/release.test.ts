@@ -64,10 +64,10 @@ describe('a release', () => {
 /** Makes the packages of an installation without development packages reachable, and no others. */
 function linkDependencies(modules: string): void {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean }>;
+    packages: Record<string, { dev?: boolean; link?: boolean }>;
   };
   const names = Object.entries(lock.packages)
-    .filter(([path, { dev }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && dev !== true)
+    .filter(([path, { dev, link }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && dev !== true && link !== true)
     .map(([path]) => path.slice('node_modules/'.length));
   assert.ok(!names.includes('vite') && names.includes('fastify'));
   const present = new Set(readdirSync(join(root, 'node_modules')));

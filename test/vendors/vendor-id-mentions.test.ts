@@ -25,8 +25,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/server/channels/base-url.ts': 'endpoints by which a pasted address is recognised',
   'src/server/channels/channel-presets.ts': 'the list of providers',
   'src/server/vendors/suggested-prices.ts': 'models that no chat channel runs',
-  'src/server/importer/unimported.ts': 'paths of other gateways',
-  'src/server/importer/mapping/': 'how other gateways number and price vendors',
+  'importer/unimported.ts': 'paths of other gateways',
+  'importer/mapping/': 'how other gateways number and price vendors',
   'src/server/vendors/model-lifecycles.ts': 'the one table of when models end, with a source for each',
   'src/sandbox/simulators.ts': 'the list of simulators',
   'src/cli/': 'examples in help texts',
@@ -40,14 +40,14 @@ const ALLOWED: Readonly<Record<string, string>> = {
 /** Folders and files that belong to one vendor. */
 const isVendorsOwn = (path: string): boolean =>
   /^src\/server\/vendors\/[a-z]+\//.test(path) || /^src\/sandbox\/vendors\//.test(path);
-const isTest = (path: string): boolean => path.startsWith('test/') || /\.(test|fixture)\.tsx?$/.test(path);
+const isTest = (path: string): boolean => /^(importer\/)?test\//.test(path) || /\.(test|fixture)\.tsx?$/.test(path);
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const names = VENDORS.flatMap((name) => [name, name.replace(/^./, (letter) => letter.toUpperCase())]);
 const models = VENDOR_ADAPTERS.flatMap((adapter) => adapter.models.map(({ id }) => id));
 const PATTERN = new RegExp(`(?<![A-Za-z])(?:${names.join('|')})(?![a-z])|${models.map(escaped).join('|')}`);
 
-const files = readSourceFiles(join(import.meta.dirname, '..', '..'), ['src', 'scripts', 'bench']).filter(
+const files = readSourceFiles(join(import.meta.dirname, '..', '..'), ['src', 'importer', 'scripts', 'bench']).filter(
   ({ path }) => !isTest(path) && !isVendorsOwn(path),
 );
 const placeOf = (path: string): string | undefined =>

@@ -2,11 +2,28 @@ import { writeFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
 import { parsePositiveInteger } from '../arguments.ts';
 import { EXIT, UsageError } from '../errors.ts';
+import { readLanguage } from '../language.ts';
 import { formatProgressBar, formatTable, joinTexts, type Output, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
-// Loaded by this command alone: it brings the server with it.
-const importServer = () => import('../../server/commands/import.ts');
+type ImporterModule = typeof import('@reelgate/importer');
+
+const IMPORTER_MISSING = {
+  en: 'The importer is not installed. It is a package of its own: run "npm install --global reelgate-importer-VERSION.tgz" with the file of this release, or "npm ci" in a checkout. See docs/move-from-new-api.md.',
+  'zh-CN':
+    '未安装导入程序。它是一个独立的软件包：请用本版本的文件执行 "npm install --global reelgate-importer-VERSION.tgz"，或在源码目录执行 "npm ci"。参见 docs/move-from-new-api.zh-CN.md。',
+} as const;
+
+/** Loads the optional package of this command. @throws Error that says how to install the package where it is missing */
+async function loadImporter(): Promise<ImporterModule> {
+  try {
+    return await import('@reelgate/importer');
+  } catch (error) {
+    // Thrown for a package that is missing, and for one whose own packages are.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new Error(IMPORTER_MISSING[readLanguage()], { cause: error });
+  }
+}
 
 interface ImportOptions {
   readonly from: string;
@@ -19,9 +36,9 @@ interface ImportOptions {
   readonly watch: number;
 }
 
-type Report = Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['runImport']>>;
+type Report = Awaited<ReturnType<ImporterModule['runImport']>>;
 
-type ImportProgress = Parameters<Parameters<Awaited<ReturnType<typeof importServer>>['runImport']>[2]['onProgress']>[0];
+type ImportProgress = Parameters<Parameters<ImporterModule['runImport']>[2]['onProgress']>[0];
 
 const DEFAULT_WATCH_SECONDS = 6;
 
@@ -53,18 +70,18 @@ export function addImportCommand(program: Command, run: RunCommand): void {
             output.status(formatProgress(progress), `${progress.phase} ${progress.table}`),
         };
         const mode = modeOf(options);
-        const server = await importServer();
+        const importer = await loadImporter();
         if (mode === 'undo') {
-          const undone = await server.undoImport(request, hooks);
+          const undone = await importer.undoImport(request, hooks);
           output.clearStatus();
           return output.result(undone, describeUndo(undone));
         }
-        const report = await server.runImport(mode, request, hooks);
+        const report = await importer.runImport(mode, request, hooks);
         output.clearStatus();
         if (options.report !== undefined)
           writeFileSync(
             options.report,
-            options.report.endsWith('.html') ? server.toReportPage(report) : `${JSON.stringify(report, null, 2)}\n`,
+            options.report.endsWith('.html') ? importer.toReportPage(report) : `${JSON.stringify(report, null, 2)}\n`,
             { mode: 0o600 },
           );
         describeReport(output, report, options.report);
@@ -135,10 +152,7 @@ function describeChanges(changes: NonNullable<Report['proof']>['changes']): stri
   return [`${changes.length} changed here since:`, ...shown];
 }
 
-function describeUndo({
-  removed,
-  kept,
-}: Awaited<ReturnType<Awaited<ReturnType<typeof importServer>>['undoImport']>>): string {
+function describeUndo({ removed, kept }: Awaited<ReturnType<ImporterModule['undoImport']>>): string {
   const gone = Object.entries(removed).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
   const stays = kept.slice(0, MAX_LINES).map(({ kind, source, name }) => `  ${kind} ${source} ${name}`);
   return [

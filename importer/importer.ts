@@ -1,0 +1,262 @@
+import { hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ImportKind } from '../src/server/imports/tables.ts';
+import type { Clock } from '../src/server/platform/clock.ts';
+import { compactMemory } from '../src/server/platform/collect-garbage.ts';
+import { describeUrl, openSource } from './connect.ts';
+import { dryRunVisitor } from './dry-run.ts';
+import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import type { ImportTarget } from './import-target.ts';
+import { readPrices } from './mapping/models.ts';
+import { readOptions } from './mapping/values.ts';
+import { ModelImportAndChannelRemovalStore, PlansFromGroupsImportStore } from './model-store.ts';
+import { readAndMapSource } from './reading.ts';
+import { buildReport, type ImportReport } from './report.ts';
+import { detectProgram, type ProgramName, type SourceDatabase, type SourceSchema } from './source.ts';
+import type { ImportSummary } from './summary.ts';
+import { TaskPaymentImportStore } from './task-store.ts';
+import { type UndoReport, type UndoStore, undoImport } from './undo.ts';
+import { reportUnimportedTablesAndPlans } from './unimported.ts';
+import { type Discrepancy, Verifier, type VerifyStore } from './verify.ts';
+import { ImportWriter } from './writer.ts';
+
+/** How far a pass through a table of the source is. */
+interface ImportProgress {
+  readonly phase: 'reading' | 'importing' | 'checking';
+  readonly table: string;
+  readonly rows: number;
+  readonly total: number;
+}
+
+export interface ImporterDependencies {
+  readonly store: AccountKeyAndCodeImportStore;
+  readonly verifyStore: VerifyStore;
+  readonly undo: UndoStore;
+  readonly target: ImportTarget;
+  readonly clock: Clock;
+  /** What is wrong with the ledger as a whole, one line each. */
+  auditLedger(): Promise<readonly string[]>;
+  onProgress(progress: ImportProgress): void;
+  /** Called before each commit of an apply. */
+  readonly onPage?: (kind: ImportKind) => void;
+}
+
+export interface ImportRequest {
+  readonly program: ProgramName;
+  /** `sqlite:PATH`, `postgres://…` or `mysql://…` */
+  readonly from: string;
+  /** How long the source is watched for changes before it is imported, milliseconds. */
+  readonly watchMs: number;
+  /** Whether administrators of the source are administrators here; otherwise every account is an ordinary user. */
+  readonly keepRoles?: boolean;
+}
+
+interface OpenedSource {
+  readonly source: SourceDatabase;
+  readonly schema: SourceSchema;
+  readonly identity: string;
+  readonly fingerprint: string;
+}
+
+/** Brings the accounts, keys, channels, prices and codes of another program here. The source is only ever read. */
+export class Importer {
+  readonly #dependencies: ImporterDependencies;
+  constructor(dependencies: ImporterDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** What an import would do. Writes nothing. */
+  dryRun(request: ImportRequest): Promise<ImportReport> {
+    const { store, target } = this.#dependencies;
+    return this.#withSource(request, async (opened) => {
+      const found = await this.#read(request, opened, dryRunVisitor(store, target, opened.identity), 'reading');
+      return this.#report(request, opened, 'dry-run', found);
+    });
+  }
+
+  /** Imports, or goes on with an import that was interrupted, and proves the result. @throws Error while the source changes */
+  async apply(request: ImportRequest): Promise<ImportReport> {
+    const { store } = this.#dependencies;
+    const before = await this.#withSource(request, async ({ fingerprint }) => fingerprint);
+    await pause(request.watchMs);
+    return this.#withSource(request, async (opened) => {
+      if (opened.fingerprint !== before) throw new SourceChangedError('The source changes while it is read');
+      const known = await store.findImport(opened.identity);
+      if (known !== undefined && known.fingerprint !== opened.fingerprint)
+        throw new SourceChangedError(
+          known.state === 'applied'
+            ? 'The source has changed since it was imported'
+            : 'The source has changed since its import began',
+        );
+      if (known?.state !== 'applied') await this.#write(request, opened, known?.id);
+      return this.#prove(request, opened, 'apply');
+    });
+  }
+
+  /** Compares the source with what is here. */
+  verify(request: ImportRequest): Promise<ImportReport> {
+    return this.#withSource(request, (opened) => this.#prove(request, opened, 'verify'));
+  }
+
+  /** Takes back what no later use has touched. */
+  async undoAll(request: ImportRequest): Promise<UndoReport> {
+    const { store, undo, clock } = this.#dependencies;
+    const identity = await this.#withSource(request, async (opened) => opened.identity);
+    const known = await store.findImport(identity);
+    if (known === undefined) throw new Error('Nothing of this source was imported here.');
+    const report = await undoImport({
+      store: undo,
+      catalog: new ModelImportAndChannelRemovalStore(),
+      groups: new PlansFromGroupsImportStore(),
+      tasks: new TaskPaymentImportStore(),
+      importId: known.id,
+      now: clock.now(),
+    });
+    await store.setState(known.id, 'undone', clock.now());
+    return report;
+  }
+
+  async #write(request: ImportRequest, opened: OpenedSource, knownId: number | undefined): Promise<void> {
+    const { store, target, clock, onPage } = this.#dependencies;
+    const { schema, identity, fingerprint } = opened;
+    const importId =
+      knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
+    const [catalog, groups, tasks] = [
+      new ModelImportAndChannelRemovalStore(),
+      new PlansFromGroupsImportStore(),
+      new TaskPaymentImportStore(),
+    ];
+    const parts = { store, catalog, groups, tasks, target, importId, identity };
+    await this.#read(request, opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
+    // Read anew: what this connection sees is the state of its beginning.
+    const after = await this.#withSource(request, async (again) => again.fingerprint);
+    if (after !== fingerprint) throw new SourceChangedError('The source changed while it was imported');
+    await store.setState(importId, 'applied', clock.now());
+  }
+
+  async #prove(request: ImportRequest, opened: OpenedSource, mode: 'apply' | 'verify'): Promise<ImportReport> {
+    const { store, verifyStore, auditLedger } = this.#dependencies;
+    const known = await store.findImport(opened.identity);
+    if (known === undefined) throw new Error('Nothing of this source was imported here.');
+    const verifier = new Verifier({
+      store,
+      verifyStore,
+      catalog: new ModelImportAndChannelRemovalStore(),
+      groups: new PlansFromGroupsImportStore(),
+      tasks: new TaskPaymentImportStore(),
+      importId: known.id,
+    });
+    const found = await this.#read(request, opened, verifier, 'checking');
+    const { balance, granted, debts } = found.sums;
+    const total = await verifyStore.grantTotal(known.id);
+    const discrepancies: Discrepancy[] = [...verifier.discrepancies];
+    if (total.sum !== granted || balance !== granted - debts)
+      discrepancies.push({
+        kind: 'total',
+        source: 'balances',
+        text: `${balance} before should be ${granted} here less debts of ${debts}; ${total.sum} came over`,
+      });
+    for (const text of await auditLedger()) discrepancies.push({ kind: 'ledger', source: 'audit', text });
+    if (known.state === 'applying')
+      discrepancies.push({ kind: 'total', source: 'import', text: 'it has not ended: run it again with --apply' });
+    return this.#report(request, opened, mode, found, { discrepancies, changes: verifier.changes });
+  }
+
+  async #read(
+    { keepRoles = false }: ImportRequest,
+    { source, schema }: OpenedSource,
+    visitor: Parameters<typeof readAndMapSource>[1],
+    phase: ImportProgress['phase'],
+  ): Promise<ImportSummary> {
+    const { target, clock, onProgress } = this.#dependencies;
+    const { quotaPerUnit } = readPrices(await readOptions(source), schema.program);
+    if (quotaPerUnit !== target.quotaPerUnit)
+      throw new Error(
+        `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
+      );
+    // A pass leaves more than 100 MB behind, which the engine would keep until it has to collect it.
+    compactMemory();
+    const context = {
+      source,
+      schema,
+      target,
+      now: clock.now(),
+      keepRoles,
+      onProgress: (table: string, rows: number, total: number) => onProgress({ phase, table, rows, total }),
+    };
+    const found = await readAndMapSource(context, visitor);
+    await reportUnimportedTablesAndPlans(source, schema, found);
+    return found;
+  }
+
+  #report(
+    { from }: ImportRequest,
+    { source, schema }: OpenedSource,
+    mode: ImportReport['mode'],
+    found: ImportSummary,
+    proof?: ImportReport['proof'],
+  ): ImportReport {
+    const madeAt = new Date(this.#dependencies.clock.now()).toISOString();
+    return buildReport({ mode, madeAt, source: describeUrl(from), engine: source.engine, ...schema }, found, proof);
+  }
+
+  async #withSource<R>({ from, program }: ImportRequest, work: (opened: OpenedSource) => Promise<R>): Promise<R> {
+    const source = await openSource(from);
+    try {
+      const schema = detectProgram(source);
+      if (schema.program !== program)
+        throw new Error(`The source is a database of ${schema.program}, not of ${program}.`);
+      const [fingerprint, identity] = [await changeMarkerOf(source), await identityOf(source)];
+      return await work({ source, schema, identity, fingerprint });
+    } finally {
+      await source.close();
+    }
+  }
+}
+
+/** The source is still in use, or was used after an import of it began. */
+class SourceChangedError extends Error {
+  constructor(what: string) {
+    super(`${what}. Stop the old service (it writes what it holds in memory when it stops), or import a copy.`);
+    this.name = 'SourceChangedError';
+  }
+}
+
+/** Figures that change with every use of a source: the money in it, its videos and the newest row of its log. */
+const FIGURES = [
+  ['users', 'select count(*) as n, sum([quota]) as q, sum([used_quota]) as u, max([id]) as m from [users]'],
+  ['tokens', 'select count(*) as n, sum([used_quota]) as u, sum([remain_quota]) as r, max([id]) as m from [tokens]'],
+  ['redemptions', 'select count(*) as n, sum([status]) as s, max([id]) as m from [redemptions]'],
+  [
+    'tasks',
+    "select count(*) as n, sum([quota]) as q, sum(case when [status] in ('SUCCESS', 'FAILURE') then 1 else 0 end) as e, max([id]) as m from [tasks]",
+  ],
+  ['logs', 'select max([id]) as m from [logs]'],
+] as const;
+
+/** Equal for two reads between which nothing was charged, made or used. */
+async function changeMarkerOf(source: SourceDatabase): Promise<string> {
+  const parts: string[] = [];
+  for (const [table, text] of FIGURES) {
+    if (!source.tables.has(table)) continue;
+    const [row] = await source.query(text);
+    parts.push(
+      `${table} ${Object.values(row ?? {})
+        .map((value) => String(value ?? 0).replace(/\.0*$/, ''))
+        .join(' ')}`,
+    );
+  }
+  return parts.join('; ');
+}
+
+/**
+ * A hash that a source and its copies share on every engine: ids, names and invitation codes of the first 100 accounts, which never
+ * change.
+ */
+async function identityOf(source: SourceDatabase): Promise<string> {
+  const hasCode = source.tables.get('users')?.includes('aff_code') === true;
+  const columns = hasCode ? '[id], [username], [aff_code]' : '[id], [username]';
+  const rows = await source.query(`select ${columns} from [users] order by [id] limit 100`);
+  const parts = rows.map((row) => [row.id, row.username, row.aff_code].map((value) => (value ?? '').trim()));
+  return hash('sha256', JSON.stringify(parts));
+}

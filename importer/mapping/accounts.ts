@@ -1,0 +1,205 @@
+import type { Role } from '../../src/contract/account-fields.ts';
+import { toIpRange } from '../../src/server/platform/client-ip.ts';
+import { hashToken } from '../../src/server/platform/tokens.ts';
+import type { SourceRow } from '../source.ts';
+import {
+  flagOf,
+  integerOf,
+  isDeleted,
+  mapped,
+  type Outcome,
+  skipped,
+  smallIntegerOf,
+  splitList,
+  textOf,
+  timeOf,
+  toPlainText,
+} from './values.ts';
+
+/** An account as it is to be made. Money is whole quota. */
+export interface ImportedUser {
+  readonly sourceId: number;
+  /** As it was written; what it becomes here depends on the names that are taken. */
+  readonly sourceName: string;
+  /** The name to be had unless it is taken. */
+  readonly username: string;
+  readonly displayName: string;
+  readonly email: string | null;
+  /** Its rank there; undefined for a number that stands for none. */
+  readonly sourceRole: Role | undefined;
+  /** Its rank here. */
+  readonly role: Role;
+  readonly isEnabled: boolean;
+  /** bcrypt; undefined where there is no password to log in by. */
+  readonly passwordHash: string | undefined;
+  /** Base32 secret of its second step; undefined: it has none. */
+  readonly totpSecret?: string;
+  /** What was left in both balances of the source, negative where it was overdrawn. */
+  readonly balance: bigint;
+  /** Goes into the wallet: the balance, or 0 where that was negative. */
+  readonly grant: number;
+  readonly group: string;
+  readonly createdAt: number | undefined;
+}
+
+/** Characters no name here may have: those of addresses and of file paths, blanks and controls. */
+const USABLE_NAME = /^[\p{L}\p{N}._-]{1,30}$/u;
+const EMAIL = /^[^@\s]{1,64}@[^@\s]{1,190}$/;
+const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
+/** Costs above take minutes of a processor for one login. */
+const MAX_BCRYPT_COST = 14;
+/** Most a wallet is granted; sums with it stay exact. */
+const MAX_GRANT = 9_000_000_000_000_000n;
+
+/** Roles as the source numbers them; 0 is a guest. Any other number is no rank, whatever its size. */
+const ROLES: Readonly<Record<number, Role>> = { 0: 'user', 1: 'user', 10: 'admin', 100: 'root' };
+
+/**
+ * One row of `users`. States are 1 enabled, 2 disabled, and 3 deleted in one-api (its model/user.go). Ranks come over only with
+ * `keepRoles`: whoever can write to the source would otherwise rule here.
+ *
+ * `aff_quota` is a second pot: invitation credit that was not moved into `quota` yet.
+ */
+export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser> {
+  const status = smallIntegerOf(row, 'status', 1);
+  if (isDeleted(row) || status === 3) return skipped('the account was deleted there');
+  const sourceId = smallIntegerOf(row, 'id');
+  const sourceName = textOf(row, 'username');
+  const remarks: string[] = [];
+  const lower = sourceName.normalize('NFC').toLowerCase();
+  const username = USABLE_NAME.test(lower) ? lower : `user-${sourceId}`;
+  if (username !== sourceName) remarks.push(`the name is ${username} here`);
+  const email = textOf(row, 'email').toLowerCase();
+  if (email !== '' && !EMAIL.test(email)) remarks.push('the e-mail is no address and was left out');
+  const passwordHash = usablePassword(textOf(row, 'password'), remarks);
+  const balance = integerOf(row, 'quota') + integerOf(row, 'aff_quota');
+  const granted = balance < 0n ? 0n : balance > MAX_GRANT ? MAX_GRANT : balance;
+  if (balance > MAX_GRANT) return skipped(`its balance of ${balance} is more than a wallet holds`);
+  if (balance < 0n) remarks.push(`the account was overdrawn by ${-balance}, which is listed as a debt`);
+  const sourceRole = sourceRoleOf(row);
+  if (sourceRole === undefined)
+    remarks.push(`its role ${smallIntegerOf(row, 'role')} is no rank of the source; it is an ordinary user here`);
+  for (const [column, provider] of IDENTITIES)
+    if (textOf(row, column) !== '')
+      remarks.push(`signing in with ${provider} has no counterpart; a password is needed`);
+  const group = textOf(row, 'group') || 'default';
+  return mapped(
+    {
+      sourceId,
+      sourceName,
+      username,
+      displayName: toPlainText(textOf(row, 'display_name'), 60) || toPlainText(sourceName, 60) || username,
+      email: EMAIL.test(email) ? email : null,
+      sourceRole,
+      role: keepRoles ? (sourceRole ?? 'user') : 'user',
+      isEnabled: status === 1,
+      passwordHash,
+      balance,
+      grant: Number(granted),
+      group,
+      createdAt: timeOf(row, 'created_at'),
+    },
+    remarks,
+  );
+}
+
+const IDENTITIES = [
+  ['github_id', 'GitHub'],
+  ['oidc_id', 'OIDC'],
+  ['discord_id', 'Discord'],
+  ['wechat_id', 'WeChat'],
+  ['telegram_id', 'Telegram'],
+  ['linux_do_id', 'Linux DO'],
+  ['lark_id', 'Lark'],
+] as const;
+
+function usablePassword(hash: string, remarks: string[]): string | undefined {
+  if (BCRYPT.test(hash) && Number(hash.slice(4, 6)) <= MAX_BCRYPT_COST) return hash;
+  remarks.push('there is no password; an administrator sets one');
+  return undefined;
+}
+
+/** The rank of a row of `users`; undefined for a number that stands for none. */
+export const sourceRoleOf = (row: SourceRow): Role | undefined => ROLES[smallIntegerOf(row, 'role', 1)];
+
+export const isPrivileged = (role: Role | undefined): boolean => role === 'admin' || role === 'root';
+
+/** An API key as it is to be made: it goes on working as its owner has it, `sk-` included. */
+export interface ImportedKey {
+  readonly sourceId: number;
+  readonly userId: number;
+  readonly name: string;
+  /** SHA-256 of the whole key, as keys are looked up here. */
+  readonly hash: string;
+  readonly hint: string;
+  /** Empty: all. */
+  readonly models: readonly string[];
+  /** Empty: from anywhere. */
+  readonly addresses: readonly string[];
+  /** Unix milliseconds. */
+  readonly expiresAt: number | undefined;
+  readonly createdAt: number | undefined;
+  readonly lastUsedAt: number | undefined;
+  /** Undefined: only the balance of its owner limits it. */
+  readonly limit: { readonly quota: number; readonly used: number } | undefined;
+}
+
+const MAX_LIMIT = 1_000_000_000_000_000n;
+const HINT_LENGTH = 7;
+const MAX_MODELS = 200;
+const MAX_MODEL_NAME = 200;
+
+/**
+ * One row of `tokens`. The key is stored without its prefix, and the old program cuts what it is given at the first `-`, so
+ * that a key never has one. `remain_quota` is what the key may still spend and means nothing when it is unlimited.
+ */
+export function mapKey(row: SourceRow): Outcome<ImportedKey> {
+  if (isDeleted(row)) return skipped('the key was deleted there');
+  const secret = textOf(row, 'key').replace(/^sk-/, '');
+  if (!/^[A-Za-z0-9_]{8,190}$/.test(secret)) return skipped('the key is empty or has a form that no client can send');
+  const status = smallIntegerOf(row, 'status', 1);
+  if (status === 2) return skipped('the key was disabled there');
+  const remarks: string[] = [];
+  const ranges = splitList(`${textOf(row, 'allow_ips')}\n${textOf(row, 'subnet')}`.replaceAll(' ', '\n'));
+  const addresses = ranges.map(toIpRange).filter((range) => range !== undefined);
+  if (ranges.length > addresses.length) {
+    if (addresses.length === 0)
+      return skipped('none of its allowed addresses can be read, and without them it would work from anywhere');
+    remarks.push(`${ranges.length - addresses.length} of its allowed addresses cannot be read and are left out`);
+  }
+  const models = modelsOf(row).filter((model) => model.length <= MAX_MODEL_NAME);
+  if (models.length > MAX_MODELS) return skipped(`it names ${models.length} models; at most ${MAX_MODELS} can be kept`);
+  if (textOf(row, 'group') !== '')
+    remarks.push(`it used the group ${textOf(row, 'group')}; here its owner's plan counts`);
+  const key = `sk-${secret}`;
+  return mapped(
+    {
+      sourceId: smallIntegerOf(row, 'id'),
+      userId: smallIntegerOf(row, 'user_id'),
+      name: toPlainText(textOf(row, 'name'), 100) || `key ${textOf(row, 'id')}`,
+      hash: hashToken(key),
+      hint: key.slice(0, HINT_LENGTH),
+      models,
+      addresses,
+      expiresAt: status === 3 ? (timeOf(row, 'expired_time') ?? 1000) : timeOf(row, 'expired_time'),
+      createdAt: timeOf(row, 'created_time'),
+      lastUsedAt: timeOf(row, 'accessed_time'),
+      limit: flagOf(row, 'unlimited_quota') ? undefined : limitOf(row),
+    },
+    remarks,
+  );
+}
+
+function limitOf(row: SourceRow): NonNullable<ImportedKey['limit']> {
+  const used = clamp(integerOf(row, 'used_quota'));
+  const left = clamp(integerOf(row, 'remain_quota'));
+  return { quota: Number(clamp(used + left)), used: Number(used) };
+}
+
+const clamp = (value: bigint): bigint => (value < 0n ? 0n : value > MAX_LIMIT ? MAX_LIMIT : value);
+
+function modelsOf(row: SourceRow): string[] {
+  if (row.model_limits !== undefined)
+    return flagOf(row, 'model_limits_enabled') ? splitList(textOf(row, 'model_limits')) : [];
+  return splitList(textOf(row, 'models'));
+}

@@ -1,0 +1,298 @@
+import type { ModelKind } from '../../src/contract/model-kinds.ts';
+import type { ChatPrice, Price } from '../../src/contract/pricing.ts';
+import type { ChannelVendor } from '../../src/server/channels/directory.ts';
+import type { ImportTarget } from '../import-target.ts';
+import type { ProgramName, SourceDatabase } from '../source.ts';
+import {
+  BUILT_IN_PRICES,
+  type BuiltInPrices,
+  PRICE_OPTIONS,
+  type PriceOption,
+  type Ratios,
+} from './built-in-prices.ts';
+import type { ImportedChannel } from './channels.ts';
+import {
+  type Decimal,
+  mapped,
+  multiply,
+  type Outcome,
+  objectOf,
+  parseObject,
+  round,
+  skipped,
+  toDecimal,
+} from './values.ts';
+
+/** A model as its row is to be. */
+export interface ImportedModel {
+  readonly id: string;
+  readonly vendor: ChannelVendor;
+  readonly kind: ModelKind;
+  readonly price: Price;
+}
+
+/** Models that return pictures are called like chat models and priced by the piece. */
+const IMAGE_MODEL = /^(?:dall-e|gpt-image|flux|stable-diffusion)/i;
+
+/** The models that channels of the source serve, with their prices. */
+export async function modelsToImport(
+  source: SourceDatabase,
+  options: ReadonlyMap<string, string>,
+  program: ProgramName,
+  channels: readonly ImportedChannel[],
+  target: Pick<ImportTarget, 'isVideoVendor' | 'quotaPerUnit'>,
+): Promise<(readonly [string, Outcome<ImportedModel>])[]> {
+  const prices = readPrices(options, program);
+  const vendors = new Map<string, ChannelVendor>();
+  for (const { vendor, models } of channels)
+    for (const model of models) if (!vendors.has(model)) vendors.set(model, vendor);
+  const rows: (readonly [string, Outcome<ImportedModel>])[] = [];
+  for (const [id, vendor] of vendors) {
+    const isVideo = target.isVideoVendor(vendor);
+    const observed = isStated(id, prices) ? {} : await observedRatios(source, id);
+    const outcome = mapPrice(id, vendor, isVideo, prices, observed);
+    if (outcome.kind === 'skipped') rows.push([id, skipped(`${outcome.reason}; give it a price before it is used`)]);
+    else rows.push([id, mapped(toModel(id, vendor, isVideo, outcome.value), outcome.remarks)]);
+  }
+  return rows;
+}
+
+function toModel(id: string, vendor: ChannelVendor, isVideo: boolean, price: Price): ImportedModel {
+  if (isVideo) return { id, vendor, kind: 'video', price };
+  const perCall = 'per_call' in price ? price.per_call : undefined;
+  return IMAGE_MODEL.test(id) && perCall !== undefined
+    ? { id, vendor, kind: 'image', price: { per_call: perCall } }
+    : { id, vendor, kind: 'chat', price };
+}
+
+/** By what the newest logged call of a model was charged. */
+async function observedRatios(source: SourceDatabase, model: string): Promise<ObservedRatios> {
+  if (source.tables.get('logs')?.includes('other') !== true) return {};
+  const [row] = await source.query(
+    'select [other] from [logs] where [type] = 2 and [model_name] = ? order by [id] desc limit 1',
+    [model],
+  );
+  const other = row === undefined ? undefined : objectOf(row, 'other');
+  const numberOf = (key: string): number | undefined => {
+    const value = other?.[key];
+    return typeof value === 'number' && value >= 0 ? value : undefined;
+  };
+  return {
+    modelRatio: numberOf('model_ratio'),
+    completionRatio: numberOf('completion_ratio'),
+    cacheRatio: numberOf('cache_ratio'),
+    modelPrice: numberOf('model_price'),
+  };
+}
+
+/** One price option: what is stored of it, and what the program adds by itself. */
+interface PriceTable {
+  readonly stored: Ratios;
+  readonly builtIn: Ratios;
+}
+
+/** Prices of the source: what its options state, and what its program charges by without stating it. */
+interface SourcePrices {
+  /** Quota of one US dollar. */
+  readonly quotaPerUnit: number;
+  readonly tables: Readonly<Record<PriceOption, PriceTable>>;
+  readonly builtIn: BuiltInPrices;
+  /** Ratio of models that no table has; undefined: the program refuses them. */
+  readonly otherModels: number | undefined;
+  /** Models with an expression for a price. */
+  readonly expressions: ReadonlySet<string>;
+}
+
+/** What newer calls of a model were charged by, from the source's log: it shows the defaults that no option states. */
+interface ObservedRatios {
+  readonly modelRatio?: number;
+  readonly completionRatio?: number;
+  readonly cacheRatio?: number;
+  readonly modelPrice?: number;
+}
+
+/** The program's own default (common/constants.go). */
+const DEFAULT_QUOTA_PER_UNIT = 500_000;
+
+/** In new-api's mode for one user, models without a price are charged by this ratio. */
+const SELF_USE_RATIO = 37.5;
+
+export function readPrices(options: ReadonlyMap<string, string>, program: ProgramName): SourcePrices {
+  const builtIn = BUILT_IN_PRICES[program];
+  const tableOf = (key: PriceOption): PriceTable => ({
+    stored: toRatios(options.get(key)),
+    builtIn: (builtIn.storedReplaces && options.has(key) ? undefined : builtIn.tables[key]) ?? new Map(),
+  });
+  const perUnit = Number(options.get('QuotaPerUnit') ?? DEFAULT_QUOTA_PER_UNIT);
+  const modes = Object.entries(parseObject(options.get('billing_setting.billing_mode') ?? '') ?? {});
+  return {
+    quotaPerUnit: Number.isFinite(perUnit) && perUnit > 0 ? perUnit : DEFAULT_QUOTA_PER_UNIT,
+    tables: Object.fromEntries(PRICE_OPTIONS.map((key) => [key, tableOf(key)])) as SourcePrices['tables'],
+    builtIn,
+    otherModels: options.get('SelfUseModeEnabled') === 'true' ? SELF_USE_RATIO : builtIn.otherModels,
+    expressions: new Set(modes.filter(([, mode]) => mode !== 'ratio').map(([model]) => model)),
+  };
+}
+
+/** Whether the options alone tell what a model costs, so that no logged call needs to show it. */
+function isStated(model: string, { tables, builtIn }: SourcePrices): boolean {
+  const name = builtIn.lookupName(model);
+  if (tables.ModelPrice.stored.has(name)) return true;
+  const stored = tables.CompletionRatio.stored.get(name);
+  const { ratio, fixed } = builtIn.outputRatio(name);
+  return tables.ModelRatio.stored.has(name) && stored !== undefined && (!fixed || stored === ratio);
+}
+
+function toRatios(text: string | undefined): Ratios {
+  const entries = Object.entries(parseObject(text ?? '') ?? {});
+  return new Map(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number' && entry[1] >= 0));
+}
+
+/** Vendors whose `ModelPrice` is for each second of the video; the other video vendors' is for each call. */
+const PRICED_BY_SECOND: ReadonlySet<string> = new Set(['sora', 'veo', 'wan']);
+/** The larger sizes of Sora cost this much more there (relay/channel/task/sora). */
+const SORA_SIZES = { size: { '1792x1024': 1.666667, '1024x1792': 1.666667 } };
+/** A one-hour cache write costs this much of a five-minute one: 6 / 3.75. */
+const ONE_HOUR_WRITE: Decimal = { value: 16n, places: 1 };
+/** By ratio, a ratio of 1 is 1 quota for a token. */
+const TOKENS_PER_PRICE: Decimal = { value: 1_000_000n, places: 0 };
+const MAX_RATE = 1_000_000_000_000n;
+
+/**
+ * The price of a model here, as near as whole quota by the million tokens come; remarks say what was rounded and what no option states.
+ * A stored price counts first, then what a logged call shows, then what the program has built in.
+ */
+export function mapPrice(
+  model: string,
+  vendor: ChannelVendor,
+  isVideo: boolean,
+  prices: SourcePrices,
+  observed: ObservedRatios = {},
+): Outcome<Price> {
+  if (prices.expressions.has(model)) return skipped('its price is an expression, which cannot be carried over');
+  const remarks: string[] = [];
+  const quota = (...factors: readonly (number | Decimal)[]): number | undefined => {
+    const decimals = factors.map((factor) => (typeof factor === 'number' ? toDecimal(factor) : factor));
+    if (decimals.includes(undefined)) return undefined;
+    const result = round(multiply(...(decimals as Decimal[])));
+    if (!result.exact) remarks.push('its price is no whole number of quota and was rounded');
+    return result.quota > MAX_RATE || result.quota < 0n ? undefined : Number(result.quota);
+  };
+  const name = prices.builtIn.lookupName(model);
+  const fixed = callPrice(name, isVideo, prices, observed, remarks);
+  const price =
+    fixed === undefined
+      ? isVideo
+        ? undefined
+        : ratioPrice(name, vendor, prices, observed, quota, remarks)
+      : fixedPrice(vendor, isVideo, quota(fixed, prices.quotaPerUnit));
+  return price === undefined
+    ? skipped('no price of it is stored there, no logged call shows one, and its program has none built in')
+    : mapped(price, [...new Set(remarks)]);
+}
+
+const BUILT_IN =
+  "its price is its program's own, which no option states and which differs between releases; compare it";
+
+/** The price of one call or one second in dollars; undefined: the model is priced by ratio. */
+function callPrice(
+  name: string,
+  isVideo: boolean,
+  { tables, builtIn }: SourcePrices,
+  observed: ObservedRatios,
+  remarks: string[],
+): number | undefined {
+  const stored = tables.ModelPrice.stored.get(name);
+  if (stored !== undefined) return stored;
+  // Tasks fall back to the built-in price even where the stored table lacks the model.
+  const own = (isVideo ? builtIn.tables.ModelPrice : tables.ModelPrice.builtIn)?.get(name);
+  if (own === undefined && tables.ModelRatio.stored.has(name)) return undefined;
+  if (observed.modelPrice !== undefined || observed.modelRatio !== undefined) return observed.modelPrice;
+  if (own !== undefined) remarks.push(BUILT_IN);
+  return own;
+}
+
+function fixedPrice(vendor: ChannelVendor, isVideo: boolean, quota: number | undefined): Price | undefined {
+  if (quota === undefined) return undefined;
+  if (!isVideo) return { per_call: quota, input_per_million: 0, output_per_million: 0 };
+  if (!PRICED_BY_SECOND.has(vendor)) return { per_call: quota };
+  return vendor === 'sora' ? { per_second: quota, multipliers: SORA_SIZES } : { per_second: quota };
+}
+
+type ToQuota = (...factors: readonly (number | Decimal)[]) => number | undefined;
+
+function ratioPrice(
+  name: string,
+  vendor: ChannelVendor,
+  prices: SourcePrices,
+  observed: ObservedRatios,
+  quota: ToQuota,
+  remarks: string[],
+): ChatPrice | undefined {
+  const { tables, builtIn } = prices;
+  const ratio = inputRatio(name, prices, observed, remarks);
+  if (ratio === undefined) return undefined;
+  const rate = (...factors: readonly (number | undefined)[]): number | undefined =>
+    factors.includes(undefined) ? undefined : quota(ratio, TOKENS_PER_PRICE, ...(factors as number[]));
+  const part = (key: PriceOption, seen?: number): number | undefined =>
+    tables[key].stored.get(name) ?? seen ?? tables[key].builtIn.get(name);
+  const [input, output] = [rate(), rate(outputRatio(name, prices, observed, remarks))];
+  if (input === undefined || output === undefined) return undefined;
+  const isClaude = vendor === 'anthropic' || name.includes('claude');
+  const write = part('CreateCacheRatio') ?? (isClaude ? builtIn.cacheWrite : undefined);
+  const audio = part('AudioRatio');
+  const parts = {
+    cached_input_per_million: rate(part('CacheRatio', observed.cacheRatio)),
+    cache_write_per_million: rate(write),
+    cache_write_1h_per_million: write === undefined ? undefined : quota(ratio, TOKENS_PER_PRICE, write, ONE_HOUR_WRITE),
+    audio_input_per_million: rate(audio),
+    audio_output_per_million: rate(audio, part('AudioCompletionRatio')),
+    image_input_per_million: rate(part('ImageRatio')),
+  };
+  const known = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return { input_per_million: input, output_per_million: output, ...Object.fromEntries(known) };
+}
+
+/** Priced by the image, the second or the character: a ratio for tokens that was never stated is not theirs. */
+const NOT_BY_TOKEN = /^(?:dall-e|gpt-image|cogview|wanx|ali-stable|stable-diffusion|flux|imagen|tts-|whisper|deepl)/i;
+
+function inputRatio(
+  name: string,
+  { tables, otherModels }: SourcePrices,
+  observed: ObservedRatios,
+  remarks: string[],
+): number | undefined {
+  const known = tables.ModelRatio.stored.get(name) ?? observed.modelRatio;
+  if (known !== undefined) return known;
+  const own = tables.ModelRatio.builtIn.get(name);
+  if (own !== undefined) {
+    remarks.push(BUILT_IN);
+    return own;
+  }
+  if (otherModels === undefined || NOT_BY_TOKEN.test(name)) return undefined;
+  remarks.push(`nothing states a price of it; its program charges such models by a ratio of ${otherModels}`);
+  return otherModels;
+}
+
+function outputRatio(
+  name: string,
+  { tables, builtIn }: SourcePrices,
+  observed: ObservedRatios,
+  remarks: string[],
+): number {
+  const stored = tables.CompletionRatio.stored.get(name);
+  const { ratio, fixed } = builtIn.outputRatio(name);
+  // The program asks its own rules first, except for names with a path.
+  const isIgnored = fixed && !name.includes('/') && stored !== ratio;
+  if (stored !== undefined && !isIgnored) return stored;
+  if (observed.completionRatio !== undefined) return observed.completionRatio;
+  const own = fixed ? ratio : (tables.CompletionRatio.builtIn.get(name) ?? ratio);
+  remarks.push(
+    stored === undefined
+      ? `its output costs ${shown(own)} times its input: its program's own ratio, which no option states`
+      : `its output costs ${shown(own)} times its input: its program fixes that and ignores the stored ${shown(stored)}`,
+  );
+  return own;
+}
+
+const shown = (ratio: number): number => Number(ratio.toFixed(6));

@@ -1,0 +1,56 @@
+import type { Role } from '../src/contract/account-fields.ts';
+import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import { type ImportedUser, isPrivileged } from './mapping/accounts.ts';
+import { skipped, toPlainText } from './mapping/values.ts';
+import type { MappedRow } from './visitor.ts';
+
+export const KNOWN_KEY = skipped('there is a key with the same value here already');
+export const KNOWN_CODE = skipped('there is a code with the same value here already');
+
+/** Skips accounts that an undo of an earlier import left, or their money would be imported twice. */
+export async function withoutKept<T>(
+  store: AccountKeyAndCodeImportStore,
+  identity: string,
+  rows: readonly MappedRow<T>[],
+): Promise<MappedRow<T>[]> {
+  const kept = await store.keptUsers(
+    identity,
+    rows.map(({ sourceId }) => sourceId),
+  );
+  return rows.map((row) =>
+    kept.has(row.sourceId)
+      ? { ...row, outcome: skipped('it is here since an earlier import, and has been used since') }
+      : row,
+  );
+}
+
+/** Names an account with a rank in the source, with that rank and the one it has here. */
+export function withRankRemarks(
+  row: MappedRow<ImportedUser>,
+  roleOf: (user: ImportedUser) => Role | undefined,
+): MappedRow<ImportedUser> {
+  const { outcome } = row;
+  if (outcome.kind === 'skipped' || !isPrivileged(outcome.value.sourceRole)) return row;
+  const { sourceName, sourceRole } = outcome.value;
+  const role = roleOf(outcome.value);
+  if (role === undefined) return row;
+  const remark = `${toPlainText(sourceName, 60)} is ${sourceRole} there and ${role} here${role === 'user' ? '; only --keep-roles keeps ranks' : ''}`;
+  return { ...row, outcome: { ...outcome, remarks: [remark, ...outcome.remarks] } };
+}
+
+/** Adds to a row what its account is called here, where that differs. */
+export function withNameRemarks<
+  T extends { readonly sourceId: number; readonly username: string; readonly email: string | null },
+>(
+  row: MappedRow<T>,
+  named: ReadonlyMap<number, { readonly username: string; readonly loginEmail?: string | null }>,
+): MappedRow<T> {
+  const { outcome } = row;
+  const user = named.get(row.sourceId);
+  if (outcome.kind === 'skipped' || user === undefined) return row;
+  const remarks = [...outcome.remarks];
+  if (user.username !== outcome.value.username) remarks.push(`its name is taken: it is ${user.username} here`);
+  if (outcome.value.email !== null && user.loginEmail === null)
+    remarks.push("its e-mail is another account's, so that it logs in by its name only");
+  return { ...row, outcome: { ...outcome, remarks } };
+}

@@ -1,0 +1,193 @@
+import type { Executor, Trx } from '../src/server/tables.ts';
+import type { AccountKeyAndCodeImportStore } from './import-store.ts';
+import type { SourceTask } from './mapping/tasks.ts';
+
+/** Id here of a task of the source; also the reference of what is reserved for it. */
+export const taskIdOf = (importId: number, sourceId: number): string => `task_i${importId}r${sourceId}`;
+/** What the ids of an import are like in SQL, with `|` as the escape character. */
+export const taskIdsLike = (importId: number): string => `task|_i${importId}r%`;
+/** Reference of the ledger entry that brings what was paid for it there. */
+export const taskGrantRef = (importId: number, sourceId: number): string => `import-task:${importId}:${sourceId}`;
+
+/** What was paid for a task there, held for it here. */
+interface HeldPayment {
+  readonly sourceId: number;
+  readonly userId: number;
+  readonly tokenId: number | null;
+  readonly model: string;
+  readonly amount: number;
+}
+
+const entry = { plan_amount: 0, charged: 0, token_id: null, model: null };
+
+/** SQL of the money of unfinished tasks: granted and reserved at once, so that wallets stay what they are until a task ends. */
+export class TaskPaymentImportStore {
+  async hold(trx: Trx, importId: number, payments: readonly HeldPayment[], now: number): Promise<void> {
+    if (payments.length === 0) return;
+    await trx
+      .insertInto('reservations')
+      .values(
+        payments.map(({ sourceId, userId, tokenId, model, amount }) => ({
+          ref: taskIdOf(importId, sourceId),
+          user_id: userId,
+          token_id: tokenId,
+          model,
+          amount,
+          plan_amount: 0,
+          plan_slot: null,
+          created_at: now,
+        })),
+      )
+      .execute();
+    await trx
+      .insertInto('ledger')
+      .values(
+        payments.flatMap(({ sourceId, userId, tokenId, model, amount }) => [
+          {
+            ...entry,
+            user_id: userId,
+            kind: 'grant',
+            amount,
+            ref: taskGrantRef(importId, sourceId),
+            note: 'paid for a video before the import',
+            created_at: now,
+          },
+          {
+            ...entry,
+            user_id: userId,
+            kind: 'reserve',
+            amount: -amount,
+            ref: taskIdOf(importId, sourceId),
+            token_id: tokenId,
+            model,
+            note: null,
+            created_at: now,
+          },
+        ]),
+      )
+      .execute();
+  }
+
+  /** Takes a task back that has not ended. @returns false when it has, or is settled at this moment */
+  async release(trx: Trx, importId: number, sourceId: number, now: number): Promise<boolean> {
+    const ref = taskIdOf(importId, sourceId);
+    const held = await trx
+      .deleteFrom('reservations')
+      .where('ref', '=', ref)
+      .returning(['user_id', 'token_id', 'model', 'amount'])
+      .executeTakeFirst();
+    if (held === undefined) return false;
+    await trx.deleteFrom('tasks').where('id', '=', ref).execute();
+    const { user_id, token_id, model, amount } = held;
+    await trx
+      .insertInto('ledger')
+      .values([
+        { ...entry, user_id, token_id, model, kind: 'refund', amount, ref, note: 'import taken back', created_at: now },
+        {
+          ...entry,
+          user_id,
+          kind: 'grant',
+          amount: -amount,
+          ref: `import-task-undo:${importId}:${sourceId}`,
+          note: 'import taken back',
+          created_at: now,
+        },
+      ])
+      .execute();
+    return true;
+  }
+
+  /** What was brought for tasks, by its reference. */
+  async grants(db: Executor, refs: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (refs.length === 0) return new Map();
+    const rows = await db
+      .selectFrom('ledger')
+      .select(['ref', 'amount'])
+      .where('kind', '=', 'grant')
+      .where('ref', 'in', refs)
+      .execute();
+    return new Map(rows.map(({ ref, amount }) => [ref, amount]));
+  }
+
+  /** Tasks that ended in the source, by their ids here. */
+  async ended(db: Executor, ids: readonly string[]) {
+    if (ids.length === 0) return new Map<string, never>();
+    const rows = await db
+      .selectFrom('tasks')
+      .select(['id', 'public_id', 'user_id', 'price', 'status'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Which of the public ids that these tasks want are taken. */
+  async takenPublicIds(
+    db: Executor,
+    tasks: readonly { readonly publicId: string | undefined }[],
+  ): Promise<ReadonlySet<string>> {
+    const wanted = tasks.flatMap(({ publicId }) => publicId ?? []);
+    if (wanted.length === 0) return new Set();
+    const rows = await db.selectFrom('tasks').select('public_id').where('public_id', 'in', wanted).execute();
+    return new Set(rows.map((row) => row.public_id));
+  }
+
+  /** The key of each of these accounts that has one only: videos of sources that do not say which key began them are seen by it. */
+  async onlyKeys(db: Executor, userIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (userIds.length === 0) return new Map();
+    const rows = await db
+      .selectFrom('tokens')
+      .select(({ fn }) => ['user_id', fn.min('id').as('id')])
+      .where('user_id', 'in', userIds)
+      .where('revoked_at', 'is', null)
+      .groupBy('user_id')
+      .having(({ fn }) => fn.countAll(), '=', 1)
+      .execute();
+    return new Map(rows.map((row) => [row.user_id, Number(row.id)]));
+  }
+
+  /** Which of these ids tasks have. */
+  async found(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await db.selectFrom('tasks').select('id').where('id', 'in', ids).execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+}
+
+export interface TaskOwnerDependencies {
+  readonly store: AccountKeyAndCodeImportStore;
+  readonly tasks: TaskPaymentImportStore;
+  readonly importId: number;
+}
+
+/** What a task of the source belongs to here. */
+interface TaskOwner {
+  readonly userId: number;
+  /** The key that submitted it, where the source says which. */
+  readonly tokenId: number | undefined;
+  /** The key that finds it: that one, or the only one of its account. */
+  readonly seenBy: number | undefined;
+  /** Undefined: its channel did not come over. */
+  readonly channelId: number | undefined;
+}
+
+/** Finds the accounts, keys and channels here of tasks whose accounts came over. */
+export async function findTaskOwners<T extends SourceTask & { readonly channelIndex: number | undefined }>(
+  trx: Trx,
+  all: readonly T[],
+  { store, tasks, importId }: TaskOwnerDependencies,
+): Promise<{ readonly task: T; readonly owner: TaskOwner }[]> {
+  const idsOf = (read: (task: T) => number | undefined) => [...new Set(all.flatMap((task) => read(task) ?? []))];
+  const userIds = idsOf(({ userId }) => userId);
+  const users = await store.targets(importId, 'user', userIds, trx);
+  const tokenIds = idsOf(({ tokenId }) => tokenId);
+  const keys = await store.targets(importId, 'key', tokenIds, trx);
+  const accountIds = [...users.values()].flatMap(({ target }) => target ?? []);
+  const onlyKeys = await tasks.onlyKeys(trx, accountIds);
+  const channels = await store.channels(importId, trx);
+  return all.map((task) => {
+    const userId = users.get(task.userId)?.target as number;
+    const tokenId = keys.get(task.tokenId ?? 0)?.target ?? undefined;
+    const channel = channels.find((each) => each.sourceId === task.channelId && each.index === task.channelIndex);
+    return { task, owner: { userId, tokenId, seenBy: tokenId ?? onlyKeys.get(userId), channelId: channel?.id } };
+  });
+}
