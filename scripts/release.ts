@@ -9,8 +9,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeCliPackage, writeSdkPackage } from './packages/client-packages.ts';
 import { addToChangelog, assertNextVersion } from './release/check-version-and-add-to-changelog.ts';
-import { writePackageFolder } from './release/package-folder.ts';
+import { writeImporterFolder, writePackageFolder } from './release/package-folder.ts';
 import { tryPackage } from './release/try-package.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -28,6 +29,7 @@ const read = (program: string, ...args: string[]): string =>
 const VERSIONED = [
   'package.json',
   'package-lock.json',
+  'importer/package.json',
   'deploy/kubernetes.yaml',
   'CHANGELOG.md',
   'test/upgrades/releases',
@@ -44,12 +46,14 @@ async function release(version: string): Promise<void> {
   try {
     raiseVersion(current, version);
     run('node', 'scripts/save-release-databases.ts');
-    const file = pack(version);
+    const [file = '', ...others] = await packAll(version);
     await tryPackage(file, version);
     run('git', 'add', '--all', ...VERSIONED);
     run('git', 'commit', '--quiet', '-m', `Release ${version}`);
     run('git', 'tag', '-a', `v${version}`, '-m', `Release ${version}`);
-    console.log(`\n${file}\ngit push --follow-tags     # publishes the commit and the tag\nnpm install -g ${file}`);
+    console.log(
+      `\n${[file, ...others].join('\n')}\ngit push --follow-tags     # publishes the commit and the tag\nnpm install -g ${file}`,
+    );
   } catch (error) {
     run('git', 'reset', '--quiet', '--hard');
     run('git', 'clean', '--quiet', '--force', ...VERSIONED);
@@ -60,6 +64,15 @@ async function release(version: string): Promise<void> {
 function raiseVersion(current: string, version: string): void {
   // Its own scripts are not run: they would install and build again.
   run('npm', 'version', version, '--no-git-tag-version', '--ignore-scripts', '--allow-same-version');
+  const importer = join(root, 'importer/package.json');
+  const lock = join(root, 'package-lock.json');
+  // npm raises the version of the root alone.
+  for (const path of [importer, lock]) {
+    const text = readFileSync(path, 'utf8');
+    const entry = `"name": "@reelgate/importer",\n`;
+    const at = text.indexOf('"version"', text.indexOf(entry));
+    writeFileSync(path, text.slice(0, at) + text.slice(at).replace(`"${current}"`, `"${version}"`));
+  }
   const manifest = join(root, 'deploy/kubernetes.yaml');
   writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(`reelgate:${current}`, `reelgate:${version}`));
   const changelog = join(root, 'CHANGELOG.md');
@@ -75,16 +88,26 @@ function lastTag(): string | undefined {
 const subjectsSince = (tag: string | undefined): string[] =>
   read('git', 'log', '--no-merges', '--format=%s', tag === undefined ? 'HEAD' : `${tag}..HEAD`).split('\n');
 
-/** @returns the packed file, in `out/` */
-function pack(version: string): string {
+/** @returns the packed files, in `out/`: the service, its importer, the SDK and the command line */
+async function packAll(version: string): Promise<string[]> {
   run('npm', 'run', '-s', 'prepare');
-  const folder = join(root, 'out', 'package');
-  writePackageFolder(root, folder);
   mkdirSync(join(root, 'out'), { recursive: true });
-  const [packed = ''] = read('npm', 'pack', folder, '--silent', '--pack-destination', 'out').split('\n');
-  const file = join(root, 'out', `reelgate-${version}.tgz`);
-  if (packed !== `reelgate-${version}.tgz`) renameSync(join(root, 'out', packed), file);
-  return file;
+  const packages: readonly [string, (root: string, folder: string) => Promise<void> | void][] = [
+    ['reelgate', writePackageFolder],
+    ['reelgate-importer', writeImporterFolder],
+    ['reelgate-sdk', writeSdkPackage],
+    ['reelgate-cli', writeCliPackage],
+  ];
+  const files: string[] = [];
+  for (const [name, write] of packages) {
+    const folder = join(root, 'out/packages', name);
+    await write(root, folder);
+    const [packed = ''] = read('npm', 'pack', folder, '--silent', '--pack-destination', 'out').split('\n');
+    const file = join(root, 'out', `${name}-${version}.tgz`);
+    if (join(root, 'out', packed) !== file) renameSync(join(root, 'out', packed), file);
+    files.push(file);
+  }
+  return files;
 }
 
 const [version = ''] = positionals;

@@ -42,7 +42,8 @@ try {
   assert(git('status', '--porcelain') === '', 'all it wrote is committed');
   const changes = readFileSync(join(clone, 'CHANGELOG.md'), 'utf8');
   assert(changes.includes(`## ${version} (`) && changes.includes(`- ${subject}\n`), 'CHANGELOG.md names the commits');
-  assert(existsSync(join(clone, 'out', `reelgate-${version}.tgz`)), 'the package is there');
+  for (const name of ['reelgate', 'reelgate-importer', 'reelgate-sdk', 'reelgate-cli'])
+    assert(existsSync(join(clone, 'out', `${name}-${version}.tgz`)), `the package ${name} is there`);
   assert(existsSync(join(clone, 'test/upgrades/releases', version)), 'its databases are kept');
   const before = git('rev-parse', 'HEAD');
   const again = release();

@@ -4,11 +4,22 @@ import { dirname, join } from 'node:path';
 import type { BundleManifest } from '../../bin/find-program-bundle.js';
 
 /** What a package has besides the code; tests, benches and sources of the console stay behind. */
-const COPIED = ['LICENSE', 'README.md', 'README.zh-CN.md', '.env.example', 'deploy', 'dist', 'docs'];
+const COPIED = [
+  'LICENSE',
+  'README.md',
+  'README.zh-CN.md',
+  '.env.example',
+  'deploy',
+  'dist/console',
+  'dist/server',
+  'docs',
+];
 /** Written by the first release. */
 const CHANGELOG = 'CHANGELOG.md';
 const CODE = ['bin/*.js', 'scripts/quickstart.ts', 'src/{contract,design,sdk,cli,server,sandbox}/**/*.ts'];
 const TESTS = /\.(?:test|fixture)\.ts$/;
+/** What the packages of the SDK and the command line have beside the code (scripts/packages). */
+const CLIENT_PACKAGE_FILES = /^src\/(?:sdk|cli)\/(?:package\.json|README\.md)$/;
 /** Fields of package.json that only matter where the package is developed. */
 const DEVELOPMENT_FIELDS = ['private', 'devDependencies', 'scripts'] as const;
 
@@ -30,13 +41,38 @@ export function writePackageFolder(root: string, folder: string): void {
   }
   // Other files that the code reads at run time.
   for (const path of globSync('src/{contract,design,sdk,cli,server,sandbox}/**/*.*', { cwd: root }))
-    if (!path.endsWith('.ts')) copy(root, folder, path);
+    if (!path.endsWith('.ts') && !CLIENT_PACKAGE_FILES.test(path)) copy(root, folder, path);
   for (const path of COPIED) copy(root, folder, path);
   keepServerBundle(join(folder, 'dist/server/manifest.json'));
   if (existsSync(join(root, CHANGELOG))) copy(root, folder, CHANGELOG);
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
   for (const field of DEVELOPMENT_FIELDS) delete manifest[field];
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+}
+
+/**
+ * Writes the importer as a package that is installed beside the service's, whose modules it imports.
+ *
+ * @param folder is emptied
+ */
+export function writeImporterFolder(root: string, folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  for (const path of globSync('importer/{*,mapping/*}.ts', { cwd: root })) {
+    const target = join(folder, path.replace(/^importer\//, '').replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(target), { recursive: true });
+    const plain = stripTypeScriptTypes(readFileSync(join(root, path), 'utf8'));
+    writeFileSync(target, namePlainFiles(plain).replace(/(['"])(?:\.\.\/)+(src\/[^'"\n]+\.js)\1/g, '$1reelgate/$2$1'));
+  }
+  const { private: _, ...manifest } = JSON.parse(readFileSync(join(root, 'importer/package.json'), 'utf8'));
+  const whole = {
+    ...manifest,
+    exports: './import.js',
+    // Optional, so that npm installs no second service beside the one that is there.
+    peerDependencies: { reelgate: manifest.version },
+    peerDependenciesMeta: { reelgate: { optional: true } },
+  };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(whole, undefined, 2)}\n`);
+  copy(root, folder, 'LICENSE');
 }
 
 /** Nobody changes the sources of an installed package: its bundle is current whatever their times are. */

@@ -10,84 +10,142 @@ import { listUsableModels } from '../contract/models.ts';
 import { defined } from '../contract/objects.ts';
 import { getStorage, listGenerationTimes } from '../contract/own-videos.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
-import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
+import { type CallOptions, type CursorResult, fetchAllPages, type PageResult, type Transport } from './transport.ts';
 
+/** The account: name, role, balance in quota units. */
 export type AccountInfo = EndpointPart<typeof endpoints.getSelf, 'response'>['data'];
+/** A device that is signed in to the account. */
 export type Device = EndpointPart<typeof listDevices, 'response'>['data'][number];
+/** The e-mail of the account and whether it is confirmed. */
 export type EmailInfo = EndpointPart<typeof emailEndpoints.getEmail, 'response'>['data'];
-type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
+/** A login to the account, or an attempt that failed. */
+export type LoginAttempt = EndpointPart<typeof listLogins, 'response'>['data'][number];
+/** An API key of the account, without its secret. */
 export type ApiToken = EndpointPart<typeof tokenEndpoints.listTokens, 'response'>['data'][number];
+/** An API key that was just created. */
+export interface CreatedToken {
+  /** Its id. */
+  readonly id: number;
+  /** The secret, `sk-…`; returned only here. */
+  readonly key: string;
+}
+
+/** Name and limits of a new API key. */
 export type CreateTokenRequest = EndpointPart<typeof tokenEndpoints.createToken, 'body'>;
 
+/** A video in the list of the account. */
 export type OwnVideo = EndpointPart<typeof listOwnVideos, 'response'>['data'][number];
+/** How long videos of a model take, in seconds. */
 export type VideoDuration = EndpointPart<typeof listGenerationTimes, 'response'>['data'][number];
+/** A model the account can call, with its abilities and price. */
 export type UsableModel = EndpointPart<typeof listUsableModels, 'response'>['data'][number];
+/** A video with its prompt, cost and parameters. */
 export type OwnVideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 
-type Storage = EndpointPart<typeof getStorage, 'response'>['data'];
+/** Space taken by stored videos. */
+export type StorageInfo = EndpointPart<typeof getStorage, 'response'>['data'];
 
-/** The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a device's access_token. */
+/** What a model generates. */
+export type ModelKindName = ModelKind;
+
+/** A page of a list. */
+export interface PageQuery {
+  /** Number of the page, from 1; default 1. */
+  readonly page?: number;
+  /** Rows of a page, at most 50; default 20. */
+  readonly pageSize?: number;
+}
+
+/** Which logins to list. */
+export interface LoginQuery {
+  /** Only attempts that failed. */
+  readonly failed?: true;
+  /** `next` of the page before. */
+  readonly after?: string;
+}
+
+/**
+ * The account the credentials belong to. Tokens need a session or a user access token; the rest also works with a
+ * device's access_token.
+ */
 export class Account {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
+  /** The account itself. @throws ReelgateError `unauthorized` without valid credentials */
   async self(options: CallOptions = {}): Promise<AccountInfo> {
     return (await this.#transport.call(endpoints.getSelf, {}, options)).data;
   }
 
+  /** Changes the name shown to others. @throws ReelgateError `invalid_request` for a name that is too long */
   async rename(displayName: string): Promise<void> {
     await this.#transport.call(endpoints.putSelf, { body: { display_name: displayName } });
   }
 
-  /** The e-mail of the account, and whether it counts for login. */
+  /** The e-mail of the account, and whether it counts for login. @throws ReelgateError `unauthorized` */
   async email(): Promise<EmailInfo> {
     return (await this.#transport.call(emailEndpoints.getEmail, {})).data;
   }
 
-  /** Sends the link that confirms the e-mail again; needs a session or a user access token. */
+  /**
+   * Sends the link that confirms the e-mail again; needs a session or a user access token.
+   *
+   * @throws ReelgateError `mail_off`
+   */
   async resendEmailConfirmation(): Promise<void> {
     await this.#transport.call(emailEndpoints.resendConfirmation, {});
   }
 
-  /** Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses too. */
+  /**
+   * Sends a link for a new password to a confirmed e-mail. Needs no credentials, and succeeds for unknown addresses
+   * too.
+   *
+   * @throws ReelgateError `mail_off`, `rate_limit_exceeded`
+   */
   async requestPasswordReset(email: string): Promise<void> {
     await this.#transport.call(requestPasswordReset, { body: { email } });
   }
 
-  /** One page of the logins to the account and of attempts that failed, newest first; needs a session or a user access token. */
-  async logins(
-    query: { readonly failed?: true; readonly after?: string } = {},
-  ): Promise<{ readonly data: LoginAttempt[]; readonly next: string | null }> {
+  /**
+   * One page of the logins to the account and of attempts that failed, newest first; needs a session or a user access
+   * token.
+   *
+   * @throws ReelgateError `unauthorized`
+   */
+  async logins(query: LoginQuery = {}): Promise<CursorResult<LoginAttempt>> {
     const { failed, after } = query;
     return this.#transport.call(listLogins, { query: defined({ failed: failed && ('true' as const), after }) });
   }
 
-  /** Space of the stored copies of the account's videos. */
-  async storage(): Promise<Storage> {
+  /** Space of the stored copies of the account's videos. @throws ReelgateError `unauthorized` */
+  async storage(): Promise<StorageInfo> {
     return (await this.#transport.call(getStorage, {})).data;
   }
 
-  /** Device sign-ins of the account, newest first. */
+  /** Device sign-ins of the account, newest first. @throws ReelgateError `unauthorized` */
   devices(): Promise<Device[]> {
     return fetchAllPages((query) => this.#transport.call(listDevices, { query }));
   }
 
-  /** Names a device; needs a session or a user access token. */
+  /** Names a device; needs a session or a user access token. @throws ReelgateError `not_exist` */
   async renameDevice(id: number, name: string): Promise<void> {
     await this.#transport.call(renameDevice, { params: { id: String(id) }, body: { name } });
   }
 
-  /** Ends a device's sign-in; its tokens stop at once. */
+  /** Ends a device's sign-in; its tokens stop at once. @throws ReelgateError `not_exist` */
   async endDevice(id: number): Promise<void> {
     await this.#transport.call(endDevice, { params: { id: String(id) } });
   }
 
-  /** One page of the account's videos, newest first, whichever token started them. @param page.pageSize at most 50 */
-  async videos(
-    page: { readonly page?: number; readonly pageSize?: number } = {},
-  ): Promise<{ readonly data: OwnVideo[]; readonly total: number }> {
+  /**
+   * One page of the account's videos, newest first, whichever token started them.
+   *
+   * @throws ReelgateError `unauthorized`
+   */
+  async videos(page: PageQuery = {}): Promise<PageResult<OwnVideo>> {
     const query = { page: String(page.page ?? 1), page_size: String(page.pageSize ?? 20) };
     return this.#transport.call(listOwnVideos, { query });
   }
@@ -97,17 +155,21 @@ export class Account {
     return (await this.#transport.call(getOwnVideo, { params: { task_id: id } })).data;
   }
 
-  /** Models the account can call now, with what they can do and cost. */
-  async models(kind?: ModelKind): Promise<UsableModel[]> {
+  /** Models the account can call now, with what they can do and cost. @throws ReelgateError `unauthorized` */
+  async models(kind?: ModelKindName): Promise<UsableModel[]> {
     return (await this.#transport.call(listUsableModels, { query: defined({ kind }) })).data;
   }
 
-  /** How long videos take, by model, measured from finished ones; models with few of them are left out. */
+  /**
+   * How long videos take, by model, measured from finished ones; models with few of them are left out.
+   *
+   * @throws ReelgateError `unauthorized`
+   */
   async videoDurations(options: CallOptions = {}): Promise<VideoDuration[]> {
     return (await this.#transport.call(listGenerationTimes, {}, options)).data;
   }
 
-  /** All API tokens of the account, without their keys. */
+  /** All API tokens of the account, without their keys. @throws ReelgateError `unauthorized` */
   tokens(options: CallOptions = {}): Promise<ApiToken[]> {
     return fetchAllPages((query) => this.#transport.call(tokenEndpoints.listTokens, { query }, options));
   }
@@ -117,20 +179,18 @@ export class Account {
     return (await this.#transport.call(tokenEndpoints.getToken, { params: { id: String(id) } }, options)).data;
   }
 
-  /** Creates an `sk-` token. The key is returned only here. */
-  async createToken(
-    token: CreateTokenRequest,
-    options: CallOptions = {},
-  ): Promise<{ readonly id: number; readonly key: string }> {
+  /** Creates an `sk-` token. The key is returned only here. @throws ReelgateError `invalid_request` */
+  async createToken(token: CreateTokenRequest, options: CallOptions = {}): Promise<CreatedToken> {
     return (await this.#transport.call(tokenEndpoints.createToken, { body: token }, options)).data;
   }
 
+  /** Revokes an API key; the service refuses it at once. @throws ReelgateError `not_exist` */
   async revokeToken(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.revokeToken, { params: { id: String(id) } }, options);
   }
 }
 
-/** What measured durations say about a video that has run for a while. */
+/** @internal What measured durations say about a video that has run for a while. */
 type TimeLeft =
   | { readonly kind: 'left'; readonly seconds: number; readonly share: number }
   | { readonly kind: 'almost'; readonly share: number }
@@ -140,6 +200,7 @@ type TimeLeft =
 const MAX_SHARE = 0.95;
 
 /**
+ * @internal
  * Up to the median the rest of the median is left; then the rest of the 90 % quantile is too wide to be told as a figure; after
  * that it is slower than nine of ten. `share` is elapsed time over the 90 % quantile, for a bar.
  * @param elapsed seconds since the request

@@ -4,72 +4,123 @@ import { chatCompletions, countMessageTokens } from '../contract/model-calls.ts'
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import type { Transport } from './transport.ts';
 
-/** One message in the format of OpenAI's chat completions; content parts are texts, images and whatever else the model accepts. */
+/**
+ * One message in the format of OpenAI's chat completions; content parts are texts, images and whatever else the model
+ * accepts.
+ */
 export interface ChatMessage {
+  /** Who speaks. */
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  readonly content: string | readonly { readonly type: string; readonly [key: string]: unknown }[];
+  /** Text, or parts: texts, images and other input. */
+  readonly content:
+    | string
+    | readonly {
+        /** `text`, `image_url`, … */
+        readonly type: string;
+        readonly [key: string]: unknown;
+      }[];
+  /** Further keys of OpenAI's format: `tool_calls`, `name`, … */
   readonly [key: string]: unknown;
 }
 
 /** The body of a chat completion; further keys are passed on to the upstream unchanged (`tools`, `temperature`, …). */
 export interface ChatRequest {
+  /** Id of the model. */
   readonly model: string;
+  /** The conversation, oldest message first. */
   readonly messages: readonly ChatMessage[];
+  /** The longest answer, in tokens. */
   readonly max_tokens?: number;
+  /** Further keys are sent unchanged. */
   readonly [key: string]: unknown;
 }
 
-/** Tokens. */
+/** Tokens of a call. */
 export interface ChatUsage {
+  /** Tokens of the question. */
   readonly prompt_tokens: number;
+  /** Tokens of the answer. */
   readonly completion_tokens: number;
 }
 
+/** A complete answer. */
 export interface ChatResult {
+  /** Its text. */
   readonly content: string;
   /** `stop`, `length`, `tool_calls` …; empty if the upstream does not report it. */
   readonly finishReason: string;
+  /** Tokens of the call; undefined if the upstream does not report them. */
   readonly usage: ChatUsage | undefined;
 }
 
 /** One event of a stream, or a complete response. All keys are optional, as upstreams differ. */
 export interface ChatEvent {
+  /** Answers; one unless several were requested. */
   readonly choices?: readonly {
-    readonly delta?: { readonly content?: string | null; readonly [key: string]: unknown };
-    readonly message?: { readonly content?: string | null; readonly [key: string]: unknown };
+    /** What this event adds to the answer, in a stream. */
+    readonly delta?: {
+      /** More of the text. */
+      readonly content?: string | null;
+      readonly [key: string]: unknown;
+    };
+    /** The whole answer, outside a stream. */
+    readonly message?: {
+      /** The whole text. */
+      readonly content?: string | null;
+      readonly [key: string]: unknown;
+    };
+    /** Why the answer ended: `stop`, `length`, `tool_calls`, … */
     readonly finish_reason?: string | null;
   }[];
+  /** Tokens of the call. */
   readonly usage?: ChatUsage | null;
+  /** Further keys, as the upstream sends them. */
   readonly [key: string]: unknown;
 }
 
 /** A question whose tokens are counted; further keys such as `tools` are in the format of Anthropic's Messages. */
 export interface TokenCountRequest {
+  /** Id of the model. */
   readonly model: string;
-  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[];
+  /** The conversation, oldest message first. */
+  readonly messages: readonly {
+    /** Who speaks. */
+    readonly role: 'user' | 'assistant';
+    /** Text, or parts in Anthropic's format. */
+    readonly content: unknown;
+  }[];
+  /** The system prompt. */
   readonly system?: string;
+  /** Further keys are sent unchanged. */
   readonly [key: string]: unknown;
 }
 
+/** How many tokens a question has. */
 export interface TokenCount {
+  /** Tokens of the question. */
   readonly tokens: number;
   /** `estimate`: counted by the service with another tokenizer than the model's. */
   readonly source: 'upstream' | 'estimate';
 }
 
-interface ChatOptions {
+/** Options of a model call. */
+export interface ChatOptions {
   /** Aborts the response; what was generated until then is charged. */
   readonly signal?: AbortSignal;
 }
 
-/** Language models, called with an `sk-` token or llm_token. Requests are never retried automatically, since each is charged. */
+/**
+ * Language models, called with an `sk-` token or llm_token. Requests are never retried automatically, since each is
+ * charged.
+ */
 export class Chat {
   readonly #transport: Pick<Transport, 'send'>;
+  /** @internal */
   constructor(transport: Pick<Transport, 'send'>) {
     this.#transport = transport;
   }
 
-  /** The complete response at once. */
+  /** The complete response at once. @throws ReelgateError `quota_not_enough`, `model_not_found`, `upstream_error`, … */
   async complete(request: ChatRequest, options: ChatOptions = {}): Promise<ChatResult> {
     const response = await this.#post({ ...request, stream: false }, options);
     const completion = (await response.json()) as ChatEvent;
@@ -101,7 +152,11 @@ export class Chat {
     return { content, finishReason, usage };
   }
 
-  /** Every event of a stream, unchanged: for tool calls, reasoning and other output beside the text. */
+  /**
+   * Every event of a stream, unchanged: for tool calls, reasoning and other output beside the text.
+   *
+   * @throws ReelgateError as `stream` does
+   */
   async *events(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<ChatEvent, void> {
     const response = await this.#post({ ...request, stream: true }, options);
     if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) throw streamInterruptedError();
@@ -127,7 +182,7 @@ export class Chat {
     }
   }
 
-  /** The tokens of a question, free of charge. */
+  /** The tokens of a question, free of charge. @throws ReelgateError `model_not_found` */
   async countTokens(request: TokenCountRequest, { signal }: ChatOptions = {}): Promise<TokenCount> {
     const body = request as unknown as EndpointPart<typeof countMessageTokens, 'body'>;
     const response = await this.#transport.send(countMessageTokens, { body }, { signal });
@@ -148,7 +203,9 @@ export class Chat {
   }
 }
 
-/** @throws ReelgateError for an error event: once a stream has begun, the HTTP status cannot report a failure any more */
+/**
+ * @throws ReelgateError for an error event: once a stream has begun, the HTTP status cannot report a failure any more
+ */
 function parseEvent(data: string): ChatEvent {
   let event: ChatEvent & { readonly error?: { readonly message?: string; readonly code?: string } | null };
   try {

@@ -3,7 +3,7 @@ import { CLI_OAUTH_CLIENT } from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import { ReelgateError } from './errors.ts';
-import { sleep, type Transport } from './transport.ts';
+import { type CallOptions, sleep, type Transport } from './transport.ts';
 
 /** Starts a sign-in: show `user_code` and the link to the user, poll with `device_code`. */
 export type DeviceCode = EndpointPart<typeof endpoints.createDeviceCode, 'response'>['data'];
@@ -14,13 +14,28 @@ export type RefreshedTokens = EndpointPart<typeof endpoints.refreshDevice, 'resp
 
 /** A registered OAuth client; default: the command line's. */
 export interface DeviceClient {
+  /** The client_id. */
   readonly id: string;
+  /** The client_secret. */
   readonly secret: string;
 }
 
+/** What a sign-in tells of its device. */
+export interface DeviceDescription {
+  /** Shown to the user who confirms; at most 100 characters. */
+  readonly name?: string;
+  /** The same for all sign-ins of one installation, so that a new sign-in of the account replaces the old one. */
+  readonly id?: string;
+}
+
+/** Options of waiting for an approval. */
 export interface PollOptions {
+  /** Ends the wait; `poll` then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called when a poll fails and is retried: network errors, an overloaded service, a proxy's error page. */
+  /**
+   * Called when a poll fails and is retried: network errors, an overloaded service, a proxy's error page. `waitMs`:
+   * milliseconds until then.
+   */
   readonly onPollError?: (error: ReelgateError, waitMs: number) => void;
 }
 
@@ -34,6 +49,7 @@ export class DeviceAuth {
   readonly #transport: Transport;
   readonly #client: DeviceClient;
 
+  /** @internal */
   constructor(transport: Transport, client: DeviceClient = CLI_OAUTH_CLIENT) {
     this.#transport = transport;
     this.#client = client;
@@ -42,13 +58,9 @@ export class DeviceAuth {
   /**
    * Requests a code.
    *
-   * @param device.name shown to the user who confirms; at most 100 characters
-   * @param device.id the same for all sign-ins of one installation, so that a new sign-in of the account replaces the old one
+   * @throws ReelgateError `invalid_client` where the service does not know the OAuth client
    */
-  async start(
-    device: { readonly name?: string; readonly id?: string } = {},
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<DeviceCode> {
+  async start(device: DeviceDescription = {}, options: Pick<CallOptions, 'signal'> = {}): Promise<DeviceCode> {
     const body = {
       client_id: this.#client.id,
       client_name: device.name,
@@ -101,7 +113,12 @@ export class DeviceAuth {
     return (await this.#transport.call(endpoints.refreshDevice, { body }, { signal })).data;
   }
 
-  /** Ends the sign-in an access_token belongs to, expired or not: it, its refresh_token and its llm_token are revoked at once. */
+  /**
+   * Ends the sign-in an access_token belongs to, expired or not: it, its refresh_token and its llm_token are revoked at
+   * once.
+   *
+   * @throws ReelgateError `unauthorized`
+   */
   async logout(accessToken: string): Promise<void> {
     const headers = { authorization: `Bearer ${accessToken}` };
     await this.#transport.call(endpoints.logoutDevice, {}, { headers });
@@ -121,6 +138,9 @@ export class DeviceAuth {
   }
 }
 
-/** Whether the error gives no information about the code: no response, a rate limit, a failing service or a proxy's error page. */
+/**
+ * Whether the error gives no information about the code: no response, a rate limit, a failing service or a proxy's
+ * error page.
+ */
 const isTransientError = (error: ReelgateError): boolean =>
   error.isTransient || error.status >= 500 || error.code === 'not_json';

@@ -1,25 +1,62 @@
+import type { ErrorCode } from '../contract/error-codes.ts';
+
+/** Error codes of the service; docs/errors.md describes each. */
+export type ServiceErrorCode = ErrorCode;
+
+/**
+ * Error codes the client sets itself.
+ * - `network`: no response; `timeout`: the time to wait was over; `not_json`: the response is not from this service
+ * - `task_failed`: the video failed, the message says why
+ * - `broken_off`: a model's answer ended too early; `not_a_stream`: a stream was requested and something else came
+ * - `refused`, `unknown`: the response had no code
+ */
+export type ClientErrorCode =
+  | 'network'
+  | 'timeout'
+  | 'not_json'
+  | 'task_failed'
+  | 'broken_off'
+  | 'not_a_stream'
+  | 'refused'
+  | 'unknown';
+
+/**
+ * Every code known to this release, `http_<status>` for responses without one, and those of later releases and of
+ * upstreams.
+ */
+export type ReelgateErrorCode = ServiceErrorCode | ClientErrorCode | `http_${number}` | (string & {});
+
+/** What is known of an error beside its message. */
+export interface ReelgateErrorDetails {
+  /** HTTP status; default 0. */
+  readonly status?: number;
+  /** Default `unknown`. */
+  readonly code?: ReelgateErrorCode;
+  /** Seconds, from the header Retry-After. */
+  readonly retryAfterSeconds?: number;
+  /** From the header X-Request-Id. */
+  readonly requestId?: string;
+  /** Id of the task the error is about. */
+  readonly taskId?: string;
+  /** The error that caused this one. */
+  readonly cause?: unknown;
+}
+
 /** Any error of the service, in one format whichever envelope it was sent in. */
 export class ReelgateError extends Error {
   /** HTTP status; 0 when there was no response. */
   readonly status: number;
-  /** The service's code, or `network`, `timeout`, `task_failed`, `not_json`, `broken_off`. */
-  readonly code: string;
+  /** What failed, for programs: compare with it rather than with the message. */
+  readonly code: ReelgateErrorCode;
+  /** Seconds after which the service accepts the request again; undefined where the response has no Retry-After. */
   readonly retryAfterSeconds: number | undefined;
+  /** Id of the response, by which an administrator finds the request in the log. */
   readonly requestId: string | undefined;
-  /** The task it is about, where one was started: the service knows it and may still be working on it. */
+  /** The task the error is about, where one was started: the service may still be working on it. */
   readonly taskId: string | undefined;
 
-  constructor(
-    message: string,
-    details: {
-      readonly status?: number;
-      readonly code?: string;
-      readonly retryAfterSeconds?: number;
-      readonly requestId?: string;
-      readonly taskId?: string;
-      readonly cause?: unknown;
-    } = {},
-  ) {
+  /** @internal */
+  constructor(message: string, details: ReelgateErrorDetails = {}) {
     super(message, { cause: details.cause });
     this.name = 'ReelgateError';
     this.status = details.status ?? 0;
@@ -41,6 +78,7 @@ export class ReelgateError extends Error {
   }
 }
 
+/** @internal */
 interface ErrorBody {
   readonly success?: unknown;
   readonly code?: unknown;
@@ -49,7 +87,7 @@ interface ErrorBody {
   readonly error_description?: unknown;
 }
 
-/** Parses the error of a response; undefined when the response is a success. */
+/** @internal Parses the error of a response; undefined when the response is a success. */
 export function parseErrorResponse(status: number, headers: Headers, body: unknown): ReelgateError | undefined {
   const fields: ErrorBody = typeof body === 'object' && body !== null ? body : {};
   if (status < 400 && fields.success !== false) return undefined;

@@ -2,6 +2,7 @@ import { createParser } from 'eventsource-parser';
 import { parseErrorResponse, ReelgateError } from './errors.ts';
 import { sleep } from './transport.ts';
 
+/** @internal */
 export interface ServerEvent {
   /** Empty for an event without a name. */
   readonly event: string;
@@ -14,10 +15,11 @@ const SILENCE_TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 3_000;
 const MAX_WAIT_MS = 60_000;
 
-/** Opens one connection; the signal ends it. */
+/** @internal Opens one connection; the signal ends it. */
 type OpenStream = (signal: AbortSignal) => Promise<Response>;
 
 /**
+ * @internal
  * Events of connections that follow each other until the signal is aborted: a lost one is reopened, after longer and longer waits.
  *
  * @param open called for each connection

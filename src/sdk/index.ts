@@ -11,98 +11,177 @@ import { type Credentials, Transport, type TransportOptions } from './transport.
 import { Shares, Videos } from './videos.ts';
 import { Webhooks } from './webhooks.ts';
 
-export { formatWebhookSecret, signWebhook } from '../contract/webhooks.ts';
 export type {
+  Account,
   AccountInfo,
   ApiToken,
+  CreatedToken,
   CreateTokenRequest,
   Device,
   EmailInfo,
+  LoginAttempt,
+  LoginQuery,
+  ModelKindName,
   OwnVideo,
   OwnVideoDetail,
+  PageQuery,
+  StorageInfo,
   UsableModel,
   VideoDuration,
 } from './account.ts';
 export type {
   AddedModels,
   ChannelPresetInfo,
+  Channels,
   ChannelTestResult,
+  NewChannel,
   ReconciledAccountInfo,
   ReconciliationInfo,
+  ReconciliationQuery,
+  Reconciliations,
   SiteSettingInfo,
+  SiteSettings,
 } from './admin.ts';
 export type {
+  Chat,
   ChatEvent,
   ChatMessage,
+  ChatOptions,
   ChatRequest,
   ChatResult,
   ChatUsage,
   TokenCount,
   TokenCountRequest,
 } from './chat.ts';
-export type { DeviceClient, DeviceCode, DeviceTokens, PollOptions, RefreshedTokens } from './device-auth.ts';
+export type {
+  DeviceClient,
+  DeviceCode,
+  DeviceDescription,
+  DeviceTokens,
+  PollOptions,
+  RefreshedTokens,
+} from './device-auth.ts';
 export { DeviceAuth } from './device-auth.ts';
+export type { ClientErrorCode, ReelgateErrorCode, ReelgateErrorDetails, ServiceErrorCode } from './errors.ts';
 export { ReelgateError } from './errors.ts';
-export type { AppPasswordInfo, MailboxInfo } from './mailbox.ts';
+export type { AppliedMailbox, AppPasswordInfo, Mailbox, MailboxInfo } from './mailbox.ts';
 export type {
   Audience,
+  FollowOptions,
   LiveNotification,
   MailSettings,
   MailSettingsChange,
   NotificationInfo,
   NotificationPage,
   NotificationQuery,
+  Notifications,
   Preference,
 } from './notifications.ts';
-export type { BudgetInfo, PlanInfo, RedemptionResult, SubscriptionInfo } from './plans.ts';
-export type { ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics } from './requests.ts';
-export type { BetaApplicationInfo, NewReply, NewTicket, TicketInfo, TicketWithReplies } from './support.ts';
-export type { CredentialPurpose, Credentials, TransportOptions } from './transport.ts';
+export type { BudgetInfo, Budgets, NewBudget, PlanInfo, Plans, RedemptionResult, SubscriptionInfo } from './plans.ts';
+export type { CursorPage, ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics, Requests } from './requests.ts';
+export type {
+  BetaApplicationInfo,
+  BetaApplications,
+  NewReply,
+  NewTicket,
+  TicketInfo,
+  Tickets,
+  TicketWithReplies,
+} from './support.ts';
+export type {
+  CallOptions,
+  CredentialPurpose,
+  Credentials,
+  CursorResult,
+  PageResult,
+  TransportOptions,
+} from './transport.ts';
+/** @internal */
 export { sleep, Transport } from './transport.ts';
 export type {
+  ContentOptions,
   CreatedShare,
+  CreateOptions,
   CreateVideoRequest,
   NewShare,
   ShareInfo,
+  Shares,
+  StartedVideo,
   Video,
+  VideoPage,
+  VideoQuery,
   VideoQuote,
+  Videos,
   WaitOptions,
 } from './videos.ts';
 export type {
+  CreatedWebhook,
   CreateWebhookRequest,
   DeliveryInfo,
+  DeliveryPage,
+  DeliveryQuery,
   EventInfo,
+  EventPage,
+  EventQuery,
+  ReplayRange,
+  SignedDelivery,
   UpdateWebhookRequest,
   WebhookInfo,
+  WebhookSignature,
+  Webhooks,
 } from './webhooks.ts';
+export { signWebhook } from './webhooks.ts';
 
-/** Client of the service: one object for each part of the API. */
+/** Options of the client. */
+export interface ReelgateOptions extends Omit<TransportOptions, 'credentials'> {
+  /** Credentials, or a function called before every request, so that a refreshed token is used at once. */
+  readonly credentials?: Credentials | TransportOptions['credentials'];
+  /** The OAuth client of device sign-ins; default: the command line's. */
+  readonly client?: DeviceClient;
+}
+
+/**
+ * Client of the service: one object for each part of the API. Methods throw a {@link ReelgateError} when the service refuses or
+ * cannot be reached.
+ */
 export class Reelgate {
+  /** @internal */
   readonly transport: Transport;
+  /** Generating videos. */
   readonly videos: Videos;
+  /** Channels to providers; for administrators. */
   readonly channels: Channels;
+  /** Language models. */
   readonly chat: Chat;
+  /** The account the credentials belong to. */
   readonly account: Account;
+  /** The account's mailbox. */
   readonly mailbox: Mailbox;
+  /** Plans, the account's subscription, redemption codes. */
   readonly plans: Plans;
+  /** Links by which anyone can watch a video. */
   readonly shares: Shares;
+  /** Notifications of the account. */
   readonly notifications: Notifications;
+  /** Support tickets. */
   readonly tickets: Tickets;
+  /** Settings of the site; for root. */
   readonly siteSettings: SiteSettings;
+  /** Endpoints that receive events. */
   readonly webhooks: Webhooks;
+  /** What was settled against what vendors billed; for administrators. */
   readonly reconciliations: Reconciliations;
+  /** Calls and videos that have ended, with their cost. */
   readonly requests: Requests;
+  /** Monthly budgets. */
   readonly budgets: Budgets;
+  /** Applications for beta features. */
   readonly betaApplications: BetaApplications;
+  /** Sign-in of a device by a code (RFC 8628). */
   readonly deviceAuth: DeviceAuth;
 
-  constructor(
-    options: Omit<TransportOptions, 'credentials'> & {
-      readonly credentials?: Credentials | TransportOptions['credentials'];
-      /** The OAuth client of device sign-ins; default: the command line's. */
-      readonly client?: DeviceClient;
-    },
-  ) {
+  /** Sends nothing: the first request is sent by the first method called. */
+  constructor(options: ReelgateOptions) {
     const { credentials, client, ...rest } = options;
     const read = typeof credentials === 'function' ? credentials : () => credentials ?? {};
     this.transport = new Transport({ ...rest, baseUrl: options.baseUrl.replace(/\/+$/, ''), credentials: read });

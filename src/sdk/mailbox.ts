@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { EndpointPart } from '../contract/endpoint.ts';
 import {
   type AppPassword as AppPasswordSchema,
   applyForMailbox,
@@ -9,17 +10,27 @@ import {
 } from '../contract/mailbox.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
+/** The mailbox with its password in clear text. */
 export type MailboxInfo = Static<typeof MailboxSchema>;
+/** The password of mail programs, in clear text, and the servers they connect to. */
 export type AppPasswordInfo = Static<typeof AppPasswordSchema>;
+
+/** A mailbox that was just created, or the address of the one that existed. */
+export type AppliedMailbox = EndpointPart<typeof applyForMailbox, 'response'>['data'];
 
 /** The account's mailbox. Every response contains passwords in clear text: keep them out of logs. */
 export class Mailbox {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** E-mail address and password; `has_mailbox` is false if there is no mailbox. */
+  /**
+   * E-mail address and password; `has_mailbox` is false if there is no mailbox.
+   *
+   * @throws ReelgateError `mailbox_off`, `mailbox_unreachable`
+   */
   async get(): Promise<MailboxInfo> {
     return (await this.#transport.call(getMailbox, {})).data;
   }
@@ -27,19 +38,28 @@ export class Mailbox {
   /**
    * Applies for a mailbox. When there is one already, returns its e-mail address only.
    *
-   * @param localPart the part before the @; made from the user name when left out
+   * @param localPart the part before the @; derived from the user name when left out
+   * @throws ReelgateError `mailbox_taken`, `mailbox_off`, `mailbox_unreachable`
    */
-  async apply(localPart?: string) {
+  async apply(localPart?: string): Promise<AppliedMailbox> {
     const body = localPart === undefined ? {} : { local_part: localPart };
     return (await this.#transport.call(applyForMailbox, { body })).data;
   }
 
-  /** The application password for mail programs, checked against the mail server (up to three seconds). */
+  /**
+   * The application password for mail programs, checked against the mail server (up to three seconds).
+   *
+   * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
+   */
   async appPassword(): Promise<AppPasswordInfo> {
     return (await this.#transport.call(getAppPassword, {})).data;
   }
 
-  /** Replaces the application password. Needs a session or a user access token: a device sign-in may only read it. */
+  /**
+   * Replaces the application password. Needs a session or a user access token: a device sign-in may only read it.
+   *
+   * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
+   */
   async regenerateAppPassword(options: CallOptions = {}): Promise<AppPasswordInfo> {
     return (await this.#transport.call(regenerateAppPassword, {}, options)).data;
   }

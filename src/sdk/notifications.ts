@@ -6,38 +6,64 @@ import { defined } from '../contract/objects.ts';
 import { followStream, type ServerEvent } from './event-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
+/** A notification. */
 export type NotificationInfo = Static<typeof endpoints.Notification>;
+/** A page of notifications. */
 export type NotificationPage = Omit<EndpointPart<typeof endpoints.listNotifications, 'response'>, 'success'>;
+/** When and in which language notifications are mailed. */
 export type MailSettings = EndpointPart<typeof endpoints.getMailSettings, 'response'>['data'];
+/** Settings of mails to change; the others stay. */
 export type MailSettingsChange = EndpointPart<typeof endpoints.putMailSettings, 'body'>;
+/** Whether a topic is shown and mailed. */
 export type Preference = EndpointPart<typeof endpoints.getPreferences, 'response'>['data'][number];
 
 /** `user`: without the notifications for administrators; default: everything the account may see. */
 export type Audience = 'user';
 
+/** Which notifications to list. */
 export interface NotificationQuery {
-  /** From 1. */
+  /** Number of the page, from 1; default 1. */
   readonly page?: number;
-  /** At most 50. */
+  /** Rows of a page, at most 50; default 20. */
   readonly pageSize?: number;
+  /** Leaves out what was read. */
   readonly onlyUnread?: boolean;
+  /** Default: everything the account may see. */
   readonly audience?: Audience;
 }
 
-/** An event of the stream; `id` is where another stream would resume. */
+/** An event of the stream. */
 export type LiveNotification =
-  | { readonly kind: 'gap' }
-  | { readonly kind: 'notification'; readonly id: string; readonly notification: NotificationInfo }
-  | { readonly kind: 'unread'; readonly id: string; readonly unread: number };
+  | {
+      /** Events may have been missed: fetch the list again. */
+      readonly kind: 'gap';
+    }
+  | {
+      /** A notification arrived. */
+      readonly kind: 'notification';
+      /** Where another stream would resume. */
+      readonly id: string;
+      /** What arrived. */
+      readonly notification: NotificationInfo;
+    }
+  | {
+      /** Notifications were read or arrived. */
+      readonly kind: 'unread';
+      /** Where another stream would resume. */
+      readonly id: string;
+      /** How many are unread now. */
+      readonly unread: number;
+    };
 
 /** The notification center of the account. */
 export class Notifications {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** One page, newest first. */
+  /** One page, newest first. @throws ReelgateError `unauthorized` */
   list(query: NotificationQuery = {}, options: CallOptions = {}): Promise<NotificationPage> {
     const { page = 1, pageSize = 20, onlyUnread = false, audience } = query;
     const filters = defined({
@@ -49,29 +75,40 @@ export class Notifications {
     return this.#transport.call(endpoints.listNotifications, { query: filters }, options);
   }
 
+  /** How many notifications are unread. @throws ReelgateError `unauthorized` */
   async unreadCount(audience?: Audience): Promise<number> {
     return (await this.#transport.call(endpoints.countUnread, { query: defined({ audience }) })).data;
   }
 
-  /** Open tickets and beta applications; 0 for accounts that are no administrator. */
+  /**
+   * Open tickets and beta applications; 0 for accounts that are no administrator.
+   *
+   * @throws ReelgateError `unauthorized`
+   */
   async pendingCount(): Promise<number> {
     return (await this.#transport.call(endpoints.countPending, {})).data;
   }
 
-  /** @throws ReelgateError when the account has no such notification */
+  /** Marks one notification as read. @throws ReelgateError `notification_invalid` */
   async markRead(id: number): Promise<void> {
     await this.#transport.call(endpoints.markRead, { params: { id: String(id) } });
   }
 
+  /** Marks every notification as read. @throws ReelgateError `unauthorized` */
   async markAllRead(audience?: Audience): Promise<void> {
     await this.#transport.call(endpoints.markAllRead, { query: defined({ audience }) });
   }
 
+  /** Topics, and whether each is shown and mailed. @throws ReelgateError `unauthorized` */
   async preferences(): Promise<Preference[]> {
     return (await this.#transport.call(endpoints.getPreferences, {})).data;
   }
 
-  /** Turns topics on or off, in the console (`topics`) and by mail; the others keep their setting. */
+  /**
+   * Turns topics on or off, in the console (`topics`) and by mail; the others keep their setting.
+   *
+   * @throws ReelgateError `topic_locked`, `invalid_request`
+   */
   async setPreferences(
     topics: Readonly<Record<string, boolean>>,
     mail: Readonly<Record<string, boolean>> = {},
@@ -79,12 +116,12 @@ export class Notifications {
     return (await this.#transport.call(endpoints.putPreferences, { body: { topics, mail } })).data;
   }
 
-  /** When and in which language notifications are mailed. */
+  /** When and in which language notifications are mailed. @throws ReelgateError `unauthorized` */
   async mailSettings(): Promise<MailSettings> {
     return (await this.#transport.call(endpoints.getMailSettings, {})).data;
   }
 
-  /** Changes the named settings of mails. */
+  /** Changes the named settings of mails. @throws ReelgateError `invalid_request` */
   async setMailSettings(change: MailSettingsChange): Promise<MailSettings> {
     return (await this.#transport.call(endpoints.putMailSettings, { body: change })).data;
   }
@@ -105,7 +142,7 @@ export class Notifications {
   }
 }
 
-/** One event of the stream; `gap`: events may have been missed, so cached lists must be fetched again. */
+/** @internal One event of the stream; `gap`: events may have been missed, so cached lists must be fetched again. */
 export interface StreamEvent {
   readonly kind: 'notification' | 'unread' | 'gap';
   /** Where another stream would resume; empty for a gap. */
@@ -114,15 +151,18 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-interface FollowOptions {
+/** Where a stream of notifications begins and when it ends. */
+export interface FollowOptions {
   /** The last event that was received; when omitted, the stream starts now, with a gap. */
   readonly lastEventId?: string;
   /** `user`: without the notifications for administrators. */
   readonly audience?: 'user';
+  /** Ends the stream. */
   readonly signal: AbortSignal;
 }
 
 /**
+ * @internal
  * Notifications of an account as they are sent, until the signal is aborted. A lost connection is reopened after the last
  * event, so that nothing is missed and nothing arrives twice.
  *

@@ -5,23 +5,31 @@ import { defined } from '../contract/objects.ts';
 import { getOwnPackage, listPackageCards, type PackageCard, redeemCode } from '../contract/plans.ts';
 import type { Transport } from './transport.ts';
 
+/** A plan on offer. */
 export type PlanInfo = Static<typeof PackageCard>;
+/** The account's subscription and its allowances. */
 export type SubscriptionInfo = EndpointPart<typeof getOwnPackage, 'response'>['data'];
+/** What a code gave. */
 export type RedemptionResult = EndpointPart<typeof redeemCode, 'response'>['data'];
 
 /** Plans, the account's subscription, and redemption codes. */
 export class Plans {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** Plans on offer, lowest level first. Needs no credentials. */
+  /** Plans on offer, lowest level first. Needs no credentials. @throws ReelgateError `rate_limit_exceeded` */
   async list(): Promise<PlanInfo[]> {
     return (await this.#transport.call(listPackageCards, {})).data;
   }
 
-  /** The account's subscription: what is left of its allowances, when they reset, and which subscriptions follow. */
+  /**
+   * The account's subscription: what is left of its allowances, when they reset, and which subscriptions follow.
+   *
+   * @throws ReelgateError `unauthorized`
+   */
   async current(): Promise<SubscriptionInfo> {
     return (await this.#transport.call(getOwnPackage, {})).data;
   }
@@ -29,35 +37,49 @@ export class Plans {
   /**
    * Redeems a code, which works once; case, spaces and dashes do not matter. Never retried automatically: when the response
    * is lost, `current` and the wallet show whether it worked.
+   *
+   * @throws ReelgateError `code_invalid`, `code_used`, `code_expired`
    */
   async redeem(code: string): Promise<RedemptionResult> {
     return (await this.#transport.call(redeemCode, { body: { code } })).data;
   }
 }
 
+/** A monthly budget, in quota units. */
 export type BudgetInfo = EndpointPart<typeof listBudgets, 'response'>['data'][number];
+
+/** A budget to set. */
+export interface NewBudget {
+  /** Quota units of a calendar month. */
+  readonly monthQuota: number;
+  /** Percent of the budget at which a notification is sent; default 50, 80 and 100. */
+  readonly thresholds?: readonly number[];
+}
 
 /** Monthly budgets of the account and of its keys: they only notify and block nothing. `tokenId` 0 is the account. */
 export class Budgets {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
+  /** All budgets. @throws ReelgateError `unauthorized` */
   async list(): Promise<BudgetInfo[]> {
     return (await this.#transport.call(listBudgets, {})).data;
   }
 
-  /** @param budget.thresholds per cent at which the account is told; default 50, 80 and 100 */
-  async set(
-    tokenId: number,
-    budget: { readonly monthQuota: number; readonly thresholds?: readonly number[] },
-  ): Promise<BudgetInfo> {
+  /**
+   * Sets the budget of a key, or of the account for 0.
+   *
+   * @throws ReelgateError `not_exist` for a key the account does not have
+   */
+  async set(tokenId: number, budget: NewBudget): Promise<BudgetInfo> {
     const body = defined({ month_quota: budget.monthQuota, thresholds: budget.thresholds && [...budget.thresholds] });
     return (await this.#transport.call(putBudget, { params: { token_id: String(tokenId) }, body })).data;
   }
 
-  /** @throws ReelgateError `not_exist` */
+  /** Removes a budget. @throws ReelgateError `not_exist` */
   async remove(tokenId: number): Promise<void> {
     await this.#transport.call(deleteBudget, { params: { token_id: String(tokenId) } });
   }

@@ -5,44 +5,66 @@ import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import type { streamAllRequests, streamRequests } from '../contract/request-log.ts';
 import * as endpoints from '../contract/request-log.ts';
 import { followStream, type ServerEvent } from './event-stream.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { CallOptions, CursorResult, Transport } from './transport.ts';
 
+/** A model call or video that has ended, with its cost. */
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
+/** Success rate, durations and cost of a model or key. */
 export type RequestStatistics = EndpointPart<typeof endpoints.getRequestStatistics, 'response'>['data'][number];
 
+/** What a call or video cost, line by line. */
 export type ReceiptInfo = EndpointPart<typeof getReceipt, 'response'>['data'];
 
+/** Which calls to list; without a condition all of them. */
 export interface RequestQuery {
+  /** Id of the model. */
   readonly model?: string;
+  /** Id of the API key. */
   readonly tokenId?: number;
+  /** How the call ended. */
   readonly status?: RequestStatus;
+  /** What was called. */
   readonly kind?: RequestKind;
-  /** Unix seconds; `to` is not included. */
+  /** Ended at this time or later; Unix seconds. */
   readonly from?: number;
+  /** Ended before this time; Unix seconds. */
   readonly to?: number;
 }
 
 const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) =>
   defined({ ...rest, token_id: tokenId?.toString(), from: from?.toString(), to: to?.toString() });
 
+/** A page of a list that grows at its top. */
+export interface CursorPage {
+  /** `next` of the page before. */
+  readonly after?: string;
+  /** Rows of the page, at most 100. */
+  readonly limit?: number;
+}
+
 /** Model calls and videos of the account that have ended, whichever key made them. */
 export class Requests {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** Newest first. @param page.limit at most 100; `page.after`: `next` of the page before */
+  /** One page, newest first. @throws ReelgateError `unauthorized` */
   async list(
     query: RequestQuery = {},
-    page: { readonly after?: string; readonly limit?: number } = {},
+    page: CursorPage = {},
     options: CallOptions = {},
-  ): Promise<{ readonly data: RequestInfo[]; readonly next: string | null }> {
+  ): Promise<CursorResult<RequestInfo>> {
     const paging = defined({ after: page.after, limit: page.limit?.toString() });
     return this.#transport.call(endpoints.listRequests, { query: { ...toFilter(query), ...paging } }, options);
   }
 
-  /** Calls as they end, until the signal is aborted; a lost connection is reopened. */
+  /**
+   * Calls as they end, until the signal is aborted; a lost connection is reopened.
+   *
+   * @throws ReelgateError when the service refuses permanently
+   */
   follow(query: RequestQuery, signal: AbortSignal): AsyncGenerator<RequestInfo, void> {
     return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), signal);
   }
@@ -57,13 +79,14 @@ export class Requests {
     return this.#transport.call(getTokenReceipt, { params: { ref } });
   }
 
-  /** Success rate, durations and cost by model or by key. */
+  /** Success rate, durations and cost by model or by key. @throws ReelgateError `unauthorized` */
   async statistics(by: 'model' | 'token' = 'model', query: RequestQuery = {}): Promise<RequestStatistics[]> {
     return (await this.#transport.call(endpoints.getRequestStatistics, { query: { ...toFilter(query), by } })).data;
   }
 }
 
 /**
+ * @internal
  * Rows of the request log as calls end, until the signal is aborted. What ended while a lost connection was reopened is missing.
  *
  * @throws ReelgateError when the service refuses permanently

@@ -4,31 +4,36 @@ import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/tickets.ts';
 import { fetchAllPages, type Transport } from './transport.ts';
 
+/** A ticket in a list. */
 export type TicketInfo = EndpointPart<typeof endpoints.listTickets, 'response'>['data'][number];
+/** A ticket with its replies. */
 export type TicketWithReplies = EndpointPart<typeof endpoints.getTicket, 'response'>['data'];
+/** A ticket to open. */
 export type NewTicket = EndpointPart<typeof endpoints.openTicket, 'body'>;
+/** A reply to a ticket. */
 export type NewReply = EndpointPart<typeof endpoints.replyToTicket, 'body'>;
 
 /** The account's support tickets. */
 export class Tickets {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** All of them, newest first. */
+  /** All of them, newest first. @throws ReelgateError `unauthorized` */
   list(status?: endpoints.TicketStatus): Promise<TicketInfo[]> {
     return fetchAllPages((query) =>
       this.#transport.call(endpoints.listTickets, { query: defined({ ...query, status }) }),
     );
   }
 
-  /** With its replies, oldest first. */
+  /** One ticket with its replies, oldest first. @throws ReelgateError `not_exist` */
   async get(id: number): Promise<TicketWithReplies> {
     return (await this.#transport.call(endpoints.getTicket, { params: { id: String(id) } })).data;
   }
 
-  /** Returns its id. */
+  /** Opens a ticket; returns its id. @throws ReelgateError `ticket_full` */
   async open(ticket: NewTicket): Promise<number> {
     return (await this.#transport.call(endpoints.openTicket, { body: ticket })).data.id;
   }
@@ -38,11 +43,13 @@ export class Tickets {
     return (await this.#transport.call(endpoints.replyToTicket, { params: { id: String(id) }, body: reply })).data.id;
   }
 
+  /** Closes a ticket. @throws ReelgateError `ticket_closed`, `not_exist` */
   async close(id: number): Promise<void> {
     await this.#transport.call(endpoints.closeTicket, { params: { id: String(id) } });
   }
 }
 
+/** An application for a beta feature. */
 export type BetaApplicationInfo = EndpointPart<
   typeof betaApplicationsEndpoints.listBetaApplications,
   'response'
@@ -51,11 +58,12 @@ export type BetaApplicationInfo = EndpointPart<
 /** The account's applications for beta features. */
 export class BetaApplications {
   readonly #transport: Transport;
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** All of them, newest first. */
+  /** All of them, newest first. @throws ReelgateError `unauthorized` */
   list(): Promise<BetaApplicationInfo[]> {
     return fetchAllPages((query) => this.#transport.call(betaApplicationsEndpoints.listBetaApplications, { query }));
   }

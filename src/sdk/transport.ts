@@ -7,6 +7,7 @@ export interface Credentials {
   readonly apiKey?: string;
   /** A user access token or a device access_token, for /api. */
   readonly accessToken?: string;
+  /** Id of the account the access token belongs to. */
   readonly userId?: number;
   /** Name of the header with the user id, where the service has renamed it (`api_user_header` of GET /api/status). */
   readonly userHeader?: string;
@@ -15,33 +16,62 @@ export interface Credentials {
 /** Which credential a request needs: `model` an apiKey, `account` an access token, `none` neither. */
 export type CredentialPurpose = 'model' | 'account' | 'none';
 
+/** Options of the client. */
 export interface TransportOptions {
   /** URL of the service: `http://127.0.0.1:3000`. In a browser the page's origin is the default. */
   readonly baseUrl: string;
   /** Called before every request, so that a refreshed token is used at once. */
   readonly credentials?: (purpose: CredentialPurpose) => Credentials | Promise<Credentials>;
-  /** Called once when /api responds with 401 to an access token; true: it was refreshed, so the request is sent again. */
+  /**
+   * Called once when /api responds with 401 to an access token; true: it was refreshed, so the request is sent again.
+   */
   readonly refresh?: () => Promise<boolean>;
+  /**
+   * Name of the header with the user id, where the service has renamed it; `Credentials.userHeader` takes precedence.
+   */
   readonly userHeader?: string;
+  /** Language of messages: `en` or `zh-CN`; default: the service's. */
   readonly language?: string;
+  /** Sends the requests; default `globalThis.fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
+/** @internal */
 type RequestInputOf<E extends Endpoint> = {
   [K in 'params' | 'query' | 'body' as EndpointPart<E, K> extends undefined ? never : K]: EndpointPart<E, K>;
 };
 
+/** @internal */
 interface RequestInput {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
 }
 
+/** Options of one call. */
 export interface CallOptions {
+  /** Aborts the call; the call then throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Headers to send beside the client's own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent in place of a JSON body. */
   readonly form?: FormData;
+}
+
+/** A page of a list that grows at its top. */
+export interface CursorResult<Row> {
+  /** The rows of the page. */
+  readonly data: Row[];
+  /** Where the next page begins; null after the last. */
+  readonly next: string | null;
+}
+
+/** A page of a list with numbered pages. */
+export interface PageResult<Row> {
+  /** The rows of the page. */
+  readonly data: Row[];
+  /** How many rows all pages have. */
+  readonly total: number;
 }
 
 /** Time-out of one GET request with a JSON response; no query of the service takes this long. */
@@ -49,18 +79,25 @@ const READ_TIMEOUT_MS = 30_000;
 /** How often a request that is safe to repeat is sent at most: GET, or with an Idempotency-Key. */
 const MAX_ATTEMPTS = 4;
 
-/** Calls endpoints of the contract; the endpoint's definition determines the path, the credential and the error format. */
+/**
+ * Calls endpoints of the contract; the endpoint's definition determines the path, the credential and the error format.
+ */
 export class Transport {
   readonly #options: TransportOptions;
+  /** @internal */
   constructor(options: TransportOptions) {
     this.#options = options;
   }
 
+  /** URL of the service, without a slash at its end. */
   get baseUrl(): string {
     return this.#options.baseUrl;
   }
 
-  /** The response body of a success, typed by the contract. @throws ReelgateError */
+  /**
+   * @internal
+   * The response body of a success, typed by the contract. @throws ReelgateError
+   */
   async call<const E extends Endpoint>(
     endpoint: E,
     input: RequestInputOf<E>,
@@ -86,7 +123,10 @@ export class Transport {
     return body as EndpointPart<E, 'response'>;
   }
 
-  /** The raw response, for files and streams; errors are not parsed. Network errors are retried where that is safe. */
+  /**
+   * @internal
+   * The raw response, for files and streams; errors are not parsed. Network errors are retried where that is safe.
+   */
   send<const E extends Endpoint>(endpoint: E, input: RequestInputOf<E>, options: CallOptions = {}): Promise<Response> {
     return this.#send(endpoint, input, options);
   }
@@ -146,7 +186,9 @@ export class Transport {
   }
 }
 
-/** Follows from the endpoint's policy; where the handler reads the credential itself, the caller passes it as a header. */
+/**
+ * Follows from the endpoint's policy; where the handler reads the credential itself, the caller passes it as a header.
+ */
 function credentialPurposeOf({ policy }: Endpoint): CredentialPurpose {
   if (policy === 'model') return 'model';
   return policy === 'public' || policy === 'self' ? 'none' : 'account';
@@ -196,7 +238,7 @@ function retryDelayMs(attempt: number, retryAfterSeconds: number): number {
   return 2 ** attempt * 250 * (0.75 + Math.random() / 2);
 }
 
-/** Waits; rejects when the signal is aborted first. */
+/** @internal Waits; rejects when the signal is aborted first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
@@ -214,7 +256,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 const PAGE_SIZE = 50;
 
-/** Every item of a list, fetched page by page. */
+/** @internal Every item of a list, fetched page by page. */
 export async function fetchAllPages<T>(
   fetchPage: (query: { page: string; page_size: string }) => Promise<{ readonly data: T[]; readonly total: number }>,
 ): Promise<T[]> {

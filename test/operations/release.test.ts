@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { addToChangelog, assertNextVersion } from '../../scripts/release/check-version-and-add-to-changelog.ts';
-import { writePackageFolder } from '../../scripts/release/package-folder.ts';
+import { writeImporterFolder, writePackageFolder } from '../../scripts/release/package-folder.ts';
 import { VERSION } from '../../src/server/package-root.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -54,6 +54,13 @@ describe('a release', () => {
       });
     assert.equal(run('--version').trim(), VERSION);
     assert.match(run('--help'), /reelgate quickstart/);
+    const importing = ['import', 'new-api', '--from', 'sqlite:none.db'];
+    assert.throws(() => run(...importing), /The importer is not installed[\s\S]*npm install --global/);
+    // Installed beside the service, the importer is found; here it stops at the database that is missing.
+    const importer = join(modules, '@reelgate/importer');
+    writeImporterFolder(root, importer);
+    assert.deepEqual(globSync('{test/**,**/*.ts}', { cwd: importer }), []);
+    assert.throws(() => run(...importing), /There is no database at/);
     // The bundle is whole and is what runs.
     rmSync(join(installed, 'src/server'), { recursive: true });
     assert.match(run('quickstart', '--exit'), /Saved data\/first-video\.mp4/);

@@ -1,0 +1,96 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
+import { replaceFolder } from '../replace-folder.ts';
+import { writeSdkDeclarations } from './sdk-declarations.ts';
+
+/** Fields of package.json as far as packages are written here. */
+type Manifest = Readonly<Record<string, unknown>>;
+
+const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+
+/**
+ * Writes the SDK as a package: one file of JavaScript with all it uses, and declarations that need no other package.
+ */
+export const writeSdkPackage = (root: string, folder: string): Promise<void> =>
+  replaceFolder(folder, async (temporary) => {
+    await bundle(root, temporary, { index: 'src/sdk/index.ts' }, 'neutral', []);
+    await writeSdkDeclarations(root, temporary);
+    writePackageFiles(root, 'src/sdk', temporary, {});
+  });
+
+/** Writes the command line as a package of its own: without the commands that open the server's database. */
+export const writeCliPackage = (root: string, folder: string): Promise<void> =>
+  replaceFolder(folder, async (temporary) => {
+    const { optionalDependencies = {} } = readManifest(join(root, 'package.json'));
+    const keyring = '@napi-rs/keyring';
+    // Two folders below the root of the package, as the source is: the program reads its version from there.
+    const chunks = join(temporary, 'dist/cli');
+    await bundle(root, chunks, { main: 'src/cli/main.ts' }, 'node', [keyring]);
+    cpSync(join(root, 'bin/node-version.js'), join(temporary, 'bin/node-version.js'));
+    writeFileSync(join(temporary, 'bin/reelgate.js'), PROGRAM, { mode: 0o755 });
+    writePackageFiles(root, 'src/cli', temporary, {
+      optionalDependencies: { [keyring]: (optionalDependencies as Record<string, string>)[keyring] },
+    });
+  });
+
+/** Plain JavaScript that any Node reads, so that an old one gets a clear line instead of a syntax error. */
+const PROGRAM = `#!/usr/bin/env node
+import module from 'node:module';
+import { isNewEnough, TOO_OLD } from './node-version.js';
+
+if (isNewEnough) {
+  module.enableCompileCache();
+  await import('../dist/cli/main.js');
+} else {
+  console.error(\`\${TOO_OLD}; install one from https://nodejs.org.\`);
+  process.exitCode = 1;
+}
+`;
+
+/** package.json, README.md and LICENSE; the version is that of the service. */
+function writePackageFiles(root: string, source: string, folder: string, more: Manifest): void {
+  const { private: _, ...manifest } = readManifest(join(root, source, 'package.json'));
+  const { version } = readManifest(join(root, 'package.json'));
+  const whole = { name: manifest['name'], version, ...manifest, ...more };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(whole, undefined, 2)}\n`);
+  cpSync(join(root, source, 'README.md'), join(folder, 'README.md'));
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+}
+
+/** Commands that need the server's code say so where it is not there. */
+const SERVER_COMMANDS: Plugin = {
+  name: 'server-commands',
+  resolveId: (source) => (/\/server\/commands\/|^@reelgate\/importer$/.test(source) ? '\0server-commands' : undefined),
+  load: (id) =>
+    id === '\0server-commands'
+      ? `throw new Error('This command opens the database of the service: run it on the server, with the reelgate that is installed there.');`
+      : undefined,
+};
+
+async function bundle(
+  root: string,
+  folder: string,
+  input: Readonly<Record<string, string>>,
+  platform: 'neutral' | 'node',
+  external: readonly string[],
+): Promise<void> {
+  const build = await rolldown({
+    input: Object.fromEntries(Object.entries(input).map(([name, path]) => [name, join(root, path)])),
+    cwd: root,
+    platform,
+    external: [...external],
+    plugins: [SERVER_COMMANDS],
+    // Clients need no schemas: the server checks.
+    resolve: { alias: { typebox: join(root, 'src/console/data/typebox-stub.ts') } },
+    logLevel: 'silent',
+  });
+  await build.write({
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    keepNames: true,
+  });
+  await build.close();
+}
