@@ -4,28 +4,28 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { getOrMakeEntry } from '../cache.ts';
 import { Semaphore } from '../concurrency.ts';
 import { JsonRejectedError, parseJson } from '../json.ts';
 import {
   BlockedIpError,
+  failOnReset,
   guardedConnector,
   guardedLookup,
   isCloudMetadataIp,
   isPublicIp,
+  READ_INTO_ONE_BUFFER,
   type ReadingOptions,
   type Resolve,
   resolveByDns,
   resolveBySystem,
 } from './guard.ts';
-import { Http1Agent } from './http1/http1-agent.ts';
-import { READ_INTO_ONE_BUFFER } from './http1/socket-read-buffer.ts';
 import {
   type BufferedResponse,
   type ConfiguredRequest,
   Exchange,
   type ExchangeControl,
-  type ExchangeDispatcher,
   type ExchangeHandler,
   type OutboundClient,
   OutboundError,
@@ -35,7 +35,6 @@ import {
   type UntrustedPost,
   type UntrustedRequest,
 } from './outbound.ts';
-import { Agent, type Connector, ProxyAgent } from './undici-without-fetch.ts';
 
 export interface OutboundOptions {
   /** Concurrent exchanges with untrusted hosts in the whole process; default 256, and four times as many may wait. */
@@ -86,8 +85,8 @@ export function openOutbound(options: OutboundOptions = {}): OutboundClient {
 /** What sends requests to configured hosts by one rule of which IPs are allowed. */
 interface ConfiguredSenders {
   readonly agent: Agent;
-  /** For `stream`, whose targets are kept. */
-  readonly streamAgent: Http1Agent;
+  /** For `stream`, so that polls never wait behind model calls. */
+  readonly streamAgent: Agent;
   readonly streamTargets: LRUCache<string, Target>;
   readonly proxies: Proxies;
 }
@@ -110,14 +109,18 @@ class OutboundHttpClient implements OutboundClient {
     const foreign = options.resolveUntrusted ?? resolveByDns();
     const sockets = options.maxSocketsPerOrigin ?? SOCKETS_PER_ORIGIN;
     const maxUntrusted = options.maxUntrusted ?? UNTRUSTED_EXCHANGES;
-    const guarded = (resolve: Resolve, rule: (address: string) => boolean, reading: ReadingOptions = {}): Connector =>
+    const guarded = (
+      resolve: Resolve,
+      rule: (address: string) => boolean,
+      reading: ReadingOptions = {},
+    ): buildConnector.connector =>
       guardedConnector({ resolve, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, signal: this.#closing.signal, reading });
-    const opened = (connect: Connector, connections: number): Agent =>
-      new Agent({ connect, connections, allowH2: false, pipelining: 1 });
+    const opened = (connect: buildConnector.connector, connections: number): Agent =>
+      new Agent({ connect, connections, allowH2: false, pipelining: 1, factory: openPool });
     const allowsPrivate = (address: string): boolean => !isCloudMetadataIp(address);
     const configured = (rule: (address: string) => boolean): ConfiguredSenders => ({
       agent: opened(guarded(own, rule), sockets),
-      streamAgent: new Http1Agent(guarded(own, rule, READ_INTO_ONE_BUFFER), sockets),
+      streamAgent: opened(guarded(own, rule, READ_INTO_ONE_BUFFER), sockets),
       streamTargets: new LRUCache({ max: MAX_KNOWN_TARGETS }),
       proxies: new Proxies({ resolve: own, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets }),
     });
@@ -168,12 +171,12 @@ class OutboundHttpClient implements OutboundClient {
     request: ConfiguredRequest,
     handler: ExchangeHandler,
     exchange: Exchange,
-    agent: ExchangeDispatcher,
+    agent: Dispatcher,
     toTarget: () => Target,
   ): Exchange {
     const { proxy } = request;
     let target: Target;
-    let dispatcher = agent;
+    let dispatcher: Dispatcher = agent;
     try {
       target = toTarget();
       if (proxy !== undefined) dispatcher = this.#sendersFor(request).proxies.agentFor(proxy);
@@ -240,17 +243,22 @@ class OutboundHttpClient implements OutboundClient {
 
   async close(graceMs = 0): Promise<void> {
     const configured = [this.#private, this.#public];
-    const agents = [...configured.map(({ agent }) => agent), this.#untrustedAgent, this.#privateFileAgent];
+    const agents = [
+      ...configured.flatMap(({ agent, streamAgent }) => [agent, streamAgent]),
+      this.#untrustedAgent,
+      this.#privateFileAgent,
+    ];
     const isBusy = (): boolean =>
-      configured.some(({ streamAgent }) => streamAgent.isBusy) ||
       agents.some((agent) => Object.values(agent.stats).some(({ size }) => size !== undefined && size > 0));
     const endsAt = performance.now() + graceMs;
     while (isBusy() && performance.now() < endsAt) await setTimeout(CLOSE_POLL_MS);
     this.#closing.abort();
-    for (const { streamAgent } of configured) streamAgent.destroy();
     await Promise.all([...agents, ...configured.map(({ proxies }) => proxies)].map((each) => each.destroy()));
   }
 }
+
+/** A pool even for one connection: it lets sockets be read once more before a connection is used again. */
+const openPool = (origin: string | URL, options: object): Pool => new Pool(origin, options);
 
 const withTraceparent = (
   headers: Readonly<Record<string, string>>,
@@ -435,6 +443,8 @@ export class Proxies {
       proxyTunnel: true,
       connectTimeout: timeoutMs,
       proxyTls: { lookup: guardedLookup(this.#options) },
+      factory: (origin, { connect, ...pool }: Pool.Options) =>
+        new Pool(origin, { ...pool, connect: failOnReset(connect as buildConnector.connector) }),
       connections,
       allowH2: false,
       pipelining: 1,

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { BlockedIpError, HostNotFoundError } from './guard.ts';
 import { Exchange, type OutboundError, type OutboundRequest } from './outbound.ts';
-import { errors } from './undici-without-fetch.ts';
 
 const TARGET = { origin: 'https://a.example', path: '/x?y=1' };
 

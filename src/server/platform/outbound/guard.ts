@@ -1,8 +1,8 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { buildConnector, errors } from 'undici';
 import { invalidRequest } from '../app-error.ts';
-import { buildConnector, type Connector } from './undici-without-fetch.ts';
 
 export interface ResolvedIp {
   readonly address: string;
@@ -100,7 +100,7 @@ export interface ConnectorOptions extends IpGuard {
  * IPs are the ones connected to and DNS rebinding (another IP on the next query) has no effect. One refused IP among several
  * refuses the name. HTTP/2 is not offered: only with one request per socket is it known whether a request was sent.
  */
-export function guardedConnector(options: ConnectorOptions): Connector {
+export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const check = (address: string): void => assertAllowed(options, address);
   const lookup = guardedLookup(options);
   const dial = buildConnector({
@@ -115,7 +115,7 @@ export function guardedConnector(options: ConnectorOptions): Connector {
   options.signal.addEventListener('abort', () => {
     for (const socket of dialling) socket.destroy();
   });
-  return (target, callback) => {
+  return failOnReset((target, callback) => {
     // A socket to an IP literal never calls `lookup`.
     if (isIP(target.hostname) !== 0) {
       try {
@@ -131,8 +131,38 @@ export function guardedConnector(options: ConnectorOptions): Connector {
       callback(...result);
     }) as unknown as Socket;
     dialling.add(socket);
-  };
+  });
 }
+
+/**
+ * Reports errors of established connections as lost sockets. undici takes a reset for the proper end of a body without a
+ * length, and fails requests that only wait for the connection although they could take another.
+ */
+export function failOnReset(connect: buildConnector.connector): buildConnector.connector {
+  return (target, callback) =>
+    connect(target, (...result) => {
+      result[1]?.prependListener('error', (error) => Object.assign(error, { code: LOST_SOCKET }));
+      callback(...result);
+    });
+}
+
+const LOST_SOCKET = new errors.SocketError().code;
+
+const READ_BYTES = 64 * 1024;
+const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+
+/**
+ * Reads all its sockets into one buffer and copies what came. Otherwise each read allocates 64 KiB and returns most of it, which
+ * costs more than the copy.
+ */
+export const READ_INTO_ONE_BUFFER: ReadingOptions = {
+  onread: {
+    buffer: readBuffer,
+    callback(this: Socket, size: number): boolean {
+      return this.push(Buffer.from(readBuffer.subarray(0, size)));
+    },
+  },
+};
 
 /** Azure's WireServer hands out instance secrets from an IP address in a public range. */
 const AZURE_WIRE_SERVER = '168.63.129.16';

@@ -1,7 +1,7 @@
-import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
+import { Readable } from 'node:stream';
+import { type Dispatcher, errors } from 'undici';
+import { memoizeByObject } from '../cache.ts';
 import { BlockedIpError, HostNotFoundError } from './guard.ts';
-import { errors } from './undici-without-fetch.ts';
 
 /** One request that leaves this service. Times are milliseconds, sizes are bytes. */
 export interface OutboundRequest {
@@ -164,27 +164,11 @@ const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
 /** Extra time before our own timer ends a wait that undici's coarse timers should have ended. */
 const BACKSTOP_MS = 1_000;
 
-/** Where a request goes, its URL checked and taken apart. */
+/** Where a request goes: a URL that was checked and parsed. */
 export interface Target {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
-}
-
-/** A request as it is given to what sends it; times are milliseconds. */
-export interface DispatchRequest extends Target {
-  readonly method: OutboundRequest['method'];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: NonNullable<OutboundRequest['body']> | null;
-  /** Longest wait for the status line. */
-  readonly headersTimeout: number;
-  /** Longest silence inside the body. */
-  readonly bodyTimeout: number;
-}
-
-/** What sends requests: undici's agents, and `Http1Agent`. */
-export interface ExchangeDispatcher {
-  dispatch(request: DispatchRequest, handler: Dispatcher.DispatchHandler): unknown;
 }
 
 /**
@@ -212,10 +196,14 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   /** Sends the request. Never throws: whatever happens reaches the handler. */
-  begin(dispatcher: ExchangeDispatcher, target: Target, headers: Readonly<Record<string, string>>): this {
+  begin(dispatcher: Pick<Dispatcher, 'dispatch'>, target: Target, headers: Readonly<Record<string, string>>): this {
     const { method, body, signal, headersTimeoutMs, idleTimeoutMs } = this.#request;
     if (signal?.aborted) {
       this.abort();
+      return this;
+    }
+    if (!areWritable(headers)) {
+      this.#fail('blocked', 'a header of the request cannot be written');
       return this;
     }
     signal?.addEventListener('abort', this.#onSignal);
@@ -225,8 +213,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
         origin: target.origin,
         path: target.path,
         method,
-        headers,
-        body: body ?? null,
+        ...toWrittenBody(headers, body),
         headersTimeout: headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
         bodyTimeout: idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
       },
@@ -256,18 +243,20 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       return;
     }
     this.#control = control;
+    // A body in memory is not waited for, however slowly it is read.
+    if (!(this.#request.body instanceof Readable)) this.#bodySentAt = performance.now();
   }
 
   onRequestSent(): void {
-    this.#bodySentAt = performance.now();
+    this.#bodySentAt ??= performance.now();
   }
 
-  onResponseStart(
-    _control: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(_control: Dispatcher.DispatchController, status: number, headers: ReceivedHeaders): void {
     if (this.#ended || status < 200) return;
+    if (!hasKnownFraming(headers)) {
+      this.#fail('sent', 'the response has an unknown transfer coding');
+      return;
+    }
     this.#status = status;
     this.#handler.head(status, joinRepeated(headers), this);
   }
@@ -349,11 +338,74 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 }
 
-/** undici gives repeated headers as arrays; most responses have none, and then its object is used as it is. */
-function joinRepeated(headers: Record<string, string | string[] | undefined>): Readonly<Record<string, string>> {
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** undici writes what frames a message and keeps a connection (RFC 9110 section 7.6.1, RFC 9112 section 6). */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * Whether undici accepts these headers. A pool takes a request that it refuses for a sign that its connection is full, and
+ * never uses that connection again. The headers of a channel are one object for all its calls, so they are checked once.
+ */
+const areWritable = memoizeByObject((headers: Readonly<Record<string, string>>): boolean =>
+  Object.entries(headers).every(
+    ([name, value]) => NAME.test(name) && VALUE.test(value) && !OWN_HEADERS.has(name.toLowerCase()),
+  ),
+);
+
+/** The write buffer of a socket: undici reuses a connection although more than this may still be waiting to be sent on it. */
+const MAX_SINGLE_WRITE_BYTES = 64 * 1024;
+
+/**
+ * Headers and body as undici takes them. A large body is written piece by piece: only then does undici know of a response
+ * that comes before its end, and closes the connection, on which the next request would wait behind the rest of the body.
+ */
+function toWrittenBody(
+  headers: Readonly<Record<string, string>>,
+  body: OutboundRequest['body'],
+): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+  if (body === undefined || body instanceof Readable || body.length <= MAX_SINGLE_WRITE_BYTES)
+    return { headers, body: body ?? null };
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const pieces: Iterable<Buffer> = piecesOf(bytes);
+  // undici writes any iterable; its types name streams alone.
+  return { headers: { ...headers, 'content-length': String(bytes.length) }, body: pieces as unknown as Readable };
+}
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += MAX_SINGLE_WRITE_BYTES)
+    yield bytes.subarray(at, at + MAX_SINGLE_WRITE_BYTES);
+}
+
+type ReceivedHeaders = Record<string, string | string[] | undefined>;
+
+/** Only `chunked`, once, has an end that every reader sees at the same place; undici reads the rest by other framings. */
+function hasKnownFraming({ 'transfer-encoding': coding }: ReceivedHeaders): boolean {
+  return coding === undefined || (typeof coding === 'string' && coding.toLowerCase() === 'chunked');
+}
+
+/** undici gives repeated headers as arrays and keeps blanks behind values. Most responses have neither; their object is kept. */
+function joinRepeated(headers: ReceivedHeaders): Readonly<Record<string, string>> {
   for (const name in headers) {
     const value = headers[name];
-    if (typeof value !== 'string') headers[name] = Array.isArray(value) ? value.join(', ') : '';
+    if (typeof value !== 'string') headers[name] = value?.map(trimEnd).join(', ') ?? '';
+    else if (isBlank(value.charCodeAt(value.length - 1))) headers[name] = trimEnd(value);
   }
   return headers as Record<string, string>;
 }
+
+/** Blanks and tabs alone: other white space of Unicode is part of a value. A regular expression would take quadratic time. */
+function trimEnd(value: string): string {
+  let end = value.length;
+  while (end > 0 && isBlank(value.charCodeAt(end - 1))) end--;
+  return end === value.length ? value : value.slice(0, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;

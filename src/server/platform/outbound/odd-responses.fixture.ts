@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../../../test/seeded-random.ts';
+import { seededRandom } from '../../../../test/seeded-random.ts';
 
 /** Whole numbers that are the same in each run; `below` is exclusive. */
 export function numbers(seed: number): (below: number) => number {

@@ -2,23 +2,29 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { buildConnector as Build, Dispatcher } from 'undici';
-import type { DispatchRequest } from '../outbound.ts';
-import { buildConnector, type Connector } from '../undici-without-fetch.ts';
-import { Http1Agent } from './http1-agent.ts';
-import { READ_INTO_ONE_BUFFER } from './socket-read-buffer.ts';
+import { Agent } from 'undici';
+import { type OutboundOptions, openOutbound } from './client.ts';
+import { guardedConnector, READ_INTO_ONE_BUFFER, type ReadingOptions } from './guard.ts';
+import {
+  Exchange,
+  type ExchangeControl,
+  type ExchangeHandler,
+  type OutboundClient,
+  type OutboundError,
+  type StreamedRequest,
+} from './outbound.ts';
 
-/** A request as the server has it, whole. */
+/** A complete request as the server received it. */
 export interface ReceivedRequest {
   readonly path: string;
   readonly body: Buffer;
   readonly socket: Socket;
-  /** Which connection it came on, and which request on that, from 0. */
+  /** Index of its connection, and its index on that connection. */
   readonly connection: number;
   readonly turn: number;
 }
 
-/** Gives each whole request to `answer`. */
+/** Passes each complete request to `answer`. */
 function recordRequests(answer: (request: ReceivedRequest) => void) {
   const requests: ReceivedRequest[] = [];
   const sockets: Socket[] = [];
@@ -43,7 +49,7 @@ function recordRequests(answer: (request: ReceivedRequest) => void) {
   return { requests, sockets, accept };
 }
 
-/** Starts a server whose connections are answered by `answer`; the end of the test stops it. */
+/** Starts a server of raw sockets; the end of the test stops it. */
 export async function startServer(
   t: TestContext,
   answer: (request: ReceivedRequest) => void,
@@ -65,109 +71,112 @@ export async function startServer(
   return { requests, sockets, port, origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}` };
 }
 
-export const connector = (more: Partial<Build.BuildOptions> = {}): Connector =>
-  buildConnector({
-    allowH2: false,
-    timeout: 2_000,
-    ...READ_INTO_ONE_BUFFER,
-    ...more,
-  } as Build.BuildOptions);
+type Sender = Pick<OutboundClient, 'stream'>;
 
-/** An agent that the end of the test destroys. */
-export function openAgent(t: TestContext, connections = 10, connect = connector()): Http1Agent {
-  const agent = new Http1Agent(connect, connections);
-  t.after(() => agent.destroy());
-  return agent;
+/** A client with so many connections to one origin; the end of the test closes it. */
+export function openClient(t: TestContext, connections = 10, more: OutboundOptions = {}): OutboundClient {
+  const client = openOutbound({ maxSocketsPerOrigin: connections, ...more });
+  t.after(() => client.close());
+  return client;
 }
 
-type Hook = (control: Dispatcher.DispatchController) => void;
+/** Sends as the client does, but to servers whose certificate nobody signed. */
+export function openTlsSender(t: TestContext, connections = 10): Sender {
+  const connect = guardedConnector({
+    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    allows: () => true,
+    timeoutMs: 30_000,
+    signal: new AbortController().signal,
+    reading: { ...READ_INTO_ONE_BUFFER, rejectUnauthorized: false } as ReadingOptions,
+  });
+  const agent = new Agent({ connect, connections, allowH2: false, pipelining: 1 });
+  t.after(() => agent.destroy());
+  return {
+    stream: (request, handler) => {
+      const { origin, pathname } = new URL(request.url);
+      return new Exchange(request, handler).begin(agent, { origin, path: pathname }, request.headers ?? {});
+    },
+  };
+}
 
 /** What a handler does when it is called, besides taking notes. */
 export interface Hooks {
-  readonly start?: Hook;
-  readonly head?: Hook;
-  readonly data?: (control: Dispatcher.DispatchController, bytes: Buffer) => void;
-  readonly end?: Hook;
+  readonly head?: (control: ExchangeControl) => void;
+  readonly chunk?: (control: ExchangeControl) => void;
+  readonly end?: () => void;
 }
 
-/** Notes of what a handler was told: one line a call, that of data left out. */
-export class Notes implements Dispatcher.DispatchHandler {
+/** Notes of the calls of a handler: one line a call, chunks left out. */
+export class Notes implements ExchangeHandler {
   readonly log: string[] = [];
   readonly #hooks: Hooks;
   readonly #done = Promise.withResolvers<void>();
-  readonly #begun = Promise.withResolvers<Dispatcher.DispatchController>();
+  readonly #begun = Promise.withResolvers<ExchangeControl>();
   #chunks: Buffer[] = [];
-  headers: Readonly<Record<string, unknown>> = {};
+  headers: Readonly<Record<string, string>> = {};
+  error: OutboundError | undefined;
 
   constructor(hooks: Hooks = {}) {
     this.#hooks = hooks;
   }
 
-  /** Resolved by the first end or failure. */
+  /** Resolved by the end or the failure. */
   get done(): Promise<void> {
     return this.#done.promise;
   }
   /** Resolved by the head. */
-  get begun(): Promise<Dispatcher.DispatchController> {
+  get begun(): Promise<ExchangeControl> {
     return this.#begun.promise;
   }
   get body(): Buffer {
     return Buffer.concat(this.#chunks);
   }
 
-  onRequestStart(control: Dispatcher.DispatchController): void {
-    this.log.push('start');
-    this.#hooks.start?.(control);
-  }
-  onResponseStart(
-    control: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, unknown>>,
-  ): void {
-    if (status < 200) return;
+  head(status: number, headers: Readonly<Record<string, string>>, control: ExchangeControl): void {
     this.log.push(`head ${status}`);
     this.headers = headers;
     this.#begun.resolve(control);
     this.#hooks.head?.(control);
   }
-  onResponseData(control: Dispatcher.DispatchController, bytes: Buffer): void {
+  chunk(bytes: Buffer, control: ExchangeControl): void {
     this.#chunks.push(bytes);
-    this.#hooks.data?.(control, bytes);
+    this.#hooks.chunk?.(control);
   }
-  onResponseEnd(control: Dispatcher.DispatchController): void {
+  end(): void {
     this.log.push('end');
     this.#done.resolve();
-    this.#hooks.end?.(control);
+    this.#hooks.end?.();
   }
-  onResponseError(_control: Dispatcher.DispatchController, error: Error): void {
-    this.log.push(`fail ${error.name}`);
+  fail(error: OutboundError): void {
+    this.error = error;
+    this.log.push(`fail ${error.phase}`);
     this.#done.resolve();
   }
 }
 
-/** Asks for a path, by default with GET and half a minute for everything. */
+/** Sends a request, by default a GET whose limits no test reaches. */
 export function ask(
-  agent: { dispatch(request: DispatchRequest, handler: Dispatcher.DispatchHandler): unknown },
+  client: Sender,
   origin: string,
   hooks: Hooks = {},
-  more: Partial<DispatchRequest> = {},
+  { path = '/', ...more }: Partial<StreamedRequest> & { readonly path?: string } = {},
 ): Notes {
   const notes = new Notes(hooks);
-  agent.dispatch(
-    { method: 'GET', origin, path: '/', headers: {}, body: null, headersTimeout: 30_000, bodyTimeout: 30_000, ...more },
-    notes,
-  );
+  const url = `${origin}${path}`;
+  const limits = { connectTimeoutMs: 30_000, headersTimeoutMs: 60_000, idleTimeoutMs: 60_000 };
+  client.stream({ method: 'GET', url, private: true, ...limits, ...more }, notes);
   return notes;
 }
 
-/** Until it is so; what never is fails by the test's own assertion. */
-export async function until(isSo: () => boolean, withinMs = 2_000): Promise<void> {
+/** Waits until it is so; the test's own assertion tells that it never was. */
+export async function until(isSo: () => boolean, withinMs = 20_000): Promise<void> {
   const endsAt = performance.now() + withinMs;
   while (!isSo() && performance.now() < endsAt) await sleep(5);
 }
 
-/** Lets what was freed become idle. */
+/** Lets a connection become idle after a response. */
 export const turn = async (): Promise<void> => {
+  await nextTurn();
   await nextTurn();
   await nextTurn();
 };
@@ -176,8 +185,8 @@ export const OK = 'HTTP/1.1 200 OK\r\n';
 export const answerOf = (body: string, lines = ''): string =>
   `${OK}${lines}content-length: ${body.length}\r\n\r\n${body}`;
 
-/** Answers with the path that was asked for. */
+/** Responds with the path of the request. */
 export const answerWithPath = ({ socket, path }: ReceivedRequest): void => void socket.write(answerOf(path));
 
-/** The notes of a request that was answered. */
-export const ANSWERED: readonly string[] = ['start', 'head 200', 'end'];
+/** The notes of a request that got its response. */
+export const ANSWERED: readonly string[] = ['head 200', 'end'];
