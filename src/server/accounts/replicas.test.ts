@@ -55,6 +55,35 @@ forEachDatabase((name, _open, freshUrl) => {
     await close();
   });
 
+  it('applies a change of a key to the next request on every replica', async () => {
+    const { one, two, close } = await startTwo();
+    const owner = await one.newUser('changing');
+    const expires_at = Math.floor(one.clock.now() / 1000) + 3_600;
+    const made = await owner.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'k', expires_at });
+    const calls = (replica: typeof one) =>
+      replica.accounts.authenticator.model({
+        headers: { 'x-api-key': made.key },
+        session: undefined,
+        clientIp: '192.0.2.7',
+      });
+    const change = (settings: object) => owner.ok('PUT', `/api/tokens/${made.id}`, settings);
+    for (const replica of [one, two]) assert.deepEqual((await calls(replica)).models, []);
+
+    await change({ models: ['a-model'], requests_per_minute: 5, concurrent_tasks: 2 });
+    for (const replica of [one, two]) {
+      const { models, limits } = await calls(replica);
+      assert.deepEqual(models, ['a-model']);
+      assert.deepEqual([limits?.requestsPerMinute, limits?.concurrentTasks], [5, 2]);
+    }
+    await change({ allowed_addresses: ['198.51.100.0/24'] });
+    for (const replica of [one, two]) await assert.rejects(calls(replica), { code: 'address_not_allowed' });
+    await change({ allowed_addresses: [], expires_at: expires_at - 3_000 });
+    for (const replica of [one, two]) await calls(replica);
+    one.clock.advance(600_000);
+    for (const replica of [one, two]) await assert.rejects(calls(replica), { code: 'invalid_api_key' });
+    await close();
+  });
+
   // SQLite serves one process, which has its counters to itself.
   if (name === 'sqlite') return;
 

@@ -14,12 +14,11 @@ import type { SessionService } from './sessions.ts';
 import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
 
 const MAX_TOKEN_LENGTH = 200;
-/** Holds a JWT or a signature with a token in it. */
+/** Fits a JWT or a signature that contains a token. */
 const MAX_AUTHORIZATION_LENGTH = 700;
 const ALL_MODELS: readonly string[] = [];
-const MAX_KNOWN_HASHES = 10_000;
 
-/** Whose device access_token it is. `expiresAt`: Unix milliseconds. */
+/** The owner of a device access_token. `expiresAt`: Unix milliseconds. */
 export interface DeviceAccessToken {
   readonly userId: number;
   readonly authorizationId: number;
@@ -29,7 +28,7 @@ export interface DeviceAccessToken {
 /** The device access_tokens, kept by device-auth. */
 export interface DeviceAccessTokens {
   find(tokenHash: string): Promise<DeviceAccessToken | undefined>;
-  /** Notes that one of them was used now, from this IP. */
+  /** Records the last use and its IP. */
   recordUse(authorizationId: number, clientIp: string): void;
 }
 
@@ -40,7 +39,7 @@ export interface RequestAuthenticatorDependencies {
   readonly tokens: TokenStore;
   readonly tokenUse: PeriodicWriter<true>;
   readonly deviceTokens: DeviceAccessTokens;
-  /** Requests of a key, by its id; undefined: any number. */
+  /** Requests of a key, by its id; undefined: unlimited. */
   readonly keyLimit: RateLimiter | undefined;
   readonly clock: Clock;
   /** Lower-case name of the header that carries the user id. */
@@ -54,13 +53,11 @@ interface FoundCredential {
 }
 
 /**
- * Turns the credential of a request into a caller. What was read is kept only where the database tells that it has not changed, so a
- * logout, a ban or a revocation holds for the next request on every replica.
+ * Resolves the credential of a request to a caller. Reads the database for every request, so a logout, a ban or a revocation applies to
+ * the next request on every replica.
  */
 export class RequestAuthenticator implements Authenticator {
   readonly #dependencies: RequestAuthenticatorDependencies;
-  /** Hashes of keys that were found, by key: to compute one takes ten times as long. */
-  readonly #keyHashes = new Map<string, string>();
 
   constructor(dependencies: RequestAuthenticatorDependencies) {
     this.#dependencies = dependencies;
@@ -89,10 +86,7 @@ export class RequestAuthenticator implements Authenticator {
     const { tokens, tokenUse, keyLimit, clock } = this.#dependencies;
     const key = readModelKey(headers);
     if (key === undefined) throw new AppError('invalid_api_key');
-    const knownHash = this.#keyHashes.get(key);
-    const hash = knownHash ?? hashToken(key);
-    const row = await tokens.findByHash(hash);
-    if (row !== undefined && knownHash === undefined) this.#rememberHash(key, hash);
+    const row = await tokens.findByHash(hashToken(key));
     if (row === undefined || (row.expires_at !== null && row.expires_at <= clock.now()))
       throw new AppError('invalid_api_key');
     if (row.status !== ENABLED) throw new AppError('account_disabled');
@@ -102,11 +96,6 @@ export class RequestAuthenticator implements Authenticator {
     tokenUse.record(row.id, true);
     const models = row.models === null ? ALL_MODELS : (JSON.parse(row.models) as string[]);
     return { kind: 'model', userId: row.user_id, tokenId: row.id, models, limits: toKeyLimits(row) };
-  }
-
-  #rememberHash(key: string, hash: string): void {
-    if (this.#keyHashes.size >= MAX_KNOWN_HASHES) this.#keyHashes.clear();
-    this.#keyHashes.set(key, hash);
   }
 
   async #findCredential(token: string): Promise<FoundCredential | undefined> {
@@ -140,7 +129,7 @@ export class RequestAuthenticator implements Authenticator {
   }
 }
 
-/** Undefined for a key without any, as nearly all are: their requests are not counted anywhere. */
+/** Undefined for a key without limits, as most keys are: its requests are not counted. */
 function toKeyLimits(row: TokenRow): KeyLimits | undefined {
   const {
     requests_per_minute: requests,

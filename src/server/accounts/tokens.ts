@@ -1,15 +1,13 @@
-import { LRUCache } from 'lru-cache';
 import type { TOKEN_SORTS } from '../../contract/api-tokens.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page, Sort } from '../../contract/responses.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
-import { upToEntries } from '../platform/cache.ts';
 import { toIpRange } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import { BatchedLookup } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/prepared-query.ts';
-import { hasConcurrentWriters, jsonTexts, nullsLast, wasChanged } from '../platform/db/sql.ts';
+import { jsonTexts, nullsLast, wasChanged } from '../platform/db/sql.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -252,7 +250,6 @@ const RATE_LIMIT_COLUMNS = [
 ] as const;
 
 const IDS_PER_UPDATE = 500;
-const MAX_KNOWN_TOKENS = 10_000;
 
 const activeWithAccounts = (db: Executor) =>
   db
@@ -306,35 +303,15 @@ const SORT_COLUMNS = { created: 'id', name: 'name', expires: 'expires_at', used:
 export class TokenStore {
   readonly #database: Database<Tables>;
   readonly #lookup: BatchedLookup<TokenRow>;
-  readonly #hasRoundTrips: boolean;
-  readonly #changes: (() => number) | undefined;
-  readonly #known = new LRUCache<string, TokenRow>(upToEntries(MAX_KNOWN_TOKENS));
-  #knownSince = -1;
 
   constructor(database: Database<Tables>) {
     this.#database = database;
-    this.#changes = database.watch?.(['tokens', 'accounts']);
-    this.#hasRoundTrips = hasConcurrentWriters(database.kysely);
     this.#lookup = new BatchedLookup((hashes) => this.#findByHashes(hashes));
   }
 
-  /** The only read of a model call's authentication. Revoked tokens are not found. */
+  /** The only read that authenticates a model call. Revoked tokens are not found. */
   findByHash(hash: string): Promise<TokenRow | undefined> {
-    return this.#hasRoundTrips ? this.#lookup.find(hash) : this.#findUnchanged(hash);
-  }
-
-  /** On SQLite a row is read again only once a token or an account may have changed. */
-  async #findUnchanged(hash: string): Promise<TokenRow | undefined> {
-    const changes = this.#changes?.() ?? 0;
-    if (changes !== this.#knownSince) {
-      this.#known.clear();
-      this.#knownSince = changes;
-    }
-    const known = this.#known.get(hash);
-    if (known !== undefined) return known;
-    const row = await tokenByHash.first(this.#database.kysely, { hash });
-    if (row !== undefined && changes === this.#changes?.()) this.#known.set(hash, row);
-    return row;
+    return this.#lookup.find(hash);
   }
 
   async #findByHashes(hashes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {

@@ -156,15 +156,12 @@ const version = prepareQuery<Tables, Record<never, never>>()((db) =>
 /** SQL of channels and models. */
 export class ChannelAndModelStore {
   readonly #database: Database<Tables>;
-  /** As long as it returns the same, the version is the same; undefined where only a query can tell. */
-  readonly countChanges: (() => number) | undefined;
 
   constructor(database: Database<Tables>) {
     this.#database = database;
-    this.countChanges = database.watch?.(['catalog_version']);
   }
 
-  /** Increases with every change; a cheap query, as every request runs it on PostgreSQL. */
+  /** Increases with every change. Every request reads it. */
   async version(): Promise<number> {
     return (await version.first(this.#database.kysely, {}))?.version ?? 0;
   }

@@ -87,8 +87,6 @@ export class ChannelSelectionService implements ChannelDirectory {
   readonly #rows: DecryptedChannelCache;
   readonly #retirements: ChannelRetirements;
   #catalog: Catalog = EMPTY_CATALOG;
-  /** The count of changes at which the catalogue was last found to be new enough. */
-  #checkedAt: number | undefined;
   readonly #loads = new SingleFlight<Catalog>();
   #pendingErrors: Omit<ChannelErrorRow, 'id'>[] = [];
   #errorTimer: NodeJS.Timeout | undefined;
@@ -105,8 +103,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   async model(id: string): Promise<ResolvedModel | undefined> {
-    const current = this.#currentCatalog();
-    const catalog = current instanceof Promise ? await current : current;
+    const catalog = await this.#currentCatalog();
     const model = catalog.models.get(id);
     const end = model && this.#retirementIn(catalog, model);
     if (model === undefined || end === undefined) return model;
@@ -259,7 +256,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   /** Everything at once, as it stands now. */
-  async catalog(): Promise<Catalog> {
+  catalog(): Promise<Catalog> {
     return this.#currentCatalog();
   }
 
@@ -303,17 +300,10 @@ export class ChannelSelectionService implements ChannelDirectory {
     if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
   }
 
-  /** At once where the database tells that nothing has changed. */
-  #currentCatalog(): Catalog | Promise<Catalog> {
-    const changes = this.#dependencies.store.countChanges?.();
-    return changes !== undefined && changes === this.#checkedAt ? this.#catalog : this.#checkCatalog(changes);
-  }
-
-  async #checkCatalog(changes: number | undefined): Promise<Catalog> {
+  async #currentCatalog(): Promise<Catalog> {
     const version = await this.#versions.read();
-    // Whoever read a version waits for rows at least as new.
+    // A caller that has read a version needs rows at least as new.
     while (this.#catalog.version < version) await this.#loads.run('', () => this.#load());
-    this.#checkedAt = changes;
     return this.#catalog;
   }
 

@@ -58,11 +58,6 @@ export interface Database<T> {
    */
   readonly kysely: Kysely<T>;
   /**
-   * Makes a number that is another one whenever rows of these tables may have changed, also by another process: as long as it is the
-   * same, what was read after it was asked for still holds. Undefined on PostgreSQL, where only a query could tell.
-   */
-  readonly watch: ((tables: readonly (keyof T & string)[]) => () => number) | undefined;
-  /**
    * Everything that must happen together. Resolves when it is on the disk; any throw undoes it and comes out, and
    * after a failed statement nothing else works in it, even when the error was caught. The callback
    * uses only the transaction it is given, does no network call, and may run more than once: PostgreSQL repeats it up to

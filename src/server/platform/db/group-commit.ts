@@ -33,8 +33,6 @@ export interface GroupCommitOptions {
   readonly batchMs: number;
   /** Called before each COMMIT to end the read snapshot, so that later reads see the committed writes. */
   readonly beforeCommit: () => void;
-  /** Called after each COMMIT, before any outcome is reported. */
-  readonly afterCommit: () => void;
   readonly onStall: (error: TransactionStalledError) => void;
   /** Called when a write failed because there is no space left. */
   readonly onDiskFull: () => void;
@@ -215,7 +213,6 @@ export class GroupCommit {
       this.#failBatch(error);
       return;
     }
-    this.#options.afterCommit();
     for (const job of this.#batch) job.resolve();
     this.#endBatch();
   }

@@ -65,7 +65,6 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
   return {
     dialect: 'postgres',
     kysely,
-    watch: undefined,
     connections: () => pool.connections,
     releaseSpace: undefined,
     transaction: (work, { timeoutMs } = {}) =>

@@ -43,7 +43,6 @@ export function openSqlite<T>(path: string, options: DatabaseOptions): Database<
   return {
     dialect: 'sqlite',
     kysely,
-    watch: (tables) => driver.watch(tables),
     connections: undefined,
     releaseSpace: (maxPages) => driver.releaseSpace(maxPages),
     transaction: (work) => runAfterCommitActions(inTransaction, work),
@@ -68,7 +67,7 @@ class ConcurrentSqliteAdapter extends SqliteAdapter {
   }
 }
 
-interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit' | 'afterCommit'> {
+interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit'> {
   /** Called after every statement with its seconds; a write counts without the wait for its batch. */
   readonly onQuery: (seconds: number) => void;
 }
@@ -83,9 +82,6 @@ class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
   readonly #reader: SqliteReadConnection;
   readonly #commits: GroupCommit;
-  readonly #changes = new TableChangeCounter();
-  readonly #dataVersion: StatementSync;
-  #lastDataVersion: unknown;
   readonly #temporary: string | undefined;
   readonly #onQuery: SqliteDriverOptions['onQuery'];
 
@@ -97,7 +93,7 @@ class SqliteDriver implements Driver {
     const file = this.#temporary ? join(this.#temporary, 'reelgate.db') : path;
     makeFolders(dirname(file));
     keepFromOthers(file);
-    this.#writer = new SqliteStatements(file, this.#changes);
+    this.#writer = new SqliteStatements(file);
     // Pages of deleted rows can be given back later. Only a new file can be set so; another one would be written to without effect.
     if (readNumber(this.#writer.database, 'page_count') === 0)
       this.#writer.database.exec('pragma auto_vacuum = incremental');
@@ -111,30 +107,11 @@ class SqliteDriver implements Driver {
       -- a held lock is waited for outside SQLite, where the process can go on meanwhile
       pragma busy_timeout = 0;
     `);
-    this.#dataVersion = this.#writer.database.prepare('pragma data_version');
-    this.#reader = new SqliteReadConnection(file, () => this.#noticeOthers());
+    this.#reader = new SqliteReadConnection(file);
     this.#commits = new GroupCommit(this.#writer.database, {
       ...options,
       beforeCommit: this.#reader.renew,
-      afterCommit: () => this.#changes.commit(),
     });
-  }
-
-  /** A number that is another one whenever rows of these tables may have changed. Ask for it before they are read. */
-  watch(tables: readonly string[]): () => number {
-    for (const table of tables) this.#changes.watch(table);
-    this.#writer.forget();
-    return () => {
-      this.#reader.open();
-      return this.#changes.countOf(tables);
-    };
-  }
-
-  /** A command of the administrator may write beside this process; https://sqlite.org/pragma.html#pragma_data_version */
-  #noticeOthers(): void {
-    const version = this.#dataVersion.get()?.data_version;
-    if (version !== this.#lastDataVersion) this.#changes.countAll();
-    this.#lastDataVersion = version;
   }
 
   /** Gives back free pages beyond a tenth of the file, at most so many. @returns whether there are more */
@@ -288,12 +265,9 @@ class SqliteReadConnection {
   readonly #statements: SqliteStatements;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  readonly #onOpen: () => void;
   #isOpen = false;
 
-  /** @param onOpen called before a snapshot is opened */
-  constructor(path: string, onOpen: () => void) {
-    this.#onOpen = onOpen;
+  constructor(path: string) {
     this.#statements = new SqliteStatements(path);
     const { database } = this.#statements;
     database.exec('pragma query_only = on; pragma temp_store = memory;');
@@ -302,14 +276,13 @@ class SqliteReadConnection {
   }
 
   read<R>(query: CompiledQuery): QueryResult<R> {
-    this.open();
+    this.#open();
     return this.#statements.execute<R>(query);
   }
 
   /** Opens the snapshot of this turn of the event loop if there is none. */
-  open(): void {
+  #open(): void {
     if (this.#isOpen) return;
-    this.#onOpen();
     this.#begin.run();
     this.#isOpen = true;
     setImmediate(this.renew);
@@ -333,8 +306,6 @@ interface CachedStatement {
   readonly statement: StatementSync;
   /** Names of the columns it returns; empty for a statement that returns a row count. */
   columns: readonly string[];
-  /** Watched tables that it may change. */
-  readonly tables: readonly string[];
 }
 
 /** One connection with its prepared statements, kept by SQL text. Kysely alone would prepare each statement anew. */
@@ -342,16 +313,12 @@ class SqliteStatements {
   readonly database: DatabaseSync;
   readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
 
-  readonly #changes: TableChangeCounter | undefined;
-
-  constructor(path: string, changes?: TableChangeCounter) {
-    this.#changes = changes;
+  constructor(path: string) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
   }
 
   execute<R>(query: CompiledQuery): QueryResult<R> {
     const cached = this.#prepare(query.sql);
-    if (cached.tables.length > 0) this.#changes?.note(cached.tables);
     // A column of integers stores 5.0 as 5, and making a BigInt of each number takes a tenth of an insert.
     const values = (query as NamedQuery).storesOnly
       ? (query.parameters as readonly SQLInputValue[])
@@ -364,13 +331,8 @@ class SqliteStatements {
     return { rows: rows.map((row) => toRow<R>(row, cached)), numAffectedRows: BigInt(rows.length) };
   }
 
-  /** All statements are prepared again when they are next run. */
-  forget(): void {
-    this.#cache.clear();
-  }
-
   close(): void {
-    this.forget();
+    this.#cache.clear();
     this.database.close();
   }
 
@@ -379,7 +341,7 @@ class SqliteStatements {
     if (known) return known;
     const statement = this.database.prepare(sql);
     statement.setReturnArrays(true);
-    const cached = { statement, columns: columnNames(statement), tables: this.#changes?.namedIn(sql) ?? [] };
+    const cached = { statement, columns: columnNames(statement) };
     this.#cache.set(sql, cached);
     return cached;
   }
@@ -409,48 +371,4 @@ function toRow<R>(row: unknown, cached: CachedStatement): R {
 function toSqliteValue(value: unknown): SQLInputValue {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   return typeof value === 'boolean' ? BigInt(value) : (value as SQLInputValue);
-}
-
-/**
- * Counts the changes of some tables of SQLite, so that what was read of one may be kept for as long as it has none. A statement with
- * the name of a table in its text counts as a change of it, with its commit: reads before see the old rows, those after the new ones.
- */
-class TableChangeCounter {
-  readonly #counts = new Map<string, number>();
-  readonly #uncommitted = new Set<string>();
-
-  /** Statements prepared before do not count: the caller prepares them again. */
-  watch(table: string): void {
-    this.#counts.set(table, this.#counts.get(table) ?? 0);
-  }
-
-  /** The watched tables that a statement may change. */
-  namedIn(sql: string): readonly string[] {
-    return [...this.#counts.keys()].filter((table) => new RegExp(`\\b${table}\\b`).test(sql));
-  }
-
-  /** A statement that may change tables has run. */
-  note(tables: readonly string[]): void {
-    for (const table of tables) this.#uncommitted.add(table);
-  }
-
-  commit(): void {
-    for (const table of this.#uncommitted) this.#increment(table);
-    this.#uncommitted.clear();
-  }
-
-  /** Another process has written: any table may be another one. */
-  countAll(): void {
-    for (const table of this.#counts.keys()) this.#increment(table);
-  }
-
-  countOf(tables: readonly string[]): number {
-    let sum = 0;
-    for (const table of tables) sum += this.#counts.get(table) ?? 0;
-    return sum;
-  }
-
-  #increment(table: string): void {
-    this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
-  }
 }
