@@ -3,7 +3,6 @@
 import module from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import { findProgramBundle } from './find-program-bundle.js';
 import { isNewEnough, TOO_OLD } from './node-version.js';
 
@@ -16,12 +15,7 @@ else {
 }
 
 async function start() {
-  // Left to itself the heap grows to four times what is in use before it is looked through: 370 MB for 20,000 tasks under way.
-  setFlagsFromString('--heap-growing-percent=60');
-  // What runs once is not worth optimizing, and the threads that do it keep 6 MB.
-  setFlagsFromString('--no-opt');
   module.enableCompileCache();
   const bundle = findProgramBundle(join(import.meta.dirname, '..'), 'dist/server/main.js');
   await (bundle === undefined ? import('../src/server/main.ts') : import(pathToFileURL(bundle).href));
-  setFlagsFromString('--opt');
 }

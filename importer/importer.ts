@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { Clock } from '../src/server/platform/clock.ts';
-import { compactMemory } from '../src/server/platform/collect-garbage.ts';
 import { describeUrl, openSource } from './connect.ts';
 import { dryRunVisitor } from './dry-run.ts';
 import type { AccountKeyAndCodeImportStore } from './import-store.ts';
@@ -174,8 +173,6 @@ export class Importer {
       throw new Error(
         `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
       );
-    // A pass leaves more than 100 MB behind, which the engine would keep until it has to collect it.
-    compactMemory();
     const context = {
       source,
       schema,

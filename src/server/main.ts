@@ -1,5 +1,4 @@
 import { type App, GRACE_MS, makeApp } from './app.ts';
-import { compactMemory } from './platform/collect-garbage.ts';
 import { describeStartFailure, loadConfig } from './platform/config.ts';
 import { PortLifecycle } from './platform/http/lifecycle.ts';
 
@@ -22,7 +21,6 @@ async function main(): Promise<void> {
   const early: NodeJS.Signals[] = [];
   handleSignal = (signal) => (early.length === 0 ? void early.push(signal) : exitAtOnce());
   await app.listen();
-  setTimeout(compactMemory, 1_000).unref();
   handleSignal = stopOf(app, config.drainSeconds * 1_000);
   early.forEach(handleSignal);
 }

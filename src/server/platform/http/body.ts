@@ -5,8 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../app-error.ts';
-import { collectYoungGarbage } from '../collect-garbage.ts';
-import { allowGrowthForLargeBodies } from '../heap-growth.ts';
 import { isWithinBounds, JsonRejectedError } from '../json.ts';
 import {
   type BodyImages,
@@ -117,12 +115,12 @@ function parse(bytes: Buffer, scanner: JsonBoundsScanner, imageFields: readonly 
   }
 }
 
-/** A piece of a large body that has been copied, where nothing else lies in its memory: pieces of 13 MB would wait for the garbage collector. */
-function giveBack({ buffer, byteLength }: Buffer): void {
+/** Releases a copied piece of a large body that owns its memory; the garbage collector would keep all pieces of 13 MB for a while. */
+function releasePiece({ buffer, byteLength }: Buffer): void {
   if (byteLength === buffer.byteLength && buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
-/** The garbage collector would free it much later: it has outlived several collections while it was received. */
+/** Releases the bytes at once. The garbage collector would do so much later: they outlived several collections while they arrived. */
 function discard({ buffer, byteLength }: Buffer): void {
   if (byteLength > LARGE_BODY_BYTES && buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
@@ -153,6 +151,10 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
       source.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
       settle();
     };
+    const fail = (error: unknown): void => {
+      if (whole !== undefined) discard(whole);
+      finish(() => reject(error as Error));
+    };
     const onData = (chunk: Buffer): void => {
       try {
         if (size + chunk.length > limit) throw tooLarge(limit);
@@ -161,7 +163,7 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
         const { length } = chunk;
         if (whole !== undefined && size + length <= whole.length) {
           whole.set(chunk, size);
-          if (whole.length > LARGE_BODY_BYTES) giveBack(chunk);
+          if (whole.length > LARGE_BODY_BYTES) releasePiece(chunk);
         } else {
           if (whole !== undefined) chunks.push(whole.subarray(0, size));
           whole = undefined;
@@ -169,13 +171,13 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
         }
         size += length;
       } catch (error) {
-        finish(() => reject(error as Error));
+        fail(error);
       }
     };
     const onEnd = (): void =>
       finish(() => resolve(whole === undefined ? concatRequestBytes(chunks) : upTo(whole, size)));
-    const onError = (error: Error): void => finish(() => reject(new AppError('invalid_json', { cause: error })));
-    const onClose = (): void => finish(() => reject(new AppError('invalid_json')));
+    const onError = (error: Error): void => fail(new AppError('invalid_json', { cause: error }));
+    const onClose = (): void => fail(new AppError('invalid_json'));
     // Whatever comes first removes them all, so that none needs to be of `once`, which makes two objects for each.
     source.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
@@ -184,10 +186,6 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
 const MB = 1024 * 1024;
 /** Bodies up to this are taken at once: they cost less than the bookkeeping. */
 export const LARGE_BODY_BYTES = 256 * 1024;
-/** From here on a body is a good part of what the heap may grow by. */
-const GROWTH_BYTES = 4 * MB;
-/** Collected before more is taken. */
-const MAX_GARBAGE_BYTES = 16 * MB;
 /** How long after its body was read a request may count against its account; most are answered or refused sooner. */
 const HANDLING_MS = 500;
 
@@ -220,14 +218,12 @@ interface AdmissionRequest {
 }
 
 /**
- * Bounds how much memory all bodies together take that are being read and parsed. The large ones of one account are taken
- * one after another; nothing of a body is received while it waits, and nobody keeps others waiting by sending slowly. What
- * rejected bodies leave behind is collected before the next is taken.
+ * Bounds the bytes of all bodies that are being read and parsed. Large bodies of one account are admitted one after another. A waiting
+ * body is not received, and a slow sender loses its turn while others wait.
  */
 export class BodyAdmission {
   readonly #bounds: AdmissionBounds;
   readonly #budget: KeyedByteBudget;
-  #garbageBytes = 0;
 
   constructor(bounds = BOUNDS) {
     this.#bounds = bounds;
@@ -256,16 +252,12 @@ export class BodyAdmission {
     };
     response.once('close', release);
     try {
-      if (bytes >= GROWTH_BYTES) allowGrowthForLargeBodies();
-      await this.#collectGarbage();
       const result = await this.#whileFastEnough(request, read);
       timer = setTimeout(release, HANDLING_MS).unref();
       return result;
     } catch (error) {
       release();
       throw error;
-    } finally {
-      this.#garbageBytes += bytes;
     }
   }
 
@@ -285,15 +277,6 @@ export class BodyAdmission {
     } finally {
       clearInterval(timer);
     }
-  }
-
-  async #collectGarbage(): Promise<void> {
-    if (this.#garbageBytes < MAX_GARBAGE_BYTES) return;
-    // In a turn of its own: whoever has just finished still holds what it read.
-    await nextTurn();
-    if (this.#garbageBytes < MAX_GARBAGE_BYTES) return;
-    this.#garbageBytes = 0;
-    collectYoungGarbage();
   }
 }
 
