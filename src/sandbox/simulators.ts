@@ -1,7 +1,6 @@
 import { ANTHROPIC_SANDBOX_MODELS, anthropicSimulator } from './anthropic.ts';
 import { GEMINI_SANDBOX_MODELS, geminiSimulator } from './gemini.ts';
 import { JOB_TIMINGS } from './jobs.ts';
-import { startSandboxMail } from './mail/mail-server.ts';
 import { OPENAI_SANDBOX_MODELS, openaiSimulator } from './openai.ts';
 import { startSandbox } from './sandbox.ts';
 import type { Simulator } from './simulator.ts';
@@ -43,13 +42,11 @@ export async function startAllSimulators() {
 }
 
 /** Models of the simulators that no adapter defines. */
-const CHAT_SANDBOX_MODELS = [
+export const CHAT_SANDBOX_MODELS = [
   ...OPENAI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'openai' }) as const),
   ...ANTHROPIC_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'anthropic' }) as const),
   ...GEMINI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'gemini' }) as const),
 ];
-
-export { CHAT_SANDBOX_MODELS, startSandboxMail };
 
 /** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
 export const ALL_SIMULATORS: readonly Simulator[] = [

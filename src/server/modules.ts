@@ -21,7 +21,7 @@ import { makePlanAllowances, makePlans } from './plans/module.ts';
 import { makeQuota } from './quota/module.ts';
 import { makeRequests } from './request-log/module.ts';
 import { callToRequestRow } from './request-log/request-store.ts';
-import { importSandbox } from './sandbox-loader.ts';
+import { importSandboxMail } from './sandbox-loader.ts';
 import { makeServiceStatus } from './service-status/module.ts';
 import type { Trx } from './tables.ts';
 import { VendorRegistry } from './vendors/registry.ts';
@@ -150,7 +150,7 @@ export async function makeModules(
     auditLog,
     rateLimits,
     outbound,
-    startSandboxMail: config.mailBackend === 'sandbox' ? (await importSandbox()).startSandboxMail : undefined,
+    startSandboxMail: config.mailBackend === 'sandbox' ? await importSandboxMail() : undefined,
   });
   const artifacts = makeArtifacts({
     ...foundation,

@@ -1,5 +1,6 @@
 import type { ChannelVendor } from './channels/directory.ts';
 import type { SandboxChannel, SeedModel } from './channels/seeds.ts';
+import { ConfigError } from './platform/setting-readers.ts';
 
 /** The simulated vendors of SANDBOX=1. */
 export interface RunningSandbox {
@@ -9,15 +10,31 @@ export interface RunningSandbox {
   stop(): Promise<void>;
 }
 
-/** The simulators' code is loaded only here, and only with SANDBOX=1 or MAIL_BACKEND=sandbox. */
-export const importSandbox = () => import('../sandbox/simulators.ts');
-
 export async function startAppSandbox(): Promise<RunningSandbox> {
-  const { CHAT_SANDBOX_MODELS, startAllSimulators } = await importSandbox();
+  // Loaded on demand: a production server never runs the simulators.
+  const { CHAT_SANDBOX_MODELS, startAllSimulators } = await import('../sandbox/simulators.ts');
   const { channels, stop } = await startAllSimulators();
   return {
     channels: (models) => channels(models).map((channel) => ({ ...channel, vendor: channel.vendor as ChannelVendor })),
     seeds: CHAT_SANDBOX_MODELS,
     stop,
   };
+}
+
+/**
+ * Loads the mail server of MAIL_BACKEND=sandbox. Its libraries are development packages, which the server bundle includes
+ * and an unbundled production install lacks.
+ *
+ * @throws ConfigError where they are missing
+ */
+export async function importSandboxMail() {
+  try {
+    return (await import('../sandbox/mail/mail-server.ts')).startSandboxMail;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new ConfigError(
+      'MAIL_BACKEND',
+      'sandbox needs the development packages or the server bundle: run "npm ci" without --omit=dev',
+    );
+  }
 }

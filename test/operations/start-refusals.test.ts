@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
+import manifest from '../../package.json' with { type: 'json' };
 import { type App, makeApp } from '../../src/server/app.ts';
 import { describeStartFailure, loadConfig, parseConfig } from '../../src/server/platform/config.ts';
 import { AlreadyServedError } from '../../src/server/platform/db/database.ts';
@@ -12,7 +13,7 @@ import { openLog } from '../../src/server/platform/log.ts';
 import { ConfigError } from '../../src/server/platform/setting-readers.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';
-import { freePort, SERVER } from './server-process.ts';
+import { freePort, SERVER, ServerProcess } from './server-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rg-guards-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -137,6 +138,39 @@ describe('a path that cannot be used', () => {
       stderr,
       new RegExp(`^reelgate cannot start: reelgate needs Node 24\\.15 or newer and this is ${version};[^\\n]*\\n$`),
     );
+  });
+});
+
+describe('an install without development packages and without the server bundle', () => {
+  const main = join(import.meta.dirname, '../../src/server/main.ts');
+  const { devDependencies } = manifest as { readonly devDependencies: Readonly<Record<string, string>> };
+  /** Makes every development package as absent as `npm ci --omit=dev` leaves it. */
+  const hook = `
+    import { registerHooks } from 'node:module';
+    const absent = new Set(${JSON.stringify(Object.keys(devDependencies))});
+    registerHooks({
+      resolve(specifier, context, next) {
+        const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+        if (absent.has(name)) throw Object.assign(new Error(name + ' is absent'), { code: 'ERR_MODULE_NOT_FOUND' });
+        return next(specifier, context);
+      },
+    });`;
+  const program = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, main];
+  const url = (name: string): string => `sqlite:${join(folder, 'production', `${name}.db`)}`;
+
+  it('starts the server', async () => {
+    const server = new ServerProcess(url('plain'), await freePort(), { SANDBOX: '0' }, program);
+    try {
+      await server.untilReady();
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('refuses the mail server of the sandbox in one line that names the setting', async () => {
+    const server = new ServerProcess(url('mail'), await freePort(), { MAIL_BACKEND: 'sandbox' }, program);
+    assert.equal(await server.ended, 1);
+    assert.match(server.output, /MAIL_BACKEND: sandbox needs the development packages/);
   });
 });
 
