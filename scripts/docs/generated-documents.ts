@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { ERRORS, type ErrorDefinition } from '../../src/contract/error-codes.ts';
 import { EN } from '../../src/contract/messages/en.ts';
 import {
@@ -9,9 +8,7 @@ import {
 } from '../../src/server/platform/setting-definitions.ts';
 import type { Setting } from '../../src/server/platform/setting-readers.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
-import { renderChatDialects } from './chat-dialects.ts';
 import { renderModelIndex, renderVendorPage } from './models.ts';
-import { renderThreats } from './render-security-threats.ts';
 
 const GENERATED = '<!-- Made by `npm run docs` from the code; changes here are overwritten. -->';
 
@@ -24,8 +21,6 @@ export function renderDocs(): Record<string, string> {
     ...Object.fromEntries(
       VENDOR_ADAPTERS.map((vendor) => [`docs/models/${vendor.name}.md`, `${GENERATED}\n\n${renderVendorPage(vendor)}`]),
     ),
-    'docs/chat-dialects.md': `${GENERATED}\n\n${renderChatDialects()}`,
-    'docs/security-threats.md': `${GENERATED}\n\n${renderThreats(join(import.meta.dirname, '..', '..'))}`,
     '.env.example': renderEnvExample(),
   };
 }
