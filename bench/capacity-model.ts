@@ -2,10 +2,10 @@ import { seededRandom } from '../test/seeded-random.ts';
 import { type Deployment, type Operation, type SimulationResult, simulateQueues } from './scale/queueing-simulation.ts';
 
 /**
- * What 1, 10 and 100 million videos a day need, from the costs `bench/costs-per-step.ts` measures: the smallest deployment that stays below
- * two thirds of every capacity at the peak, and a simulation of it. `node bench/capacity-model.ts`; takes a minute.
+ * `node bench/capacity-model.ts` (a minute): the smallest deployment for 1, 10 and 100 million videos a day that stays below
+ * two thirds of every capacity at the peak, and its simulation, from the costs that `bench/costs-per-step.ts` measures.
  *
- * A video is submitted, polled by the synchronizer every 15 s for 90 s, asked for by its caller every 10 s, and ended once.
+ * A video is submitted, polled every 15 s for 90 s, queried by its caller every 10 s, and settled once.
  */
 export const OPERATIONS: readonly Operation[] = [
   { name: 'submit', perVideo: 1, processUs: 877, databaseUs: 810, walBytes: 3_751 },
@@ -14,44 +14,40 @@ export const OPERATIONS: readonly Operation[] = [
   { name: 'end', perVideo: 1, processUs: 607, databaseUs: 1_031, walBytes: 4_866 },
 ];
 
-/** Peak over the average of a day. */
+/** Peak rate over the day's average. */
 const PEAK = 3;
 const DAY_SECONDS = 86_400;
 const TARGET = 2 / 3;
 /** One database: 16 cores, a disk that flushes in a millisecond and writes 400 MB/s. */
 const DATABASE = { coresPerDatabase: 16, flushMs: 1, logMbPerSecond: 400 };
-/** Operations of one simulation, whatever the rate. */
+/** Operations per simulation, at any rate. */
 const OPERATIONS_SIMULATED = 600_000;
 
-/** Cost of one video in a process or a database, CPU seconds. */
+/** CPU seconds of one video in a process or a database. */
 export const perVideo = (operations: readonly Operation[], of: 'processUs' | 'databaseUs'): number =>
   operations.reduce((sum, operation) => sum + operation.perVideo * operation[of], 0) * 1e-6;
 
-/** The least processes and databases whose cores and logs stay below two thirds. */
-export function chooseSmallestDeployment(videosPerSecond: number, operations: readonly Operation[]): Deployment {
+/** The fewest processes and databases whose cores and logs stay below two thirds. */
+export function smallestDeployment(videosPerSecond: number, operations: readonly Operation[]): Deployment {
   const bytes = operations.reduce((sum, { perVideo: count, walBytes }) => sum + count * walBytes, 0);
-  const ofCores = (perVideo(operations, 'databaseUs') * videosPerSecond) / (DATABASE.coresPerDatabase * TARGET);
-  const ofLog = (bytes * videosPerSecond) / (DATABASE.logMbPerSecond * 1e6 * TARGET);
+  const byCores = (perVideo(operations, 'databaseUs') * videosPerSecond) / (DATABASE.coresPerDatabase * TARGET);
+  const byLog = (bytes * videosPerSecond) / (DATABASE.logMbPerSecond * 1e6 * TARGET);
   return {
     processes: Math.max(2, Math.ceil((perVideo(operations, 'processUs') * videosPerSecond) / TARGET)),
-    databases: Math.max(1, Math.ceil(Math.max(ofCores, ofLog))),
+    databases: Math.max(1, Math.ceil(Math.max(byCores, byLog))),
     ...DATABASE,
   };
 }
 
-/** One line of the table. @param millions videos a day */
+/** @param millions videos a day */
 export function calculate(millions: number, operations = OPERATIONS, count = OPERATIONS_SIMULATED) {
   const videosPerSecond = (millions * 1e6 * PEAK) / DAY_SECONDS;
-  const plant = chooseSmallestDeployment(videosPerSecond, operations);
-  const perSecond = videosPerSecond * operations.reduce((sum, operation) => sum + operation.perVideo, 0);
-  const outcome = simulateQueues(videosPerSecond, operations, plant, {
-    seconds: count / perSecond,
-    random: seededRandom(millions),
-  });
+  const plant = smallestDeployment(videosPerSecond, operations);
+  const seconds = count / (videosPerSecond * operations.reduce((sum, operation) => sum + operation.perVideo, 0));
+  const outcome = simulateQueues(videosPerSecond, operations, plant, { seconds, random: seededRandom(millions) });
   return { videosPerSecond, plant, outcome };
 }
 
-const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
 const latencyOf = ({ latency }: SimulationResult, name: string): string => {
   const { p50 = 0, p99 = 0 } = latency.get(name) ?? {};
   return `${p50.toFixed(1)} / ${p99.toFixed(1)}`;
@@ -71,7 +67,7 @@ if (import.meta.main) {
     const [first] = outcome.utilization;
     console.log(
       `| ${millions} million | ${videosPerSecond.toFixed(0)}/s | ${plant.processes} | ${plant.databases} | ${outcome.completedPerSecond.toFixed(0)} | ` +
-        `${latencyOf(outcome, 'submit')} | ${latencyOf(outcome, 'query')} | ${first?.station} ${percent(first?.share ?? 0)} |`,
+        `${latencyOf(outcome, 'submit')} | ${latencyOf(outcome, 'query')} | ${first?.station} ${(100 * (first?.share ?? 0)).toFixed(0)} % |`,
     );
   }
 }
