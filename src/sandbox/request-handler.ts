@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject } from '../contract/objects.ts';
+import type { AppliedDeviation, Deviations } from './deviations.ts';
 import {
   type Fault,
   type FaultKind,
@@ -42,6 +43,14 @@ export interface RunningSimulator {
   fileOf(file: MediaFile, jobId: string): MediaFile;
   /** The last response per operation, for `duplicate`. */
   readonly lastResponses: Map<string, WireResponse>;
+  /** Shared by all simulators, so that a test can exchange them. */
+  readonly deviating: { deviations: Deviations | undefined };
+}
+
+/** The job a request began or asked for. */
+interface TouchedJob {
+  job?: Job;
+  snapshot?: JobSnapshot;
 }
 
 const PROBLEMS: ReadonlySet<string> = new Set(PROBLEM_KINDS);
@@ -104,18 +113,23 @@ const PREVIOUS_STATE: Readonly<Partial<Record<JobSnapshot['phase'], JobSnapshot>
 const sharedFile = (job: Job, kind: 'video' | 'thumbnail' = 'video'): MediaFile =>
   kind === 'thumbnail' ? loadMedia('thumbnail.webp') : clip(job.shape, job.audio);
 
-function toContext(running: RunningSimulator, fault: Fault | undefined): SimulatorContext {
+function toContext(running: RunningSimulator, fault: Fault | undefined, touched: TouchedJob): SimulatorContext {
   const { simulator, jobs } = running;
   const forced = fault?.kind.startsWith('job-') ? fault.kind.slice('job-'.length) : undefined;
   return {
     now: running.now,
     url: running.url,
     jobs,
-    createJob: (job) =>
-      jobs.create(job, forced && forced !== 'slow' ? (forced as JobOutcome) : 'succeed', forced === 'slow' ? 10 : 1),
+    createJob(job) {
+      const outcome = forced && forced !== 'slow' ? (forced as JobOutcome) : 'succeed';
+      touched.job = jobs.create(job, outcome, forced === 'slow' ? 10 : 1);
+      return touched.job;
+    },
     pollJob(job) {
       job.polls += 1;
       const snapshot = jobs.snapshot(job);
+      touched.job = job;
+      touched.snapshot = snapshot;
       return fault?.kind === 'reordered' ? (PREVIOUS_STATE[snapshot.phase] ?? snapshot) : snapshot;
     },
     media: (job, kind) => running.fileOf(sharedFile(job, kind), job.id),
@@ -134,9 +148,10 @@ async function serveRoute(
   request: SimulatorRequest,
   route: Route | undefined,
   fault: Fault | undefined,
+  touched: TouchedJob,
 ): Promise<SimulatorResponse> {
   const { simulator } = running;
-  const context = toContext(running, fault);
+  const context = toContext(running, fault, touched);
   if (!route?.open) {
     const refusal = await simulator.authorize(request, context);
     if (refusal) return refusal;
@@ -216,15 +231,22 @@ export async function handleRequest(
     const kind = findMarker(bare.body);
     if (kind) fault = { kind };
   }
-  running.log.add({ ...bare, vendor: simulator.name, operation, fault: fault?.kind });
+  const logged: LoggedRequest = { ...bare, vendor: simulator.name, operation, fault: fault?.kind };
+  running.log.add(logged);
   if (running.latencyMs > 0) await sleep(running.latencyMs);
 
   if (fault?.kind === 'hang') return;
   if (fault?.kind === 'reset') return void incoming.socket.resetAndDestroy();
-  const reply = (fault && faultReply(simulator, fault)) ?? (await serveRoute(running, request, matched?.route, fault));
+  const recorded = fault ? undefined : running.deviating.deviations?.chatResponse(request);
+  if (recorded) return sendDeviation(response, recorded, logged);
+  const touched: TouchedJob = {};
+  const reply =
+    (fault && faultReply(simulator, fault)) ?? (await serveRoute(running, request, matched?.route, fault, touched));
   if (reply.kind === 'stream') return sendStream(response, reply);
 
   const answer = toWireResponse(request, reply);
+  const deviation = fault || !operation ? undefined : deviate(running, { request, operation, touched }, answer);
+  if (deviation) return sendDeviation(response, deviation, logged);
   const play = fault && RESPONSE_FAULTS[fault.kind];
   if (play) return play(response, answer);
   const key = operation ?? '';
@@ -232,6 +254,32 @@ export async function handleRequest(
   running.lastResponses.set(key, answer);
   response.writeHead(sent.status, { ...sent.headers, 'content-length': String(sent.body.length) });
   response.end(bare.method === 'HEAD' ? undefined : sent.body);
+}
+
+function sendDeviation(response: ServerResponse, deviation: AppliedDeviation, logged: LoggedRequest): void {
+  logged.deviation = deviation.name;
+  deviation.write(response, deviation.wire);
+}
+
+/** The deviation in place of a vendor's answer. A refused submit leaves no job behind. */
+function deviate(
+  { simulator, jobs, deviating }: RunningSimulator,
+  {
+    request,
+    operation,
+    touched: { job, snapshot },
+  }: { readonly request: SimulatorRequest; readonly operation: Operation; readonly touched: TouchedJob },
+  answer: WireResponse,
+): AppliedDeviation | undefined {
+  const problem = (kind: ProblemKind) => {
+    const reply = simulator.problem(kind);
+    if (reply.kind !== 'body') throw new Error(`${simulator.name} answers a problem without a body`);
+    return reply;
+  };
+  const asked = { vendor: simulator.name, request, operation, job, phase: snapshot?.phase, problem };
+  const deviation = deviating.deviations?.alter(asked, answer);
+  if (job && deviation?.effect === 'refused') jobs.remove(job.id);
+  return deviation;
 }
 
 export interface LoggedRequest {
@@ -244,6 +292,8 @@ export interface LoggedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly fault: FaultKind | undefined;
+  /** The name of the deviation it was answered by. */
+  deviation?: string;
 }
 
 /** The newest requests; bounded, so that a long-lived sandbox does not fill the memory. */

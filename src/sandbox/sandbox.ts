@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type DeviationOptions, Deviations } from './deviations.ts';
 import { type Fault, type FaultChooser, type FaultHandle, FaultQueue } from './faults.ts';
 import { JOB_TIMINGS, type Job, JobStore, type JobTiming, type SandboxClock, systemClock } from './jobs.ts';
 import { isMediaName, loadMedia, type MediaFile } from './media.ts';
@@ -21,6 +22,8 @@ export interface SandboxOptions {
   readonly urlLifetimeMs?: number;
   /** Makes the file of a job from the one that all jobs share; by default it is that file. */
   readonly fileOf?: (file: MediaFile, jobId: string) => MediaFile;
+  /** Answers a share of the requests as upstreams really do; none by default. */
+  readonly deviations?: DeviationOptions;
   /** 0, a free one, by default. */
   readonly port?: (name: string) => number;
 }
@@ -32,6 +35,8 @@ interface SandboxControl {
   clearFaults(): void;
   /** Chooses the fault of requests that no fault added above matches; undefined for none. */
   chooseFaults(choose: FaultChooser | undefined): void;
+  /** Replaces the deviations; undefined: every answer is as documented. Requests with a fault never deviate. */
+  deviate(options: DeviationOptions | undefined): void;
   /** The newest requests, oldest first. */
   requests(where?: { readonly vendor?: string; readonly operation?: Operation }): readonly LoggedRequest[];
   clearRequests(): void;
@@ -80,10 +85,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     urlLifetimeMs,
     fileOf = (file) => file,
     port = () => 0,
+    deviations,
   } = options;
   const faults = new FaultQueue();
   const log = new RequestLog(keepRequests);
   const now = () => clock.now();
+  const toDeviations = (chosen: DeviationOptions | undefined) => chosen && new Deviations(chosen);
+  const deviating = { deviations: toDeviations(deviations) };
   const artifacts = await listen(port('artifacts'));
   const servers = [artifacts.server];
   const shared = {
@@ -94,6 +102,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     artifactUrl: (path: string) => `${artifacts.url}${path}`,
     urlsExpire: urlLifetimeMs !== undefined,
     fileOf,
+    deviating,
   };
   const stations = new Map<string, RunningSimulator>();
   const hosts = new Map<string, RunningSimulator>();
@@ -129,6 +138,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       clearFaults: () => faults.clear(),
       chooseFaults: (choose) => {
         faults.chooser = choose;
+      },
+      deviate: (chosen) => {
+        deviating.deviations = toDeviations(chosen);
       },
       requests: (where = {}) => log.find(where),
       clearRequests: () => log.clear(),

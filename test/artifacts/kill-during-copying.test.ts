@@ -9,7 +9,7 @@ import { StorageUsageStore } from '../../src/server/artifacts/artifact-store.ts'
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ProcessesInTurn } from '../faults/processes-in-turn.ts';
-import { SeededRandom } from '../faults/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService } from '../test-service.ts';

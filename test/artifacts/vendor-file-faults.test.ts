@@ -11,7 +11,7 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { openWithShortFileTimeouts } from '../faults/outbound-client-with-short-timeouts.ts';
-import { SeededRandom } from '../faults/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { idOf, startVideoService, VENDOR_MODELS, type VendorModel, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { bytesBelow } from './artifact-fixture.ts';

@@ -10,7 +10,7 @@ import { WebhookReceiver } from '../webhooks/receiver.ts';
 import type { EventProcessOrder } from './event-delivery-process.fixture.ts';
 import { ProcessesInTurn } from './processes-in-turn.ts';
 import { REPORTED_EVENT_ROW_NAMES, reportedEventNumber } from './reported-event-row-names.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 
 const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');
 const KILLS = Number(process.env.EVENT_KILLS ?? 4);

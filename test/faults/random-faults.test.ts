@@ -11,7 +11,7 @@ import { CONTRACT_CASES } from '../vendors/load-adapter-contract-cases.ts';
 import { FlakyPostgresProxy } from './flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { openWithShortTimeouts } from './outbound-client-with-short-timeouts.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 
 /** Videos on each database; the release fault tests (`npm run hammer`) use more, with another seed. */
 const TASKS = Number(process.env.RANDOM_FAULT_TASKS ?? '45');

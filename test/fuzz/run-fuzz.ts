@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
 import type { ManualClock } from '../../src/server/platform/clock.ts';
 import { ROOT_LOGIN } from '../admin-client.ts';
-import { SeededRandom } from '../faults/seeded-random.ts';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { assertErrorResponse } from '../invalid-input/assert-error-response.ts';
 import type { SandboxService } from '../service-with-sandbox.ts';
 import { watchEventLoop } from './event-loop-stalls.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Chances that follow from a seed and a name alone, so that what befalls one thing does not hang on the order of all others. */
+/** Random choices that depend on a seed and a name only, so that the order of concurrent requests does not change them. */
 export class SeededRandom {
   readonly #seed: number;
   constructor(seed: number) {

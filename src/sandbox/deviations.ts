@@ -1,0 +1,455 @@
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { isObject, type UntrustedObject } from '../contract/objects.ts';
+import { RESPONSE_FAULTS, type WireResponse } from './faults.ts';
+import type { Job, JobPhase } from './jobs.ts';
+import { SeededRandom } from './seeded-random.ts';
+import type { Operation, SimulatorRequest } from './simulator.ts';
+
+/**
+ * Responses as upstreams really send them, in place of the documented ones. A share of the chat calls is answered by a recorded shape
+ * of the call's dialect, a share of the vendors' answers is altered by a row of the table below. The choice follows from the seed and
+ * the request: a chat call is identified by its body, a video by its prompt and the number of the poll.
+ */
+export interface DeviationOptions {
+  readonly seed: number;
+  /** Share of the requests that are affected, 0 to 1. */
+  readonly share: number;
+  /** Recorded chat responses by dialect; none by default. */
+  readonly chat?: Readonly<Partial<Record<ChatDialect, readonly ChatShape[]>>>;
+}
+
+type ChatDialect = 'chat' | 'messages' | 'responses' | 'gemini';
+
+/** A complete chat response, or the events of a stream: objects, or text that is written unchanged. */
+export interface ChatShape {
+  readonly name: string;
+  readonly body?: unknown;
+  readonly events?: readonly unknown[];
+}
+
+const DIALECT_BY_PATH: readonly (readonly [pattern: RegExp, dialect: ChatDialect])[] = [
+  [/\/chat\/completions$/, 'chat'],
+  [/\/messages$/, 'messages'],
+  [/\/responses$/, 'responses'],
+  [/:(?:generateContent|streamGenerateContent)$/, 'gemini'],
+];
+
+/**
+ * What a deviation of a vendor means to the caller:
+ * - `none`: as much as the documented answer
+ * - `odd`: a poll that decides nothing
+ * - `lost`: a submit with an unknown outcome; the job runs
+ * - `refused`: a submit that failed; there is no job
+ */
+export type DeviationEffect = 'none' | 'odd' | 'lost' | 'refused';
+
+type Json = UntrustedObject;
+
+interface AlteredAnswer {
+  /** The JSON of the documented answer. */
+  readonly json: Json;
+  readonly vendor: string;
+  /** Undefined at a submit. */
+  readonly phase: JobPhase | undefined;
+  /** The vendor's own response for a problem. */
+  problem(kind: 'not_found' | 'policy'): WireResponse;
+}
+
+export interface VendorDeviation {
+  readonly name: string;
+  readonly operation: Extract<Operation, 'submit' | 'query'>;
+  readonly effect: DeviationEffect;
+  /** The altered JSON; undefined where the answer has nothing to alter. */
+  alter?(answer: AlteredAnswer): unknown;
+  /** The whole answer in place of the documented one. */
+  replace?(wire: WireResponse, answer: AlteredAnswer): WireResponse | undefined;
+  /** Writes the answer. */
+  write?(response: ServerResponse, wire: WireResponse): void;
+}
+
+/** A deviation ready to be written. */
+export interface AppliedDeviation {
+  readonly name: string;
+  readonly effect: DeviationEffect;
+  readonly wire: WireResponse;
+  write(response: ServerResponse, wire: WireResponse): void;
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const page = (status: number): WireResponse => ({
+  status,
+  headers: { 'content-type': 'text/html; charset=utf-8' },
+  body: Buffer.from('<!DOCTYPE html><html><body><h1>Please wait</h1></body></html>'),
+});
+const text = (body: string): WireResponse => ({ status: 200, headers: JSON_TYPE, body: Buffer.from(body) });
+
+/** The same JSON with every value at every depth replaced by `change`, or kept where that returns undefined. */
+function mapLeaves(value: unknown, change: (leaf: unknown, key: string) => unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((entry) => mapLeaves(entry, change, key));
+  if (!isObject(value)) return change(value, key) ?? value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapLeaves(inner, change, name)]));
+}
+
+/** The same as `mapLeaves`; undefined where no leaf was changed. */
+function alterLeaves(json: Json, change: (leaf: unknown, key: string) => unknown): unknown {
+  let changed = false;
+  const altered = mapLeaves(json, (leaf, key) => {
+    const next = change(leaf, key);
+    changed ||= next !== undefined;
+    return next;
+  });
+  return changed ? altered : undefined;
+}
+
+const isUrl = (leaf: unknown): leaf is string => typeof leaf === 'string' && /^https?:\/\//.test(leaf);
+/** Members of answers that hold the word of a state, and of those that hold times. */
+const STATE_KEY = /^(?:status|state|task_status)$/;
+const TIME_KEY = /^(?:created_at|updated_at|completed_at|expires_at|submit_time|end_time|createdAt|created)$/;
+const isStateWord = (leaf: unknown, key: string): leaf is string =>
+  STATE_KEY.test(key) && typeof leaf === 'string' && leaf !== '';
+/** Unix times, not percentages or codes. */
+const isUnixTime = (leaf: unknown): leaf is number => typeof leaf === 'number' && leaf > 1e9;
+
+const WORDS_BY_PHASE: Readonly<Partial<Record<JobPhase, readonly string[]>>> = {
+  queued: ['QUEUED', 'Pending', 'in queue', 'not_start', 'submitted'],
+  running: ['InProgress', 'IN_PROGRESS', 'processing', 'Generating', 'running'],
+  succeeded: ['SUCCESS', 'Succeed', 'COMPLETED', 'Done', 'finished', 'success'],
+};
+
+const query = (name: string, effect: DeviationEffect, how: Partial<VendorDeviation>): VendorDeviation => ({
+  name,
+  operation: 'query',
+  effect,
+  ...how,
+});
+const submit = (name: string, effect: DeviationEffect, how: Partial<VendorDeviation>): VendorDeviation => ({
+  name,
+  operation: 'submit',
+  effect,
+  ...how,
+});
+
+/** The answer in two pieces, so that the second arrives later. */
+function writeInPieces(response: ServerResponse, { status, headers, body }: WireResponse): void {
+  const { 'content-length': _, ...chunked } = headers as Record<string, string>;
+  response.writeHead(status, chunked);
+  response.write(body.subarray(0, body.length >> 1));
+  setTimeout(() => response.end(body.subarray(body.length >> 1)), 20);
+}
+
+const atOnce = (response: ServerResponse, { status, headers, body }: WireResponse): void => {
+  response.writeHead(status, { ...headers, 'content-length': String(body.length) });
+  response.end(body);
+};
+
+/** Differences of form that change nothing, at every vendor. */
+const FORMS: Readonly<Record<string, Partial<VendorDeviation>>> = {
+  'HTTP 201': { replace: (wire) => ({ ...wire, status: 201 }) },
+  'HTTP 202': { replace: (wire) => ({ ...wire, status: 202 }) },
+  'a byte order mark': {
+    replace: (wire) => ({ ...wire, body: Buffer.concat([Buffer.from('\uFEFF'), wire.body]) }),
+  },
+  'blank lines around the JSON': { replace: (wire) => ({ ...wire, body: Buffer.from(`\n\n ${wire.body}\r\n`) }) },
+  'a content type of text': { replace: (wire) => ({ ...wire, headers: { 'content-type': 'text/plain' } }) },
+  'no content type': { replace: (wire) => ({ ...wire, headers: {} }) },
+  'gzip that was not asked for': {
+    replace: (wire) => ({
+      ...wire,
+      headers: { ...wire.headers, 'content-encoding': 'gzip' },
+      body: gzipSync(wire.body),
+    }),
+  },
+  'unknown members': {
+    alter: ({ json }) => ({ trace_id: 'f3', _internal: { node: 7, path: [null] }, ...json }),
+  },
+  'null members': { alter: ({ json }) => ({ error: null, errors: null, message: null, ...json }) },
+  'numbers as text': {
+    alter: ({ json }) => alterLeaves(json, (leaf) => (typeof leaf === 'number' ? String(leaf) : undefined)),
+  },
+  'a slow body': { write: writeInPieces },
+};
+const forms = (operation: 'query' | 'submit'): VendorDeviation[] =>
+  Object.entries(FORMS).map(([name, how]) => ({ name, operation, effect: 'none', ...how }));
+
+/** Bodies that are no answer: odd at a poll, an unknown outcome at a submit. */
+const UNREADABLE: Readonly<Record<string, Partial<VendorDeviation>>> = {
+  'a page with HTTP 200': { replace: () => page(200) },
+  'an empty body': { replace: () => text('') },
+  'an empty object': { replace: () => text('{}') },
+  'an empty list': { replace: () => text('[]') },
+  null: { replace: () => text('null') },
+  'half of the JSON': { replace: (wire) => ({ ...wire, body: wire.body.subarray(0, wire.body.length >> 1) }) },
+  'a body that breaks off': { write: (response, wire) => RESPONSE_FAULTS.truncated?.(response, wire) },
+  'objects in place of all values': {
+    alter: ({ json }) => mapLeaves(json, () => ({ unexpected: true })),
+  },
+};
+const unreadable = (operation: 'query' | 'submit', effect: DeviationEffect): VendorDeviation[] =>
+  Object.entries(UNREADABLE).map(([name, how]) => ({ name, operation, effect, ...how }));
+
+const changeWord = (word: (phase: JobPhase) => string | undefined) => ({
+  alter: ({ json, phase }: AlteredAnswer) =>
+    alterLeaves(json, (leaf, key) => (phase !== undefined && isStateWord(leaf, key) ? word(phase) : undefined)),
+});
+
+/** What every vendor may do. */
+const COMMON: readonly VendorDeviation[] = [
+  ...forms('submit'),
+  ...forms('query'),
+  ...unreadable('submit', 'lost'),
+  ...unreadable('query', 'odd'),
+  submit('a page with HTTP 504 behind which the job runs', 'lost', { replace: () => page(504) }),
+  submit('a refusal of the content with HTTP 200', 'refused', {
+    replace: (_, { problem }) => ({ ...problem('policy'), status: 200 }),
+  }),
+  submit('blanks around the id', 'none', {
+    alter: ({ json }) =>
+      alterLeaves(json, (leaf, key) => (/^(?:task_)?id$/.test(key) && leaf !== '' ? ` ${leaf}\n` : undefined)),
+  }),
+  query('a task that is not found', 'odd', { replace: (_, { problem }) => problem('not_found') }),
+  query(
+    'a word that nobody knows',
+    'odd',
+    changeWord(() => 'dreaming'),
+  ),
+  query('blanks around an address', 'none', {
+    alter: ({ json }) => alterLeaves(json, (leaf) => (isUrl(leaf) ? ` ${leaf}\n` : undefined)),
+  }),
+  query('times in another unit', 'none', {
+    alter: ({ json }) =>
+      alterLeaves(json, (leaf, key) =>
+        TIME_KEY.test(key) && isUnixTime(leaf) ? (leaf > 1e11 ? Math.floor(leaf / 1_000) : leaf * 1_000) : undefined,
+      ),
+  }),
+  query('times that are none', 'none', {
+    alter: ({ json }) => alterLeaves(json, (leaf, key) => (TIME_KEY.test(key) && leaf !== null ? 'soon' : undefined)),
+  }),
+  ...[0, 1, 2, 3, 4, 5].map((n) =>
+    query(
+      `a state in a neighbour's words (${n})`,
+      'none',
+      changeWord((phase) => {
+        const words = WORDS_BY_PHASE[phase];
+        return words?.[n % words.length];
+      }),
+    ),
+  ),
+];
+
+/** The answer with `change` applied to the object at a dotted path. */
+function changeAt(json: Json, path: string, change: (held: Json) => Json): Json | undefined {
+  const [name = '', ...rest] = path.split('.').filter((part) => part !== '');
+  if (name === '') return change(json);
+  const held = json[name];
+  const changed = isObject(held) ? changeAt(held, rest.join('.'), change) : undefined;
+  return changed && { ...json, [name]: changed };
+}
+const at =
+  (path: string, change: (held: Json) => Json): NonNullable<VendorDeviation['alter']> =>
+  ({ json }) =>
+    changeAt(json, path, change);
+const whenDone =
+  (alter: NonNullable<VendorDeviation['alter']>): NonNullable<VendorDeviation['alter']> =>
+  (answer) =>
+    answer.phase === 'succeeded' ? alter(answer) : undefined;
+/** The first list at `path` with one more entry before the others. */
+const withFirst = (path: string, name: string, entry: unknown) =>
+  whenDone(
+    at(path, (held) => (Array.isArray(held[name]) ? { ...held, [name]: [entry, ...(held[name] as unknown[])] } : held)),
+  );
+const omit = (held: Json, ...names: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(held).filter(([name]) => !names.includes(name)));
+
+/** Relays put answers into envelopes of their own. */
+const ENVELOPES: readonly VendorDeviation[] = (['submit', 'query'] as const).flatMap((operation) => [
+  {
+    name: 'an envelope with the code "success"',
+    operation,
+    effect: 'none',
+    alter: ({ json }) => ({ code: 'success', message: '', data: json }),
+  },
+  { name: 'an envelope with the code 0', operation, effect: 'none', alter: ({ json }) => ({ code: 0, data: json }) },
+]);
+const foreign = (path: string, name: string) =>
+  query('an answer about another task', 'odd', {
+    alter: at(path, (held) => ({ ...held, [name]: `${String(held[name])}9` })),
+  });
+const RELAYED_ERROR = query('an error with HTTP 200', 'odd', {
+  replace: () => text('{"error":{"message":"the upstream is busy","code":"upstream_error"}}'),
+});
+
+/** What a vendor, and relays in front of it, do beyond that; by the simulator's name. */
+const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
+  kling: [
+    query('an error code with HTTP 200', 'odd', {
+      replace: () => text('{"code":5000,"message":"server internal error","request_id":"r"}'),
+    }),
+    query('a first video without an address', 'none', {
+      alter: withFirst('data.task_result', 'videos', { id: 'v-0', url: '', duration: '5' }),
+    }),
+    query('no message beside the state', 'none', { alter: at('data', (held) => omit(held, 'task_status_msg')) }),
+  ],
+  jimeng: [
+    query('an error code with HTTP 200', 'odd', {
+      replace: () => text('{"code":50500,"message":"Internal Error","data":null,"request_id":"r","status":50500}'),
+    }),
+    query('no second code', 'none', { alter: at('', (held) => omit(held, 'status')) }),
+  ],
+  hailuo: [
+    query('an error code with HTTP 200', 'odd', {
+      replace: () => text('{"base_resp":{"status_code":1000,"status_msg":"unknown error"}}'),
+    }),
+    foreign('', 'task_id'),
+    query('no size of the video', 'none', { alter: at('', (held) => omit(held, 'video_width', 'video_height')) }),
+  ],
+  seedance: [
+    ...ENVELOPES,
+    RELAYED_ERROR,
+    foreign('', 'id'),
+    query('the address beside the content', 'none', {
+      alter: whenDone(at('', (held) => ({ ...omit(held, 'content'), ...(held.content as Json | undefined) }))),
+    }),
+  ],
+  wan: [
+    ...ENVELOPES,
+    RELAYED_ERROR,
+    foreign('output', 'task_id'),
+    query('the address inside results', 'none', {
+      alter: whenDone(
+        at('output', ({ video_url, ...held }) => (video_url ? { ...held, results: { video_url } } : held)),
+      ),
+    }),
+  ],
+  veo: [
+    ...ENVELOPES,
+    RELAYED_ERROR,
+    foreign('', 'name'),
+    query('false for an operation that runs', 'none', {
+      alter: ({ json }) => (json.done === undefined ? { ...json, done: false, response: null } : undefined),
+    }),
+    query('an empty sample before the video', 'none', {
+      alter: withFirst('response.generateVideoResponse', 'generatedSamples', {}),
+    }),
+  ],
+  'veo-vertex': [foreign('', 'name')],
+  'veo-interactions': [...ENVELOPES, RELAYED_ERROR, foreign('', 'id')],
+  vidu: [
+    query('an error with HTTP 200', 'odd', {
+      replace: () => text('{"code":500,"reason":"Internal","message":"internal error","metadata":{}}'),
+    }),
+    query('a first creation without an address', 'none', {
+      alter: withFirst('', 'creations', { id: '0', url: null, cover_url: '' }),
+    }),
+    query('null in place of empty texts', 'none', {
+      alter: ({ json }) => alterLeaves(json, (leaf) => (leaf === '' ? null : undefined)),
+    }),
+  ],
+  sora: [
+    ...ENVELOPES,
+    RELAYED_ERROR,
+    foreign('', 'id'),
+    ...['45%', 0.45, null, 105, -1].map((progress) =>
+      query(`a progress of ${JSON.stringify(progress)}`, 'none', { alter: at('', (held) => ({ ...held, progress })) }),
+    ),
+    submit("the number of a row beside the task's id", 'none', {
+      alter: ({ json }) => ({ ...json, id: 4_711, task_id: json.id }),
+    }),
+  ],
+  runway: [
+    ...ENVELOPES,
+    RELAYED_ERROR,
+    foreign('', 'id'),
+    query('an empty address before the video', 'none', { alter: withFirst('', 'output', '') }),
+  ],
+};
+
+/** Every deviation of a vendor's simulator. */
+export const vendorDeviations = (vendor: string): readonly VendorDeviation[] => [...COMMON, ...(OWN[vendor] ?? [])];
+
+/** What a request was about: the chat call's text, or the job it began or asked for. */
+export interface DeviatingRequest {
+  readonly vendor: string;
+  readonly request: SimulatorRequest;
+  readonly operation: Operation;
+  readonly job: Job | undefined;
+  readonly phase: JobPhase | undefined;
+  problem(kind: 'not_found' | 'policy'): WireResponse;
+}
+
+/** Chooses and applies deviations. */
+export class Deviations {
+  readonly #options: DeviationOptions;
+  readonly #random: SeededRandom;
+
+  constructor(options: DeviationOptions) {
+    this.#options = options;
+    this.#random = new SeededRandom(options.seed);
+  }
+
+  /** The recorded response in place of a chat call's own; undefined for other calls, and for those that are not affected. */
+  chatResponse({ path, body }: SimulatorRequest): AppliedDeviation | undefined {
+    const dialect = DIALECT_BY_PATH.find(([pattern]) => pattern.test(path))?.[1];
+    const shapes = (dialect && this.#options.chat?.[dialect]) ?? [];
+    const name = `${path} ${body}`;
+    if (shapes.length === 0 || !this.#isAffected(name)) return undefined;
+    const shape = this.#random.pick(name, shapes);
+    const at = this.#random.next(`${name} cut`);
+    return {
+      name: shape.name,
+      effect: 'none',
+      wire: toWire(shape),
+      write: (response, wire) => writeCut(response, wire, at),
+    };
+  }
+
+  /** @param wire the documented answer */
+  alter(
+    { vendor, operation, job, phase, problem }: DeviatingRequest,
+    wire: WireResponse,
+  ): AppliedDeviation | undefined {
+    if (job === undefined || wire.status !== 200) return undefined;
+    const name = `${vendor} ${operation} ${job.prompt} ${job.polls}`;
+    if (!this.#isAffected(name)) return undefined;
+    const json: unknown = JSON.parse(wire.body.toString());
+    if (!isObject(json)) return undefined;
+    const answer: AlteredAnswer = { json, vendor, phase: operation === 'query' ? phase : undefined, problem };
+    const applied = vendorDeviations(vendor)
+      .filter((deviation) => deviation.operation === operation)
+      .map((deviation) => ({ deviation, altered: apply(deviation, wire, answer) }))
+      .filter((each) => each.altered !== undefined);
+    const { deviation, altered } = this.#random.pick(name, applied);
+    if (altered === undefined) return undefined;
+    return { name: deviation.name, effect: deviation.effect, wire: altered, write: deviation.write ?? atOnce };
+  }
+
+  #isAffected(name: string): boolean {
+    return this.#random.next(`${name} affected`) < this.#options.share;
+  }
+}
+
+function apply(deviation: VendorDeviation, wire: WireResponse, answer: AlteredAnswer): WireResponse | undefined {
+  if (deviation.replace !== undefined) return deviation.replace(wire, answer);
+  if (deviation.alter === undefined) return wire;
+  const altered = deviation.alter(answer);
+  return altered === undefined ? undefined : { ...wire, body: Buffer.from(JSON.stringify(altered)) };
+}
+
+function toWire({ body, events }: ChatShape): WireResponse {
+  if (events === undefined)
+    return {
+      status: 200,
+      headers: JSON_TYPE,
+      body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    };
+  const texts = events.map((event) => (typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`));
+  return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: Buffer.from(texts.join('')) };
+}
+
+/** The response in two pieces, cut at `share` of its length. */
+function writeCut(response: ServerResponse, { status, headers, body }: WireResponse, share: number): void {
+  const cut = Math.floor(share * body.length);
+  response.writeHead(status, headers);
+  response.write(body.subarray(0, cut));
+  setImmediate(() => response.end(body.subarray(cut)));
+}
