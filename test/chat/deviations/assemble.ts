@@ -42,6 +42,15 @@ function addMessage(result: Assembled, message: Any): void {
   }
 }
 
+/** Asserts that a stream begins with the event that clients need first, and has it once. */
+function assertBegins(events: readonly Any[], isFirst: (event: Any) => boolean): void {
+  assert.deepEqual(
+    events.flatMap((event, index) => (isFirst(event) ? [index] : [])),
+    [0],
+    'a stream begins with its first event',
+  );
+}
+
 function chat(value: string, isStream: boolean): Assembled {
   const result = empty();
   for (const { choices } of isStream ? dataOf(value) : [JSON.parse(value)])
@@ -77,6 +86,7 @@ function messages(value: string, isStream: boolean): Assembled {
     for (const block of body.content) addBlock(result, block);
     return { ...result, end: words[body.stop_reason] };
   }
+  assertBegins(dataOf(value), ({ type }) => type === 'message_start');
   let open: number | undefined;
   const blocks: Any[] = [];
   for (const event of dataOf(value)) {
@@ -101,6 +111,7 @@ function messages(value: string, isStream: boolean): Assembled {
 
 function responses(value: string, isStream: boolean): Assembled {
   const result = empty();
+  if (isStream) assertBegins(dataOf(value), ({ type }) => type === 'response.created');
   const last = isStream ? dataOf(value).at(-1)?.response : JSON.parse(value);
   if (isStream)
     result.text = dataOf(value)

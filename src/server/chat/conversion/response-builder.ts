@@ -167,13 +167,12 @@ export class ResponseBuilder {
   end(reason: StopReason, stopSequence?: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.start('');
     for (const call of this.#calls)
       if (this.#interleaves) this.endCall(call);
       else call.isComplete = true;
     this.#drain();
     const isForCalls = reason === 'end' && this.#announced > 0;
-    this.#out.push({
+    this.#emit({
       type: 'end',
       reason: isForCalls ? 'calls' : reason,
       stopSequence,
@@ -214,8 +213,14 @@ export class ResponseBuilder {
     return true;
   }
 
+  /** A response whose upstream leaves out its first event begins with its content. */
+  #emit(event: ResponseEvent): void {
+    this.start('');
+    this.#out.push(event);
+  }
+
   #push(event: ResponseEvent): void {
-    if (this.#isFree()) this.#out.push(event);
+    if (this.#isFree()) this.#emit(event);
     else this.#waiting.push(event);
   }
 
@@ -225,7 +230,7 @@ export class ResponseBuilder {
     call.index = this.#announced++;
     const id = call.id === '' || this.#ids.has(call.id) ? newCallId() : call.id;
     this.#ids.add(id);
-    this.#out.push({ type: 'call', index: call.index, id, name: call.name });
+    this.#emit({ type: 'call', index: call.index, id, name: call.name });
     this.#passArgs(call, false);
   }
 
@@ -233,7 +238,7 @@ export class ResponseBuilder {
   #passArgs(call: DraftCall, isOverNow: boolean): void {
     if (call.index === -1 || call.passed === call.args.length) return;
     if (!isOverNow && call.passed === 0 && (call.args.trim() === '' || EMPTY_OBJECT.test(call.args))) return;
-    this.#out.push({ type: 'args', index: call.index, text: call.args.slice(call.passed) });
+    this.#emit({ type: 'args', index: call.index, text: call.args.slice(call.passed) });
     call.passed = call.args.length;
   }
 
@@ -256,7 +261,7 @@ export class ResponseBuilder {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (isCall(next)) this.#announce(next);
-      else this.#out.push(next);
+      else this.#emit(next);
     }
   }
 }
