@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
@@ -10,7 +11,6 @@ import { WebhookReceiver } from '../webhooks/receiver.ts';
 import type { EventProcessOrder } from './event-delivery-process.fixture.ts';
 import { ProcessesInTurn } from './processes-in-turn.ts';
 import { REPORTED_EVENT_ROW_NAMES, reportedEventNumber } from './reported-event-row-names.ts';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 
 const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');
 const KILLS = Number(process.env.EVENT_KILLS ?? 4);

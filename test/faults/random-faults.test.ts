@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
+import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 import { LedgerService, refundAbandonedReservations } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import { chatBody, PRICE } from '../chat/chat-fixture.ts';
@@ -11,7 +12,6 @@ import { CONTRACT_CASES } from '../vendors/load-adapter-contract-cases.ts';
 import { FlakyPostgresProxy } from './flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { openWithShortTimeouts } from './outbound-client-with-short-timeouts.ts';
-import { SeededRandom } from '../../src/sandbox/seeded-random.ts';
 
 /** Videos on each database; the release fault tests (`npm run hammer`) use more, with another seed. */
 const TASKS = Number(process.env.RANDOM_FAULT_TASKS ?? '45');
