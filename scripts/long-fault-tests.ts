@@ -8,6 +8,7 @@
  * - restarts: PostgreSQL is stopped under load and started again; two processes behind HAProxy and nginx are restarted in
  *   turn until so many requests were sent, of which none may fail; databases freeze, fall silent and fail over
  * - soup: every third call to an upstream fails, in different ways, and database calls fail as well
+ * - deviations: upstreams and vendors answer as real ones do, in recorded shapes and altered answers
  * - stored videos: vendors' files expire, lie about their length, break off and are pages while they are copied and read
  * - races: many at once, over one process and over two
  * - upgrades: processes of two releases take turns under load
@@ -49,13 +50,17 @@ const { values, positionals: chosen } = parseArgs({
     histories: { type: 'string', default: '5000' },
     /** Receipts against the ledger, on each database; `--receipts 1000000` for a million. */
     receipts: { type: 'string', default: '20000' },
+    /** Model calls over upstreams that deviate from their documentation. */
+    calls: { type: 'string', default: '100000' },
+    /** Videos of vendors that deviate from their documentation. */
+    videos: { type: 'string', default: '20000' },
     /** Streams cut. */
     cuts: { type: 'string', default: '5000' },
     /** Mutated bodies for each kind of submit. */
     junk: { type: 'string', default: '2000' },
     /** Made-up requests over all endpoints, on each database; `npm run fuzz` sends millions. */
     fuzz: { type: 'string', default: '100000' },
-    /** Seed of the random data for `junk` and `soup`; a failing test prints its seed. */
+    /** Seed of the random data for `junk`, `soup` and deviations; a failing test prints its seed. */
     seed: { type: 'string', default: String(Date.now()) },
   },
 });
@@ -83,6 +88,9 @@ const strength = {
   INVALID_SUBMIT_SEED: values.seed,
   RECEIPT_CASES: values.receipts,
   RECEIPT_DATABASE_CASES: values.receipts,
+  DEVIATING_CALLS: values.calls,
+  DEVIATING_VIDEOS: values.videos,
+  DEVIATION_SEED: values.seed,
   TEST_PATIENCE: '100',
   TEST_RERUN_FILES: '0',
   TEST_SPLIT: '1',

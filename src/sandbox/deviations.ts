@@ -418,8 +418,9 @@ export class Deviations {
       .filter((deviation) => deviation.operation === operation)
       .map((deviation) => ({ deviation, altered: apply(deviation, wire, answer) }))
       .filter((each) => each.altered !== undefined);
-    const { deviation, altered } = this.#random.pick(name, applied);
-    if (altered === undefined) return undefined;
+    const chosen = applied.length === 0 ? undefined : this.#random.pick(name, applied);
+    if (chosen?.altered === undefined) return undefined;
+    const { deviation, altered } = chosen;
     return { name: deviation.name, effect: deviation.effect, wire: altered, write: deviation.write ?? atOnce };
   }
 
