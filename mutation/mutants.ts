@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 /** A part of a source file. Offsets are in UTF-16 units. */
@@ -206,4 +207,33 @@ export function findMutants(path: string, text: string): Mutant[] {
   };
   visit(program as unknown as Node, '', false, false);
   return found.sort((one, other) => one.start - other.start);
+}
+
+export type NamedMutant = Mutant & { readonly name: string };
+
+const MAX_ORIGINAL = 80;
+
+/**
+ * All mutants of a file, each with a name that survives edits elsewhere in the file: path, original text and replacement,
+ * and a number where the same change is possible several times.
+ *
+ * @param root folder to which paths are relative in names
+ */
+export function nameMutants(root: string, path: string, text: string): NamedMutant[] {
+  const times = new Map<string, number>();
+  return findMutants(path, text).map((mutant) => {
+    const { original, replacement } = mutant;
+    const changed = replacement === '' || replacement === ';' ? '(left out)' : replacement;
+    const base = `${relative(root, path)}: ${original.slice(0, MAX_ORIGINAL)} → ${changed}`;
+    const time = (times.get(base) ?? 0) + 1;
+    times.set(base, time);
+    return { ...mutant, name: time === 1 ? base : `${base} (${time})` };
+  });
+}
+
+/** A random sample in the order of the whole; all where `count` is not less. */
+export function chooseSample<T>(all: readonly T[], count: number, random: () => number): readonly T[] {
+  const keyed = all.map((each, index) => ({ each, index, key: random() })).sort((one, other) => one.key - other.key);
+  const chosen = keyed.slice(0, count).sort((one, other) => one.index - other.index);
+  return chosen.map(({ each }) => each);
 }

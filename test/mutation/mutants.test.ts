@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { stripTypeScriptTypes } from 'node:module';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { chooseSample } from '../../scripts/mutation/choose-sample.ts';
-import { instrument, SWITCH } from '../../scripts/mutation/instrument.ts';
-import { findMutants } from '../../scripts/mutation/mutants.ts';
+import { instrument, SWITCH } from '../../mutation/instrument.ts';
+import { chooseSample, findMutants } from '../../mutation/mutants.ts';
+import { seededRandom } from '../seeded-random.ts';
 
 const SAMPLE = `
 const calls: string[] = [];
@@ -40,7 +40,7 @@ const outcomeOf = (text: string, active: number): unknown => {
 };
 
 describe('mutants', () => {
-  const mutants = findMutants('choose-sample.ts', SAMPLE).map((mutant, id) => ({ ...mutant, id }));
+  const mutants = findMutants('sample.ts', SAMPLE).map((mutant, id) => ({ ...mutant, id }));
   const text = instrument(SAMPLE, mutants);
 
   it('do nothing while they are switched off', () => {
@@ -60,10 +60,10 @@ describe('mutants', () => {
 
   it('are sampled by a seed', () => {
     const all = Array.from({ length: 50 }, (_, index) => index);
-    const one = chooseSample(all, 10, 1);
-    assert.deepEqual(one, chooseSample(all, 10, 1));
-    assert.notDeepEqual(one, chooseSample(all, 10, 2));
+    const one = chooseSample(all, 10, seededRandom(1));
+    assert.deepEqual(one, chooseSample(all, 10, seededRandom(1)));
+    assert.notDeepEqual(one, chooseSample(all, 10, seededRandom(2)));
     assert.equal(new Set(one).size, 10);
-    assert.deepEqual(chooseSample(all, 60, 1), all);
+    assert.deepEqual(chooseSample(all, Number.POSITIVE_INFINITY, seededRandom(1)), all);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Which test files are tried besides those in the folder itself and in the folder of the same name under `test/`: parts of
- * their paths. Only what runs in one process counts: a service started as a program of its own has no mutants in it.
+ * Parts of the paths of test files that are tried besides those in the folder itself and in the folder of the same name under
+ * `test/`. A service that a test starts as a program of its own has no mutants.
  */
 export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/server/quota': ['test/plans/allowances', 'test/channels/channel-and-model-administration'],

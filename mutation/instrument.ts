@@ -9,12 +9,12 @@ interface Host extends TextRange {
   readonly inside: Host[];
 }
 
-/** Name of the function that says whether a mutant is switched on; `activate-mutant-and-record-reached.ts` defines it. */
+/** Name of the function that says whether a mutant is switched on; `load-hook.ts` defines it. */
 export const SWITCH = '__isMutated';
 
 /**
- * One text with all mutants of a file, each chosen at run time (mutant schemata), so that one process can run the tests
- * against one mutant after the other without loading anything again.
+ * One text with all mutants of a file, each chosen at run time (mutant schemata), so that one text serves
+ * all runs and shows which mutants a test file reaches.
  */
 export function instrument(text: string, mutants: readonly NumberedMutant[]): string {
   return render(text, { start: 0, end: text.length, isStatement: true, mutants: [], inside: nest(mutants) });

@@ -1,0 +1,16 @@
+import { globSync } from 'node:fs';
+
+/** Unit tests come first, so that a broken build shows within a minute; browsers come last. */
+const LATER_FOLDERS = ['test/browser/', 'test/faults/', 'test/'];
+
+const folderRank = (path: string): number => {
+  const index = LATER_FOLDERS.findIndex((prefix) => path.startsWith(prefix));
+  return index === -1 ? 0 : LATER_FOLDERS.length - index;
+};
+
+/** Test files relative to `root` in the order they run; with words only those whose path contains one of them. */
+export const listTestFiles = (root: string, words: readonly string[]): string[] =>
+  globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+    .sort((a, b) => folderRank(a) - folderRank(b) || a.localeCompare(b));
