@@ -22,7 +22,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { listTestFiles } from './testing/list-test-files-and-runs.ts';
+import { listTestFiles } from './testing/list-test-files.ts';
 
 const { values, positionals: chosen } = parseArgs({
   allowNegative: true,

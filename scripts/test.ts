@@ -1,27 +1,29 @@
 /**
  * `npm test`: every *.test.ts of src/ and test/, each file in its own process, over one private PostgreSQL.
- * `npm test -- quota faults` runs the files whose path contains one of the words. Ends with what took longest.
+ * `npm test -- quota faults` runs the files whose path contains one of the words.
  */
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { bundlePrograms } from './testing/bundle-programs.ts';
-import { readDurations, writeDurations } from './testing/durations.ts';
+import { parseArgs, styleText } from 'node:util';
+import { findProgramBundle } from '../bin/find-program-bundle.js';
+import { FIXTURE_BUNDLE } from '../test/fixture-programs.ts';
 import { killOrphanProcesses, RUN_ID_VARIABLE } from './testing/kill-orphan-processes.ts';
-import { listTestFiles, splitByDatabase, type TestRun } from './testing/list-test-files-and-runs.ts';
-import { printFile, printSummary } from './testing/report.ts';
-import { addCounts, type FileResult, hasFailed, NO_COUNTS, runTestFile } from './testing/run-test-file.ts';
+import { listTestFiles } from './testing/list-test-files.ts';
+import { type FileResult, runTestFile, type TestRun } from './testing/run-test-file.ts';
 import { startSharedDatabases } from './testing/start-shared-databases.ts';
+import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 
-/** More failed files than this are a broken build: they are not run again. `npm run hammer` sets 0. */
+/** More failed files than this are a broken build and are not rerun. `npm run hammer` sets 0. */
 const MAX_RERUN_FILES = Number(process.env['TEST_RERUN_FILES'] ?? '3');
-/** One more than there are cores, since files wait for timers and child processes for about a third of their time. */
+/** One more than there are cores: files wait for timers and child processes for about a third of their time. */
 const CONCURRENT_FILES = availableParallelism() + 1;
+/** Set by `npm run hammer`, whose tests take minutes on each database: both run at the same time. */
+const isSplit = Boolean(process.env['TEST_SPLIT']);
 
-const { positionals: words } = parseArgs({ allowPositionals: true });
 const root = join(import.meta.dirname, '..');
-const durationsFile = join(root, 'out', 'test-durations.json');
-const files = listTestFiles(root, words, readDurations(durationsFile));
+const { positionals: words } = parseArgs({ allowPositionals: true });
+const files = listTestFiles(root, words);
 if (files.length === 0) {
   console.error(`No test file's path contains ${words.join(' or ')}.`);
   process.exit(1);
@@ -32,42 +34,49 @@ process.env[RUN_ID_VARIABLE] = `${process.pid}-${Date.now()}`;
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 
-await bundlePrograms(root);
+// Tests start these programs hundreds of times; a bundle starts in a third of the time.
+for (const { programs, folder } of [SERVER_BUNDLE, FIXTURE_BUNDLE])
+  if (findProgramBundle(root, `${folder}/manifest.json`) === undefined) await writeBundle({ root, programs, folder });
 const services = await startSharedDatabases();
 Object.assign(process.env, services.environment);
-// Every file loads much of the same code: stripped of types and compiled once, it is read from here afterwards.
+// All files load much of the same code, which Node strips of types and compiles once.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'out', 'compile-cache');
 
+const queue = files.flatMap((path): TestRun[] =>
+  isSplit && readFileSync(join(root, path), 'utf8').includes('forEachDatabase(')
+    ? [
+        { path, database: 'postgres' },
+        { path, database: 'sqlite' },
+      ]
+    : [{ path }],
+);
 const results: FileResult[] = [];
-/** Set by `npm run hammer`, whose tests take minutes on each database: both at the same time. */
-const isSplit = Boolean(process.env['TEST_SPLIT']);
-const queue = isSplit ? splitByDatabase(root, files) : files.map((path): TestRun => ({ path }));
-const runs = queue.length;
 async function work(): Promise<void> {
   for (let next = queue.shift(); next !== undefined && !stop.signal.aborted; next = queue.shift()) {
     const result = await runTestFile(root, next, stop.signal);
     results.push(result);
-    printFile(result, isSplit);
+    printFile(result);
   }
 }
 
 /**
- * Runs the few failed files again, one at a time and with nothing beside them: a time limit missed on a busy machine passes then, a defect
- * fails again. What passed only then is listed in the summary as unstable, with its first error. `npm run hammer` runs nothing twice.
+ * Reruns the few failed files alone: a time limit missed on a busy machine passes then, a defect fails again.
+ *
+ * @returns the first results of files that passed the second time
  */
 async function rerunFailed(): Promise<FileResult[]> {
   const failed = results.filter(hasFailed);
   if (failed.length > MAX_RERUN_FILES) return [];
-  const unstable: FileResult[] = [];
+  const passed: FileResult[] = [];
   for (const first of failed) {
     if (stop.signal.aborted) break;
     const second = await runTestFile(root, first.run, stop.signal);
     printFile(second);
     if (hasFailed(second)) continue;
-    unstable.push(first);
+    passed.push(first);
     results[results.indexOf(first)] = second;
   }
-  return unstable;
+  return passed;
 }
 
 let unstable: FileResult[] = [];
@@ -77,21 +86,49 @@ try {
 } finally {
   await services.stop();
 }
-const leftovers = await killOrphanProcesses();
+const orphans = await killOrphanProcesses();
 
-writeDurations(durationsFile, results);
-const counts = results.reduce((sum, result) => addCounts(sum, result.counts), NO_COUNTS);
-const isComplete = results.length === runs;
-printSummary({
-  results,
-  unstable,
-  counts,
-  orphans: leftovers,
-  notRun: queue.map(({ path }) => path),
-  durationMs: performance.now() - startedAt,
-});
+const failed = results.filter(hasFailed);
+const skips = results.flatMap(({ name, skips: own }) => own.map((skip) => `${name}  ${skip}`));
+const slowest = results.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 10);
+printList(
+  'Slowest files',
+  slowest.map(({ name, durationMs }) => `${seconds(durationMs)}  ${name}`),
+);
+printList('Skipped', skips);
+printList('Unstable: failed, then passed when rerun alone', unstable.map(failuresOf));
+printList('Failed', failed.map(failuresOf));
+printList('Orphaned processes, killed', orphans);
+if (queue.length > 0) console.log(`\nInterrupted: ${queue.length} files were not run.`);
+const sum = (key: 'tests' | 'passed' | 'failed'): number => results.reduce((total, result) => total + result[key], 0);
+console.log(`\nℹ files ${results.length}\nℹ tests ${sum('tests')}\nℹ pass ${sum('passed')}\nℹ fail ${sum('failed')}`);
+console.log(`ℹ skipped ${skips.length}\nℹ duration_ms ${Math.round(performance.now() - startedAt)}`);
 
-const unproven = counts.skipped + counts.todo;
-const isCi = Boolean(process.env['CI']);
-if (isCi && unproven > 0) console.error(`CI allows no skipped test; ${unproven} did not run.`);
-process.exitCode = isComplete && counts.failed + counts.cancelled === 0 && !(isCi && unproven > 0) ? 0 : 1;
+const isUnproven = Boolean(process.env['CI']) && skips.length > 0;
+if (isUnproven) console.error(`CI allows no skipped test; ${skips.length} did not run.`);
+process.exitCode = queue.length > 0 || stop.signal.aborted || failed.length > 0 || isUnproven ? 1 : 0;
+
+function hasFailed({ failed: count }: FileResult): boolean {
+  return count > 0;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** One line for a file that passed, the whole report of one that failed; long tests write counts, so hammer shows all. */
+function printFile(result: FileResult): void {
+  const mark = hasFailed(result) ? styleText('red', '✖') : styleText('green', '✔');
+  const skipped = result.skips.length > 0 ? `  ${result.skips.length} skipped` : '';
+  console.log(`${mark} ${result.name}  ${result.tests} tests${skipped}  ${seconds(result.durationMs)}`);
+  if (hasFailed(result) || isSplit) console.log(result.report.slice(-20_000));
+}
+
+/** The failures once more at the end of the run: often only the end of a log is kept. */
+function failuresOf({ name, report }: FileResult): string {
+  return `${name}\n${report.slice(Math.max(0, report.lastIndexOf('failing tests:'))).slice(0, 4_000)}`;
+}
+
+function printList(title: string, lines: readonly string[]): void {
+  if (lines.length > 0) console.log(`\n${title} (${lines.length})\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}

@@ -4,51 +4,37 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Environment variable that every process of one run inherits, with a value no other run has. */
 export const RUN_ID_VARIABLE = 'REELGATE_TEST_RUN';
 
-const GRACE_MS = 2_000;
-
 /**
- * Ends processes that tests of this run started and forgot (a killed test file cannot clean up after itself).
- * Returns their commands. Reads /proc, so it finds nothing on other systems than Linux.
+ * Kills processes that tests of this run left behind (a killed test file cannot clean up after itself), and returns their
+ * commands. Reads /proc, so it finds none on systems other than Linux.
  */
 export async function killOrphanProcesses(): Promise<string[]> {
-  const mark = `${RUN_ID_VARIABLE}=${process.env[RUN_ID_VARIABLE]}`;
-  const deadline = Date.now() + GRACE_MS;
-  let found = findMarked(mark);
-  while (found.length > 0 && Date.now() < deadline) {
-    await sleep(100);
-    found = findMarked(mark);
-  }
-  for (const { pid } of found) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // It ended by itself in between.
-    }
-  }
-  return found.map(({ command }) => command);
-}
-
-function findMarked(mark: string): { pid: number; command: string }[] {
-  return listPids().flatMap((pid) => {
-    const variables = readProc(pid, 'environ').split('\0');
-    if (!variables.includes(mark)) return [];
-    return [{ pid, command: readProc(pid, 'cmdline').replaceAll('\0', ' ').trim().slice(0, 200) }];
+  // Time to exit by themselves.
+  for (let tries = 0; tries < 20 && findOrphans().length > 0; tries++) await sleep(100);
+  return findOrphans().map((pid) => {
+    const command = read(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+    read(() => process.kill(pid, 'SIGKILL'));
+    return command.replaceAll('\0', ' ').trim().slice(0, 200);
   });
 }
 
-function listPids(): number[] {
-  try {
-    return readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => pid > 0 && pid !== process.pid);
-  } catch {
-    return [];
-  }
+function findOrphans(): number[] {
+  const mark = `${RUN_ID_VARIABLE}=${process.env[RUN_ID_VARIABLE]}`;
+  return read(() => readdirSync('/proc').join(' '))
+    .split(' ')
+    .map(Number)
+    .filter((pid) => pid > 0 && pid !== process.pid)
+    .filter((pid) =>
+      read(() => readFileSync(`/proc/${pid}/environ`, 'utf8'))
+        .split('\0')
+        .includes(mark),
+    );
 }
 
-function readProc(pid: number, name: string): string {
+/** Empty where the process has ended in the meantime. */
+function read(attempt: () => unknown): string {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    return String(attempt());
   } catch {
     return '';
   }

@@ -10,7 +10,7 @@ const folderRank = (path: string): number => {
 
 /** Test files relative to `root` in the order they run; with words only those whose path contains one of them. */
 export const listTestFiles = (root: string, words: readonly string[]): string[] =>
-  globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root })
+  globSync('{src,importer,test}/**/*.test.{ts,tsx}', { cwd: root, exclude: (path) => path.includes('node_modules') })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => folderRank(a) - folderRank(b) || a.localeCompare(b));

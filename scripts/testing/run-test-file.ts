@@ -1,120 +1,64 @@
-import type { TestsStream } from 'node:test';
 import { run } from 'node:test';
-import type { TestRun } from './list-test-files-and-runs.ts';
+import { spec as Spec } from 'node:test/reporters';
 
-export interface Counts {
-  tests: number;
-  passed: number;
-  failed: number;
-  cancelled: number;
-  skipped: number;
-  todo: number;
-  suites: number;
-}
-
-export const NO_COUNTS: Counts = { tests: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0, suites: 0 };
-
-export function addCounts(a: Counts, b: Counts): Counts {
-  return {
-    tests: a.tests + b.tests,
-    passed: a.passed + b.passed,
-    failed: a.failed + b.failed,
-    cancelled: a.cancelled + b.cancelled,
-    skipped: a.skipped + b.skipped,
-    todo: a.todo + b.todo,
-    suites: a.suites + b.suites,
-  };
+/** One process: a file, with one of its two databases where `npm run hammer` runs both at the same time. */
+export interface TestRun {
+  readonly path: string;
+  readonly database?: 'sqlite' | 'postgres';
 }
 
 export interface FileResult {
-  /** With the database, where that is one of two. */
-  path: string;
-  run: TestRun;
-  counts: Counts;
-  durationMs: number;
-  /** Names are the path of a test inside its file: `refund › runs once`. */
-  failures: { name: string; error: unknown }[];
-  skips: { name: string; reason: string }[];
-  /** Its tests that took longest, suites left out. */
-  slowest: { name: string; durationMs: number }[];
-  /** What the file wrote; shown where it failed. */
-  output: string;
+  readonly name: string;
+  readonly run: TestRun;
+  readonly tests: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** Skipped and todo tests with their reasons. */
+  readonly skips: readonly string[];
+  readonly durationMs: number;
+  /** The text of Node's own reporter, which ends with the failures; it includes the output of the file. */
+  readonly report: string;
 }
 
-export const hasFailed = ({ counts, failures }: FileResult): boolean =>
-  failures.length > 0 || counts.failed + counts.cancelled > 0;
-
-/** A test file that has not finished after this time is killed: several times what a slow machine needs. */
 const LIMIT_MS = 300_000;
 const BATTERY_LIMIT_MS = 900_000;
-/** Files that start many processes, a minute of CPU time and more each. */
+/** Files that start many processes, which take a minute of CPU time and more each. */
 const BATTERY = /^test\/(browser|faults|flows|operations|upgrades)\//;
 
-/** Runs one file in its own process. Never throws: a crash, a hang and a failed test are all in the result. */
+/**
+ * Runs one file. `run()` withholds the results of later files until earlier ones end, so each file has a call of its own: a
+ * failure is shown at once. Never rejects: a crash, a hang and a failed test are all in the result.
+ */
 export async function runTestFile(root: string, one: TestRun, stop: AbortSignal): Promise<FileResult> {
   const { path, database } = one;
   const limitMs = (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');
   const timeUp = AbortSignal.timeout(limitMs);
   const env = database === undefined ? process.env : { ...process.env, TEST_DATABASE: database };
-  const events = run({ files: [`${root}/${path}`], cwd: root, env, signal: AbortSignal.any([stop, timeUp]) });
-  const result = await readEvents(one, events);
-  if (timeUp.aborted) {
-    const error = `ended after ${limitMs / 1000} s: a test hangs, or something it opened is still open`;
-    result.failures.push({ name: '(the file)', error });
-  } else if (stop.aborted) {
-    result.failures.push({ name: '(the file)', error: 'ended because the run was stopped' });
-  }
-  return result;
-}
-
-async function readEvents(one: TestRun, events: TestsStream): Promise<FileResult> {
-  const result: FileResult = {
-    path: one.database === undefined ? one.path : `${one.path} (${one.database})`,
-    run: one,
-    counts: NO_COUNTS,
-    durationMs: 0,
-    failures: [],
-    skips: [],
-    slowest: [],
-    output: '',
-  };
-  const slowest: FileResult['slowest'] = [];
-  const trail: string[] = [];
-  const nameAt = (nesting: number) => trail.slice(0, nesting + 1).join(' › ');
-  const noteSkip = (nesting: number, mark: string | boolean | undefined, word: string) => {
-    if (mark === undefined || mark === false) return;
-    result.skips.push({
-      name: nameAt(nesting),
-      reason: mark === true || mark === '' ? `${word} without a reason` : `${mark}`,
+  let counts = { tests: 0, passed: 0, failed: 0, cancelled: 0 };
+  let durationMs = 0;
+  const skips: string[] = [];
+  const events = run({ files: [`${root}/${path}`], cwd: root, env, signal: AbortSignal.any([stop, timeUp]) })
+    .on('test:pass', ({ name, skip, todo }) => {
+      const reason = skip ?? todo ?? false;
+      if (reason !== false) skips.push(`${name}: ${reason === true || reason === '' ? 'no reason given' : reason}`);
+    })
+    .on('test:summary', (summary) => {
+      if (summary.file !== undefined) return;
+      counts = summary.counts;
+      durationMs = summary.duration_ms;
     });
+  let report = '';
+  for await (const text of events.compose(new Spec())) report += String(text);
+  if (timeUp.aborted) report += `timed out after ${limitMs / 1000} s: a test hangs, or the file left a handle open\n`;
+  const hasEnded = !timeUp.aborted && !stop.aborted;
+  return {
+    name: database === undefined ? path : `${path} (${database})`,
+    run: one,
+    tests: counts.tests,
+    passed: counts.passed,
+    failed: Math.max(counts.failed + counts.cancelled, hasEnded ? 0 : 1),
+    skips,
+    durationMs,
+    report,
   };
-  for await (const { type, data } of events) {
-    if (type === 'test:start') {
-      trail[data.nesting] = data.name;
-      trail.length = data.nesting + 1;
-    } else if (type === 'test:pass') {
-      if (data.details.type !== 'suite')
-        slowest.push({ name: nameAt(data.nesting), durationMs: data.details.duration_ms });
-      noteSkip(data.nesting, data.skip, 'skipped');
-      noteSkip(data.nesting, data.todo, 'todo');
-    } else if (type === 'test:fail') {
-      const failure = readFailure(data.details.error);
-      if (failure !== undefined) result.failures.push({ name: nameAt(data.nesting), error: failure });
-    } else if (type === 'test:stdout' || type === 'test:stderr') {
-      result.output += data.message;
-    } else if (type === 'test:summary' && data.file === undefined) {
-      const { passed, failed, cancelled, skipped, todo, suites, tests } = data.counts;
-      result.counts = { tests, passed, failed, cancelled, skipped, todo, suites };
-      result.durationMs = data.duration_ms;
-    }
-  }
-  result.slowest = slowest.sort((a, b) => b.durationMs - a.durationMs).slice(0, 10);
-  return result;
-}
-
-/** The cause of a failure; undefined where another entry reports it: the parent of a failed test, or a file that was killed. */
-function readFailure(error: Error & { failureType?: string }): unknown {
-  return error.failureType === 'subtestsFailed' || error.failureType === 'testAborted'
-    ? undefined
-    : (error.cause ?? error);
 }

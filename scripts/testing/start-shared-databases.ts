@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { createPostgresTemplate, createSqliteTemplate, POSTGRES_TEMPLATE } from '../../test/database-templates.ts';
 import { findPostgres, startPostgres } from '../../test/start-postgres.ts';
 
-/** What all test files share, started once. */
+/** Services that all test files share, started once. */
 export interface SharedDatabases {
-  /** Variables by which tests find them. */
+  /** Variables that tell tests their addresses. */
   environment: Record<string, string>;
   stop(): Promise<void>;
 }
