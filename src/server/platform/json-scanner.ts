@@ -44,7 +44,7 @@ const AFTER_BACKSLASH = 2;
 const IN_UNICODE_ESCAPE = 3;
 
 /** A long string of a document. */
-interface LongText {
+interface LongString {
   /** Of its first byte and of its closing quote. */
   readonly start: number;
   readonly end: number;
@@ -57,7 +57,7 @@ interface LongText {
  * rejected before it was received as a whole and before anything was built from it. It does not check the grammar, which is
  * left to `JSON.parse`, but notes what later checks need to know so that they can be skipped for ordinary documents.
  *
- * One pass costs about a nanosecond a byte, a tenth of it inside long texts, and no memory.
+ * One pass costs about a nanosecond a byte, a tenth of it inside long strings, and no memory.
  */
 export class JsonBoundsScanner {
   /** A byte above 0x7F: the text is not ASCII, so its UTF-8 must be checked. */
@@ -73,7 +73,7 @@ export class JsonBoundsScanner {
   /** Values of the document so far: members, elements and the root. */
   values = 0;
   /** Strings of 64 KiB and more without escapes: images in Base64, as a rule. */
-  readonly longTexts: LongText[] = [];
+  readonly longStrings: LongString[] = [];
 
   readonly #bounds: JsonScanBounds;
   /** By level. Of up to 64 bytes, which the engine keeps beside the object; more would be allocated apart. */
@@ -85,7 +85,7 @@ export class JsonBoundsScanner {
   #isKey = false;
   /** Bytes of the chunks before this one. */
   #before = 0;
-  #textStart = 0;
+  #stringStart = 0;
   #hasEscape = false;
   /** By level: the index of the current element, or the first byte of the current name. */
   readonly #places: number[] = [];
@@ -126,7 +126,7 @@ export class JsonBoundsScanner {
         if (!this.#isKey) this.#countValue();
         this.#state = IN_STRING;
         at++;
-        this.#textStart = this.#before + at;
+        this.#stringStart = this.#before + at;
         this.#hasEscape = false;
         break;
       }
@@ -241,9 +241,9 @@ export class JsonBoundsScanner {
 
   #endString(at: number): void {
     this.#state = OUTSIDE;
-    const [start, end] = [this.#textStart, this.#before + at];
+    const [start, end] = [this.#stringStart, this.#before + at];
     if (!this.#isKey && !this.#hasEscape && end - start >= LONG_TEXT_LENGTH)
-      this.longTexts.push({ start, end, places: this.#places.slice(0, this.#depth) });
+      this.longStrings.push({ start, end, places: this.#places.slice(0, this.#depth) });
     if (this.#isKey && this.#depth > 0) this.#places[this.#depth - 1] = start;
     if (this.#isKey && (this.#keyBytes === 9 || this.#keyBytes === 11)) {
       const name = this.#keyStart.toString('latin1', 0, this.#keyBytes);
@@ -332,7 +332,7 @@ export function parseDecodingImages(
   imageFields: readonly string[],
 ): ParsedBody {
   if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
-  const parsed = parseAroundLongTexts(bytes, scanner, imageFields) ?? {
+  const parsed = parseAroundLongStrings(bytes, scanner, imageFields) ?? {
     value: parse(bytes.toString(encodingOf(scanner)), scanner),
     images: NO_IMAGES,
   };
@@ -370,24 +370,24 @@ type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly
  * @returns undefined where `JSON.parse` must see the whole: a name may be spelled with escapes or stand twice, or a string
  * has a control character, which JSON forbids
  */
-function parseAroundLongTexts(
+function parseAroundLongStrings(
   bytes: Buffer,
   scanner: JsonBoundsScanner,
   imageFields: readonly string[],
 ): ParsedBody | undefined {
-  const { longTexts, hasSuspectKey, values } = scanner;
-  if (longTexts.length === 0 || hasSuspectKey) return undefined;
+  const { longStrings, hasSuspectKey, values } = scanner;
+  if (longStrings.length === 0 || hasSuspectKey) return undefined;
   const encoding = encodingOf(scanner);
   let json = '';
   let at = 0;
-  for (const { start, end } of longTexts) {
+  for (const { start, end } of longStrings) {
     json += bytes.toString(encoding, at, start);
     at = end;
   }
   const root = { value: parse(json + bytes.toString(encoding, at), scanner) };
   if (countValues(root.value) !== values) return undefined;
   const images = new Map<string, Base64Text>();
-  for (const { start, end, places } of longTexts) {
+  for (const { start, end, places } of longStrings) {
     let holder: object = root;
     let key: string | number = 'value';
     const path: (string | number)[] = [];
@@ -419,7 +419,7 @@ function toImage(text: Buffer): Base64Text | undefined {
   return decoded && new Base64Text(decoded, prefix);
 }
 
-/** Characters of a long text that are kept to show its kind: fewer than the record of a task cuts. */
+/** Characters of a decoded image that are kept to show its kind: fewer than the record of a task cuts. */
 const KEPT_LENGTH = 960;
 
 const encodingOf = ({ hasNonAscii }: JsonBoundsScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');

@@ -7,16 +7,16 @@ import { LongJsonBody, serializeJsonBody } from './json-calls.ts';
 const picture = (letter: string) => new Base64Text(Buffer.alloc(100_000, letter), 'data:image/png;base64,');
 
 const bodies: readonly (readonly [string, RequestJson])[] = [
-  ['no long text', { prompt: 'a kite', seconds: 5 }],
-  ['one picture', { model: 'm', image: picture('A') }],
+  ['no image', { prompt: 'a kite', seconds: 5 }],
+  ['one image', { model: 'm', image: picture('A') }],
   [
     'several, in lists and objects',
     { first: picture('A'), list: [picture('B'), { url: picture('C') }], last: 'é "x"' },
   ],
   ['the same one twice', { image: picture('A'), image_tail: picture('A') }],
-  ['a long text with quotes and another script', { image: picture('A'), prompt: '"\\\n图'.repeat(30_000) }],
+  ['a long string with quotes and another script', { image: picture('A'), prompt: '"\\\n图'.repeat(30_000) }],
   ['more than ten', { images: Array.from({ length: 12 }, (_, index) => picture(String.fromCharCode(65 + index))) }],
-  ['only a picture', picture('A')],
+  ['only an image', picture('A')],
   ['members without a value', { a: undefined, image: picture('A'), list: [picture('B'), {}, []] } as never],
   ['names with quotes', { 'a"b': [picture('A'), null, true] }],
   ['bare Base64', { image: new Base64Text(Buffer.alloc(100_000, 'A')) }],
