@@ -135,7 +135,7 @@ const Window = Type.Object({
   starts_at: Time,
   refreshes_at: Type.Integer({ description: 'Unix seconds; a full allowance again.' }),
   used_per_hour: Type.Integer({ description: 'Pace since the window began.' }),
-  runs_out_at: Type.Integer({ description: 'At that pace; 0: not before it refreshes.' }),
+  runs_out_at: Type.Integer({ description: 'Unix seconds, at that pace; 0: not before it refreshes.' }),
 });
 
 export const getOwnPackage = endpoint({
@@ -165,7 +165,7 @@ export const getOwnPackage = endpoint({
           name: Type.String(),
           level: Type.Integer(),
           duration_days: Type.Integer(),
-          starts_at: Type.Integer({ description: 'When those before it have ended.' }),
+          starts_at: Type.Integer({ description: 'Unix seconds; when those before it have ended.' }),
         }),
       ),
     }),

@@ -24,7 +24,7 @@ export const Receipt = Type.Object({
   model: Type.String(),
   served_model: Type.String({ description: 'The name that was sent to the provider; empty where none was reached.' }),
   created_at: Type.Integer({ description: 'Unix seconds.' }),
-  ended_at: Type.Union([Type.Integer(), Type.Null()], { description: 'null while it is open.' }),
+  ended_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds; null while it is open.' }),
   outcome: Type.Enum([...RECEIPT_OUTCOMES]),
   facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
     description: 'What the price was applied to: seconds, tokens by part, mode, resolution, …',

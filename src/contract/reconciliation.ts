@@ -40,7 +40,7 @@ export const ReconciledAccount = Type.Object({
       "How far the vendor's count may be ahead of the ends of videos (units taken when a job begins) or behind (counted late).",
   }),
   read_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds of the last reading that worked.' }),
-  failed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Of a failed reading after it.' }),
+  failed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds of a failed reading after it.' }),
   error: Type.String({ description: 'Why it failed; empty: it did not.' }),
   judged: Type.Union(
     [
