@@ -11,7 +11,7 @@ type Outcome = Admission | { readonly refused: string };
 
 const admitted = (outcomes: readonly Outcome[]): Admission[] => outcomes.filter((outcome) => 'end' in outcome);
 
-/** What every store must do alike. `make` gives one more process at the same store. */
+/** The behaviour of every store. `make` adds one more process at the same store. */
 function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
   let key = 0;
   const start = async (limits: KeyLimits, processes = 1) => {
@@ -30,14 +30,14 @@ function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
         });
   };
 
-  it('admits as many requests a minute as the key may send, however many come at once', async () => {
+  it('admits as many requests a minute as the limit, however many are concurrent', async () => {
     const ask = await start({ requestsPerMinute: 7 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => ask()));
     assert.equal(admitted(outcomes).length, 7);
     assert.deepEqual(await ask(), { refused: 'key_requests_limit' });
   });
 
-  it('counts tokens by what may be used, then by what was', async () => {
+  it('counts the tokens a call may use, then the tokens it used', async () => {
     const ask = await start({ tokensPerMinute: 1_000 });
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => ask(300)));
     const running = admitted(outcomes);
@@ -54,7 +54,7 @@ function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
     assert.deepEqual(await ask(1), { refused: 'key_tokens_limit' });
   });
 
-  it('lets a call that may need more than a minute has run alone', async () => {
+  it('admits a call larger than the tokens of a minute only alone', async () => {
     const ask = await start({ tokensPerMinute: 100 });
     const first = (await ask(5_000)) as Admission;
     assert.equal(first.headers['x-ratelimit-remaining-tokens'], '0');
@@ -65,7 +65,7 @@ function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
     assert.deepEqual(await ask(5_000), { refused: 'key_tokens_limit' });
   });
 
-  it('admits as many calls at once as it may have, and the next one when one ends', async () => {
+  it('admits as many concurrent calls as the limit, and the next one when one ends', async () => {
     const ask = await start({ concurrentCalls: 3 });
     const running = admitted(await Promise.all(Array.from({ length: 12 }, () => ask())));
     assert.equal(running.length, 3);
@@ -74,10 +74,10 @@ function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
     running[0]?.end(0);
     await delay(50);
     assert.equal(admitted(await Promise.all([ask(), ask()])).length, 1);
-    assert.ok('end' in (await ask('video')), 'what is no model call needs no place');
+    assert.ok('end' in (await ask('video')), 'a request that is no model call needs no slot');
   });
 
-  it('uses nothing where another limit refuses', async () => {
+  it('uses no points when another limit refuses', async () => {
     const ask = await start({ requestsPerMinute: 5, tokensPerMinute: 100, concurrentCalls: 2 });
     const first = (await ask(100)) as Admission;
     assert.equal(first.headers['x-ratelimit-remaining-requests'], '4');
@@ -96,7 +96,7 @@ describe('in memory', () => {
   const clock = manualClock();
   behavesAsKeyLimits(async () => createRateLimits());
 
-  it('begins a new minute with the first request after the old one; late figures change nothing', async () => {
+  it('starts a new minute with the first request after the old one, unaffected by late figures', async () => {
     const limiter = new ApiKeyLimiter(createRateLimits({ clock }), clock);
     const use = { format: 'anthropic', tokens: 100 } as const;
     const limited = { tokenId: 1, limits: { requestsPerMinute: 1, tokensPerMinute: 100 } };
@@ -146,7 +146,7 @@ forEachDatabase((name, open) => {
     assert.equal(more.filter((outcome) => outcome !== undefined).length, 4);
   });
 
-  it('frees the places of a process that died, and takes none from one that lives', async () => {
+  it('frees the slots of a dead process, and takes none from a living one', async () => {
     const clock = manualClock();
     const { kysely } = await opened;
     const make = () => createRateLimits({ sharedDatabase: kysely as never, clock }).defineSlots('died');
@@ -160,7 +160,7 @@ forEachDatabase((name, open) => {
     assert.equal(await living.acquire('k', 2), undefined);
   });
 
-  it('goes on with half of each limit when the store fails', async () => {
+  it('falls back to half of each limit when the store fails', async () => {
     const database = await open();
     await database.kysely.schema.dropTable('rate_limits').execute();
     await database.kysely.schema.dropTable('limit_slots').execute();
@@ -189,7 +189,7 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
     server ??= startValkey();
     const limits = createRateLimits({ valkeyUrl: (await server).url });
     made.push(limits);
-    // Until it is connected, each process uses its own counters.
+    // Until the connection is open, each process uses its own counters.
     const probe = limits.define({ name: `probe-${made.length}`, points: 1_000, durationSeconds: 60 });
     while ((await probe.consume('a')).remaining < 500) await delay(20);
     return limits;

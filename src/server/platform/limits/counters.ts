@@ -3,39 +3,34 @@ import { LRUCache } from 'lru-cache';
 import { upToEntries } from '../cache.ts';
 import type { Clock } from '../clock.ts';
 
-/** What was used of one key in its current window. */
-export interface WindowCount {
+/** The window of one key after an attempt to use points. */
+export interface TakenPoints {
+  readonly taken: boolean;
   readonly used: number;
+  /** When the window ends, Unix milliseconds by the clock of the store; identifies the window. */
+  readonly endsAt: number;
   /** Milliseconds until the window ends and `used` is 0 again. */
   readonly endsInMs: number;
 }
 
-/** Where the figures of one limit are kept. A key's window begins with its first use and is never prolonged. */
+/** The maximum that every number of points fits below. */
+export const NO_MAX = Number.MAX_SAFE_INTEGER;
+/** The maximum that nothing fits below: the window is only read. */
+export const READ_ONLY = -1;
+
+/** The figures of one limit. The window of a key starts with its first use and is never prolonged. */
 export interface Counters {
-  /** Adds and returns the new count atomically, so that two callers never see the same one. */
-  add(key: string, points: number): Promise<WindowCount>;
-  read(key: string): Promise<WindowCount>;
+  /**
+   * Adds the points if they fit below the maximum, in one atomic step; otherwise nothing changes. Negative points are a refund, and
+   * `used` never goes below 0.
+   */
+  take(key: string, points: number, max: number): Promise<TakenPoints>;
+  /** Adds to the window that ends at this time if it is still the current one. */
+  adjust(key: string, endsAt: number, points: number): Promise<void>;
   remove(key: string): Promise<void>;
 }
 
-/** The outcome of using a part of a budget. */
-export interface TakenPoints extends WindowCount {
-  readonly taken: boolean;
-  /** When the window ends, Unix milliseconds by the clock of the store; names the window. */
-  readonly endsAt: number;
-}
-
-/** Counters of which no more than a maximum is ever used, and whose use can be corrected afterwards. */
-export interface BudgetCounters {
-  /** Adds the points if they fit below the maximum, in one atomic step; otherwise nothing changes. */
-  take(key: string, points: number, max: number): Promise<TakenPoints>;
-  /** Adds to the window that ends at this time, if it is still the current one; never goes below 0. */
-  adjust(key: string, endsAt: number, points: number): Promise<void>;
-}
-
-export const EMPTY_WINDOW: WindowCount = { used: 0, endsInMs: 0 };
-
-/** Keys remembered for one limit; the least recently used go first, so that a flood of addresses cannot fill the memory. */
+/** Keys kept for one limit. The least recently used are evicted, so a flood of addresses cannot exhaust the memory. */
 const MAX_KEYS = 100_000;
 
 interface Window {
@@ -43,7 +38,7 @@ interface Window {
   readonly endsAt: number;
 }
 
-/** A key's window as it is to be saved. */
+/** The window of a key as it is saved. */
 interface ChangedWindow {
   readonly key: string;
   readonly used: number;
@@ -51,30 +46,17 @@ interface ChangedWindow {
 }
 
 /** For one process. */
-export class MemoryCounters implements Counters, BudgetCounters {
-  // Bounded by size and not by `max`, which would set aside room for all keys at once: megabytes for every limit.
+export class MemoryCounters implements Counters {
+  // Bounded by size, as `max` would allocate megabytes for every limit.
   readonly #windows = new LRUCache<string, Window>(upToEntries(MAX_KEYS));
   readonly #durationMs: number;
   readonly #clock: Clock;
-  /** Keys changed since they were last taken; undefined where nobody saves them. */
+  /** Keys changed since they were last taken; undefined where they are not saved. */
   #changed: Set<string> | undefined;
 
   constructor(durationMs: number, clock: Clock) {
     this.#durationMs = durationMs;
     this.#clock = clock;
-  }
-
-  async add(key: string, points: number): Promise<WindowCount> {
-    const window = this.#current(key) ?? { used: 0, endsAt: this.#clock.now() + this.#durationMs };
-    window.used = Math.max(0, window.used + points);
-    this.#windows.set(key, window);
-    this.#changed?.add(key);
-    return this.#toCount(window);
-  }
-
-  async read(key: string): Promise<WindowCount> {
-    const window = this.#current(key);
-    return window === undefined ? EMPTY_WINDOW : this.#toCount(window);
   }
 
   async remove(key: string): Promise<void> {
@@ -86,11 +68,12 @@ export class MemoryCounters implements Counters, BudgetCounters {
     const window = this.#current(key) ?? { used: 0, endsAt: this.#clock.now() + this.#durationMs };
     const taken = window.used + points <= max;
     if (taken) {
-      window.used += points;
+      window.used = Math.max(0, window.used + points);
       this.#windows.set(key, window);
       this.#changed?.add(key);
     }
-    return { ...this.#toCount(window), taken, endsAt: window.endsAt };
+    const { used, endsAt } = window;
+    return { taken, used, endsAt, endsInMs: endsAt - this.#clock.now() };
   }
 
   async adjust(key: string, endsAt: number, points: number): Promise<void> {
@@ -100,13 +83,13 @@ export class MemoryCounters implements Counters, BudgetCounters {
     this.#changed?.add(key);
   }
 
-  /** Takes over a window of an earlier process, and notes changes from now on. */
+  /** Restores the windows of an earlier process and records changes from now on. */
   restore(windows: readonly ChangedWindow[]): void {
     this.#changed = new Set();
     for (const { key, used, endsAt } of windows) this.#windows.set(key, { used, endsAt });
   }
 
-  /** At most `max` windows that have changed; one that was removed has nothing used. */
+  /** At most `max` changed windows; a removed one has 0 points. */
   takeChanged(max: number): ChangedWindow[] {
     const taken: ChangedWindow[] = [];
     for (const key of this.#changed ?? []) {
@@ -122,22 +105,18 @@ export class MemoryCounters implements Counters, BudgetCounters {
     const window = this.#windows.get(key);
     return window !== undefined && window.endsAt > this.#clock.now() ? window : undefined;
   }
-
-  #toCount({ used, endsAt }: Window): WindowCount {
-    return { used, endsInMs: endsAt - this.#clock.now() };
-  }
 }
 
-/** A place among those that may run at once. */
+/** One of the calls of a key that may run concurrently. */
 interface Slot {
   readonly key: string;
   /** Unique over all processes. */
   readonly holder: string;
 }
 
-/** Where slots are kept. A slot expires by itself, so that a process that is killed blocks none for long. */
+/** The slots of one limit. A slot expires, so a killed process does not block it for long. */
 export interface SlotStore {
-  /** Takes one of `max` slots of the key, in one atomic step. @returns false when all are taken */
+  /** Acquires one of `max` slots of the key, in one atomic step. @returns false when all are taken */
   acquire(slot: Slot, max: number, ttlMs: number): Promise<boolean>;
   renew(slots: readonly Slot[], ttlMs: number): Promise<void>;
   release(slot: Slot): Promise<void>;
@@ -163,13 +142,13 @@ class MemorySlots implements SlotStore {
   }
 }
 
-/** How long a slot of a process that was killed stays taken. */
+/** How long the slot of a killed process stays taken. */
 const TTL_MS = 30_000;
 const RENEW_EVERY_MS = 10_000;
 
 /**
- * How many of a key may run at once, over all processes. While the shared store is down each process counts for itself, with half the
- * maximum, as rate limits do.
+ * Limits the concurrent calls of a key over all processes. While the shared store is down, each process counts for itself with half
+ * the maximum, as rate limits do.
  */
 export class ConcurrencySlots {
   readonly #shared: SlotStore | undefined;
@@ -178,13 +157,13 @@ export class ConcurrencySlots {
   readonly #held = new Set<Slot>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param shared undefined: one process, and what runs in it is counted in memory */
+  /** @param shared undefined for a single process, which counts in memory */
   constructor(shared: SlotStore | undefined, onStoreDown: (error: unknown) => void) {
     this.#shared = shared;
     this.#onStoreDown = onStoreDown;
   }
 
-  /** Returns the function that gives the slot back, to be called once, which does not reject; undefined when `max` are taken. */
+  /** Resolves to the function that releases the slot, to be called once, which does not reject; undefined when `max` are taken. */
   async acquire(key: string, max: number): Promise<(() => Promise<void>) | undefined> {
     const slot = { key, holder: randomUUID() };
     const shared = this.#shared;

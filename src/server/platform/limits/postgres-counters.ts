@@ -1,22 +1,22 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../clock.ts';
-import { type BudgetCounters, type Counters, EMPTY_WINDOW, type MemoryCounters, type SlotStore } from './counters.ts';
+import type { Counters, MemoryCounters, SlotStore } from './counters.ts';
 import type { RateLimitTables } from './tables.ts';
 
-/** One addition in so many clears what has ended, which keeps the table small without a job of its own. */
+/** Every 500th use deletes ended windows, which keeps the table small without a job of its own. */
 const SWEEP_EVERY = 500;
 
-/** For several processes around one PostgreSQL and no Valkey: one statement an addition. */
+/** For several processes with one PostgreSQL and no Valkey: one statement for each use. */
 export function postgresCounters(
   kysely: Kysely<RateLimitTables>,
   name: string,
   durationMs: number,
   clock: Clock,
-): Counters & BudgetCounters {
+): Counters {
   const rowKey = (key: string): string => `${name}:${key}`;
-  let additions = 0;
+  let uses = 0;
   const sweep = async (now: number): Promise<void> => {
-    if (++additions % SWEEP_EVERY === 0) await kysely.deleteFrom('rate_limits').where('ends_at', '<=', now).execute();
+    if (++uses % SWEEP_EVERY === 0) await kysely.deleteFrom('rate_limits').where('ends_at', '<=', now).execute();
   };
   const readRow = (key: string, now: number) =>
     kysely
@@ -34,17 +34,17 @@ export function postgresCounters(
           ? undefined
           : await kysely
               .insertInto('rate_limits')
-              .values({ key: rowKey(key), points, ends_at: now + durationMs })
+              .values({ key: rowKey(key), points: Math.max(0, points), ends_at: now + durationMs })
               .onConflict((conflict) =>
                 conflict
                   .column('key')
-                  .doUpdateSet(addedTo(now))
-                  .where(sql<boolean>`rate_limits.ends_at <= ${now} or rate_limits.points + excluded.points <= ${max}`),
+                  .doUpdateSet(addedTo(now, points))
+                  .where(sql<boolean>`rate_limits.ends_at <= ${now} or rate_limits.points + ${points} <= ${max}`),
               )
               .returning(['points', 'ends_at'])
               .executeTakeFirst();
       const { points: used, ends_at: endsAt } = row ?? (await readRow(key, now)) ?? { points: 0, ends_at: now };
-      // The window may have been begun by another process while this one waited for its turn.
+      // Another process may have started the window while this one waited.
       return { taken: row !== undefined, used, endsAt, endsInMs: Math.min(durationMs, endsAt - now) };
     },
     async adjust(key, endsAt, points) {
@@ -55,39 +55,24 @@ export function postgresCounters(
         .where('ends_at', '=', endsAt)
         .execute();
     },
-    async add(key, points) {
-      const now = clock.now();
-      await sweep(now);
-      const row = await kysely
-        .insertInto('rate_limits')
-        .values({ key: rowKey(key), points, ends_at: now + durationMs })
-        .onConflict((conflict) => conflict.column('key').doUpdateSet(addedTo(now)))
-        .returning(['points', 'ends_at'])
-        .executeTakeFirstOrThrow();
-      return { used: Math.max(0, row.points), endsInMs: row.ends_at - now };
-    },
-    async read(key) {
-      const now = clock.now();
-      const row = await readRow(key, now);
-      return row === undefined ? EMPTY_WINDOW : { used: Math.max(0, row.points), endsInMs: row.ends_at - now };
-    },
     async remove(key) {
       await kysely.deleteFrom('rate_limits').where('key', '=', rowKey(key)).execute();
     },
   };
 }
 
-/** The current window and what is added to it, or a new window with that alone. */
-const addedTo = (now: number) => ({
-  points: sql<number>`case when rate_limits.ends_at <= ${now} then excluded.points else rate_limits.points + excluded.points end`,
+/** The current window with the points added, or a new window with these points only. */
+const addedTo = (now: number, points: number) => ({
+  points: sql<number>`case when rate_limits.ends_at <= ${now} then excluded.points
+    when rate_limits.points + ${points} < 0 then 0 else rate_limits.points + ${points} end`,
   ends_at: sql<number>`case when rate_limits.ends_at <= ${now} then excluded.ends_at else rate_limits.ends_at end`,
 });
 
 const HOLDERS_PER_UPDATE = 500;
 
 /**
- * Slots in PostgreSQL, for several processes without a Valkey. A key's slots are numbered from 1 to its maximum and the number
- * is part of the primary key, so that no order of events admits more, without a lock.
+ * Slots in PostgreSQL, for several processes without a Valkey. The slots of a key are numbered from 1 to its maximum, and the number is
+ * part of the primary key, so no interleaving admits more, without a lock.
  */
 export function postgresSlots(kysely: Kysely<RateLimitTables>, name: string, clock: Clock): SlotStore {
   const rowKey = (key: string): string => `${name}:${key}`;
@@ -117,7 +102,7 @@ export function postgresSlots(kysely: Kysely<RateLimitTables>, name: string, clo
           .returning('slot')
           .executeTakeFirst();
         if (taken !== undefined) return true;
-        // Another process took it in between; each turn of this loop means that somebody got one.
+        // Another process took the slot in between; each iteration means that one process got a slot.
       }
     },
     async renew(slots, ttlMs) {
@@ -136,7 +121,7 @@ export function postgresSlots(kysely: Kysely<RateLimitTables>, name: string, clo
 }
 
 const SAVE_INTERVAL_MS = 1_000;
-/** Most rows of one statement, and of one save: a flood of keys must not keep the database busy. */
+/** Rows per statement and per save: a flood of keys must not keep the database busy. */
 const ROWS_PER_STATEMENT = 200;
 const ROWS_PER_SAVE = 2_000;
 
@@ -155,8 +140,8 @@ interface SnapshotLog {
 }
 
 /**
- * Saves the counters of a single process, so that a restart lifts no lock-out. Counting stays in memory; what has used half of
- * its points or more is written every second and when the service stops, and read back at the next start.
+ * Saves the counters of a single process, so that a restart lifts no lock-out. Counting stays in memory; windows with half of their
+ * points used are written every second and when the service stops, and restored at the next start.
  */
 export class CounterSnapshots {
   readonly #kysely: Kysely<RateLimitTables>;
@@ -209,7 +194,7 @@ export class CounterSnapshots {
       for (const { key, used, endsAt } of counters.takeChanged(ROWS_PER_SAVE - rows.length)) {
         const rowKey = `${name}:${key}`;
         const isWorthSaving = used >= minPoints;
-        // What was saved as used up and has been given back since is written as well, or a restart would bring it back.
+        // A saved window that was refunded since is written as well, or a restart would restore the lock-out.
         if (isWorthSaving || saved.has(rowKey)) rows.push({ key: rowKey, points: used, ends_at: endsAt });
         if (isWorthSaving) saved.add(rowKey);
         else saved.delete(rowKey);

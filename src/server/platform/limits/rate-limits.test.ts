@@ -13,9 +13,9 @@ import { type RateLimitTables, rateLimitMigrations } from './tables.ts';
 
 const RULE = { name: 'test', points: 5, durationSeconds: 60 };
 
-/** What every store must do alike. `make` gives one more process at the same store. */
+/** The behaviour of every store. `make` adds one more process at the same store. */
 function behavesAsALimit(make: () => Promise<RateLimits>): void {
-  it('allows as many as there are points and says when to come back', async () => {
+  it('allows as many uses as there are points and returns when to retry', async () => {
     const limiter = (await make()).define({ ...RULE, name: 'plain' });
     for (let left = 4; left >= 0; left--) {
       assert.deepEqual(await limiter.consume('a'), { allowed: true, remaining: left, retryAfterMs: 0 });
@@ -26,13 +26,13 @@ function behavesAsALimit(make: () => Promise<RateLimits>): void {
     assert.equal((await limiter.consume('b')).allowed, true);
   });
 
-  it('never allows more, however many ask at once', async () => {
+  it('never allows more, however many requests are concurrent', async () => {
     const limiter = (await make()).define({ ...RULE, name: 'race' });
     const verdicts = await Promise.all(Array.from({ length: 40 }, () => limiter.consume('a')));
     assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
   });
 
-  it('peeks for free, gives back and resets', async () => {
+  it('peeks for free, refunds and resets', async () => {
     const limiter = (await make()).define({ ...RULE, name: 'peek' });
     assert.deepEqual(await limiter.peek('a'), { allowed: true, remaining: 5, retryAfterMs: 0 });
     assert.equal((await limiter.penalty('a', 4)).allowed, true);
@@ -44,6 +44,15 @@ function behavesAsALimit(make: () => Promise<RateLimits>): void {
     assert.equal((await limiter.peek('a')).remaining, 5);
     await limiter.refund('a');
     assert.equal((await limiter.peek('a')).remaining, 5);
+  });
+
+  it('adds no points by a refund of what was not used', async () => {
+    const limiter = (await make()).define({ ...RULE, name: 'over-refund' });
+    await limiter.refund('a', 3);
+    const verdicts = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')));
+    assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
+    await limiter.refund('a', 20);
+    assert.equal((await limiter.consume('a')).remaining, 4);
   });
 
   it('keeps limits and keys apart, long ones too', async () => {
@@ -60,7 +69,7 @@ function behavesAsALimit(make: () => Promise<RateLimits>): void {
 describe('in memory', () => {
   behavesAsALimit(async () => createRateLimits());
 
-  it('begins anew when the window has ended, and tries in it do not prolong it', async () => {
+  it('starts a new window when the old one has ended, which attempts do not prolong', async () => {
     const clock = manualClock();
     const limiter = createRateLimits({ clock }).define(RULE);
     await limiter.penalty('a', 5);
@@ -77,7 +86,7 @@ forEachDatabase((_name, open) => {
     createRateLimits({ sharedDatabase: (await opened).kysely, ...more });
   behavesAsALimit(() => make());
 
-  it('counts over all processes, and anew when the window has ended', async () => {
+  it('counts over all processes, and from zero when the window has ended', async () => {
     const clock = manualClock();
     const [one, other] = [(await make({ clock })).define(RULE), (await make({ clock })).define(RULE)];
     const verdicts = await Promise.all(
@@ -89,7 +98,7 @@ forEachDatabase((_name, open) => {
     assert.equal((await other.consume('shared')).remaining, 4);
   });
 
-  it('clears away what has ended', async () => {
+  it('deletes ended windows', async () => {
     const clock = manualClock();
     const limiter = (await make({ clock })).define({ ...RULE, name: 'sweep' });
     for (let turn = 0; turn < 20; turn++) await limiter.consume(`old ${turn}`);
@@ -100,7 +109,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(left, []);
   });
 
-  it('T72: goes on in memory with half the points when the store fails, and says so once', async () => {
+  it('T72: falls back to memory with half the points when the store fails, and logs it once', async () => {
     const database = await open();
     const warnings: string[] = [];
     const log = { warn: (_details: object, message: string) => warnings.push(message) };
@@ -120,7 +129,7 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
     server ??= startValkey();
     const limits = createRateLimits({ valkeyUrl: (await server).url, ...(log && { log }) });
     made.push(limits);
-    // Until it is connected, each process uses its own counters.
+    // Until the connection is open, each process uses its own counters.
     const probe = limits.define({ ...RULE, name: `probe-${made.length}`, points: 1000 });
     while ((await probe.consume('a')).remaining < 500) await delay(20);
     return limits;
@@ -141,7 +150,7 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
     assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
   });
 
-  it('goes on in memory with half the points when the store is killed', async () => {
+  it('falls back to memory with half the points when the store is killed', async () => {
     const warnings: string[] = [];
     const limits = await make({ warn: (_details, message) => warnings.push(message) });
     const limiter = limits.define({ ...RULE, name: 'killed' });
@@ -156,7 +165,7 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
 });
 
 describe('over a restart of a single process', () => {
-  it('T22: keeps what was used up, forgets what was given back, and lets it end in its time', async () => {
+  it('T22: keeps used-up windows, drops refunded ones, and lets them end on time', async () => {
     const database = openDatabase<RateLimitTables>('sqlite::memory:');
     await migrate(database, rateLimitMigrations);
     const clock = manualClock();
@@ -167,16 +176,16 @@ describe('over a restart of a single process', () => {
     try {
       const first = await start();
       for (let turn = 0; turn < 4; turn++) await first.limiter.consume('locked');
-      await first.limiter.consume('given back', 4);
+      await first.limiter.consume('refunded', 4);
       await first.limits.close();
       const second = await start();
       assert.equal((await second.limiter.peek('locked')).allowed, false);
-      assert.equal((await second.limiter.peek('given back')).allowed, false);
+      assert.equal((await second.limiter.peek('refunded')).allowed, false);
       assert.equal((await second.limiter.peek('another')).allowed, true);
-      await second.limiter.refund('given back', 4);
+      await second.limiter.refund('refunded', 4);
       await second.limits.close();
       const third = await start();
-      assert.equal((await third.limiter.peek('given back')).allowed, true);
+      assert.equal((await third.limiter.peek('refunded')).allowed, true);
       assert.equal((await third.limiter.peek('locked')).allowed, false);
       clock.advance(60_000);
       assert.equal((await third.limiter.peek('locked')).allowed, true);

@@ -5,25 +5,25 @@ import { AppError } from '../app-error.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { hashToken } from '../tokens.ts';
 import {
-  type BudgetCounters,
   ConcurrencySlots,
   type Counters,
   MemoryCounters,
+  NO_MAX,
+  READ_ONLY,
   type SlotStore,
   type TakenPoints,
-  type WindowCount,
 } from './counters.ts';
 import { type CounterSnapshots, postgresCounters, postgresSlots } from './postgres-counters.ts';
 import type { RateLimitTables } from './tables.ts';
 import type { ValkeyConnection } from './valkey-counters.ts';
 
-/** How many points a key may use in a window that begins with its first use. */
+/** How many points a key may use in a window that starts with its first use. */
 export interface RateLimitRule {
   /** Unique; part of what is stored. */
   readonly name: string;
   readonly points: number;
   readonly durationSeconds: number;
-  /** Counted by each process for itself, in memory: for what happens too often to be written down. */
+  /** Counted by each process for itself, in memory: for events too frequent to be stored. */
   readonly perProcess?: boolean;
 }
 
@@ -38,13 +38,13 @@ interface RateLimitResult {
  * One limit. Nothing here throws: when the shared store is unavailable, each process continues with its own counters and
  * half the points, and logs it.
  *
- * Where only failures shall count, `consume` before trying and `giveBack` after success. `peek` before and `penalty` after
- * would let as many tries through as fit into the time between.
+ * Where only failures count, `consume` before the attempt and `refund` after success. `peek` before and `penalty` after would admit
+ * every attempt that arrives in between.
  */
 export interface RateLimiter {
   /** Uses points and returns whether they were still available. */
   consume(key: string, points?: number): Promise<RateLimitResult>;
-  /** Uses points whether they were available or not; the result is about the next one. */
+  /** Uses points whether they are available or not; the result is about the next one. */
   penalty(key: string, points?: number): Promise<RateLimitResult>;
   refund(key: string, points?: number): Promise<void>;
   /** Whether a point is available, without using it. */
@@ -52,11 +52,11 @@ export interface RateLimiter {
   reset(key: string): Promise<void>;
 }
 
-/** A limit whose height each key has for itself. As a `RateLimiter`, it does not throw. */
+/** A limit whose maximum differs by key. Like `RateLimiter`, it does not throw. */
 export interface KeyedBudget {
-  /** Uses points if no more than `max` are used with them. Where the store is down, half of `max`, in this process. */
+  /** Uses points if they fit below `max`. While the store is down, below half of `max`, in this process. */
   take(key: string, points: number, max: number): Promise<TakenPoints>;
-  /** Corrects what was taken, unless that window has ended. */
+  /** Corrects the points taken, unless that window has ended. */
   adjust(key: string, endsAt: number, points: number): Promise<void>;
 }
 
@@ -73,13 +73,13 @@ interface RateLimitsOptions {
   readonly valkeyUrl?: string;
   /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters are kept in memory. */
   readonly sharedDatabase?: Kysely<RateLimitTables>;
-  /** Where a single process saves its counters, so that a restart lifts no lock-out. */
+  /** Saves the counters of a single process, so that a restart lifts no lock-out. */
   readonly snapshots?: CounterSnapshots;
   readonly clock?: Clock;
   readonly log?: { warn(details: object, message: string): void };
 }
 
-/** Keys come from callers; longer ones are stored as their hash. */
+/** Keys come from callers; longer keys are stored as their hash. */
 const MAX_KEY_LENGTH = 100;
 const WARN_EVERY_MS = 60_000;
 
@@ -99,10 +99,6 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
   const { sharedDatabase } = options;
   const sharedCounters = (name: string, durationMs: number): Counters | undefined => {
     if (valkey !== undefined) return deferredCounters(valkey.then((loaded) => loaded.counters(name, durationMs)));
-    return sharedDatabase && postgresCounters(sharedDatabase, name, durationMs, clock);
-  };
-  const sharedBudgets = (name: string, durationMs: number): BudgetCounters | undefined => {
-    if (valkey !== undefined) return deferredBudgets(valkey.then((loaded) => loaded.budgets(name, durationMs)));
     return sharedDatabase && postgresCounters(sharedDatabase, name, durationMs, clock);
   };
   const sharedSlots = (name: string): SlotStore | undefined => {
@@ -130,8 +126,8 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
     defineBudget({ name, durationSeconds }) {
       const durationMs = durationSeconds * 1000;
       const memory = new MemoryCounters(durationMs, clock);
-      const shared = sharedBudgets(name, durationMs);
-      // Two points: whatever was used is worth saving.
+      const shared = sharedCounters(name, durationMs);
+      // Two points: every use is worth saving.
       if (shared === undefined) options.snapshots?.register(name, 2, memory);
       return shared === undefined ? memory : withFallback(shared, memory, onStoreDown);
     },
@@ -148,12 +144,8 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
   };
 }
 
-/** Once the store is back, an adjustment of what was taken here finds another window there, and changes nothing. */
-function withFallback(
-  shared: BudgetCounters,
-  memory: BudgetCounters,
-  onStoreDown: (error: unknown) => void,
-): KeyedBudget {
+/** When the store is back, an adjustment of points taken here finds another window there and changes nothing. */
+function withFallback(shared: Counters, memory: Counters, onStoreDown: (error: unknown) => void): KeyedBudget {
   return {
     async take(key, points, max) {
       try {
@@ -174,20 +166,22 @@ function withFallback(
 type CounterAccess = <T>(use: (counters: Counters) => Promise<T>) => Promise<readonly [result: T, points: number]>;
 
 function createLimiter(counting: CounterAccess): RateLimiter {
+  const take = (key: string, points: number, max: number) =>
+    counting((counters) => counters.take(toBoundedKey(key), points, max));
   return {
     async consume(key, points = 1) {
-      const [count, allowance] = await counting((counters) => counters.add(toBoundedKey(key), points));
+      const [count, allowance] = await take(key, points, NO_MAX);
       return toResult(count, allowance, count.used <= allowance);
     },
     async penalty(key, points = 1) {
-      const [count, allowance] = await counting((counters) => counters.add(toBoundedKey(key), points));
+      const [count, allowance] = await take(key, points, NO_MAX);
       return toResult(count, allowance, count.used < allowance);
     },
     async refund(key, points = 1) {
-      await counting((counters) => counters.add(toBoundedKey(key), -points));
+      await take(key, -points, NO_MAX);
     },
     async peek(key) {
-      const [count, allowance] = await counting((counters) => counters.read(toBoundedKey(key)));
+      const [count, allowance] = await take(key, 0, READ_ONLY);
       return toResult(count, allowance, count.used < allowance);
     },
     async reset(key) {
@@ -196,7 +190,7 @@ function createLimiter(counting: CounterAccess): RateLimiter {
   };
 }
 
-function toResult(count: WindowCount, points: number, allowed: boolean): RateLimitResult {
+function toResult(count: TakenPoints, points: number, allowed: boolean): RateLimitResult {
   return {
     allowed,
     remaining: Math.max(0, points - count.used),
@@ -212,14 +206,9 @@ const loadValkey = async (url: string, onError: (error: unknown) => void): Promi
   (await import('./valkey-counters.ts')).openValkey(url, onError);
 
 const deferredCounters = (counters: Promise<Counters>): Counters => ({
-  add: async (key, points) => (await counters).add(key, points),
-  read: async (key) => (await counters).read(key),
+  take: async (key, points, max) => (await counters).take(key, points, max),
+  adjust: async (key, endsAt, points) => (await counters).adjust(key, endsAt, points),
   remove: async (key) => (await counters).remove(key),
-});
-
-const deferredBudgets = (budgets: Promise<BudgetCounters>): BudgetCounters => ({
-  take: async (key, points, max) => (await budgets).take(key, points, max),
-  adjust: async (key, endsAt, points) => (await budgets).adjust(key, endsAt, points),
 });
 
 const deferredSlots = (slots: Promise<SlotStore>): SlotStore => ({

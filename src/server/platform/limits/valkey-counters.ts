@@ -1,11 +1,9 @@
 import { Redis } from 'ioredis';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { type BudgetCounters, type Counters, EMPTY_WINDOW, type SlotStore } from './counters.ts';
+import type { Counters, SlotStore } from './counters.ts';
 
-/** The store several processes share, as far as limits need it. Loaded only where one is set: the client is megabytes. */
+/** The store that processes share for limits. Loaded only where one is configured: the client takes megabytes. */
 export interface ValkeyConnection {
   counters(name: string, durationMs: number): Counters;
-  budgets(name: string, durationMs: number): BudgetCounters;
   slots(name: string): SlotStore;
   close(): void;
 }
@@ -22,13 +20,12 @@ export function openValkey(url: string, onError: (error: unknown) => void): Valk
   client.on('error', onError);
   return {
     counters: (name, durationMs) => countersOn(client, name, durationMs),
-    budgets: (name, durationMs) => budgetsOn(client, name, durationMs),
     slots: (name) => valkeySlots(client, name),
     close: () => client.disconnect(),
   };
 }
 
-/** Time is the store's own, so that processes whose clocks differ share one window. Returns taken, used, end and now. */
+/** Uses the store's clock, so that processes whose clocks differ share one window. Returns taken, used, end and now. */
 const TAKE = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -41,7 +38,7 @@ end
 local taken = 0
 if used + tonumber(ARGV[1]) <= tonumber(ARGV[2]) then
   taken = 1
-  used = used + tonumber(ARGV[1])
+  used = math.max(0, used + tonumber(ARGV[1]))
   redis.call('HSET', KEYS[1], 'used', string.format('%.0f', used), 'ends', string.format('%.0f', ends))
   redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ends - now))
 end
@@ -52,7 +49,7 @@ local used = tonumber(redis.call('HGET', KEYS[1], 'used')) + tonumber(ARGV[2])
 redis.call('HSET', KEYS[1], 'used', string.format('%.0f', math.max(0, used)))
 return 1`;
 
-function budgetsOn(client: Redis, name: string, durationMs: number): BudgetCounters {
+function countersOn(client: Redis, name: string, durationMs: number): Counters {
   const storedKey = (key: string): string => `reelgate:budget:${name}:${key}`;
   return {
     async take(key, points, max) {
@@ -63,34 +60,13 @@ function budgetsOn(client: Redis, name: string, durationMs: number): BudgetCount
     async adjust(key, endsAt, points) {
       await client.eval(ADJUST, 1, storedKey(key), endsAt, points);
     },
-  };
-}
-
-function countersOn(client: Redis, name: string, durationMs: number): Counters {
-  // `points` is not used: this only counts, and the caller compares.
-  const store = new RateLimiterRedis({
-    storeClient: client,
-    keyPrefix: `reelgate:limit:${name}`,
-    points: 1,
-    duration: Math.ceil(durationMs / 1000),
-    rejectIfRedisNotReady: true,
-  });
-  return {
-    async add(key, points) {
-      const { consumedPoints, msBeforeNext } = await store.penalty(key, points);
-      return { used: Math.max(0, consumedPoints), endsInMs: msBeforeNext };
-    },
-    async read(key) {
-      const found = await store.get(key);
-      return found === null ? EMPTY_WINDOW : { used: Math.max(0, found.consumedPoints), endsInMs: found.msBeforeNext };
-    },
     async remove(key) {
-      await store.delete(key);
+      await client.del(storedKey(key));
     },
   };
 }
 
-/** Removes slots whose process has died, by the store's own clock, and adds one where fewer than the maximum are left. */
+/** Removes the slots of dead processes by the store's clock, and adds one where fewer than the maximum are left. */
 const ACQUIRE = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -99,7 +75,7 @@ if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
 redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`;
-/** Only what is still there: a slot that was lost meanwhile may be another's by now. */
+/** Renews existing slots only: a lost slot may belong to another process by now. */
 const RENEW = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
