@@ -135,7 +135,10 @@ forEachDatabase((name, _open, freshUrl) => {
 
   test(`${name}: other model calls are relayed and paid too`, async () => {
     const call = (path: string, body: object) => callModelApi(service.baseUrl, service.key, 'POST', path, body);
-    assert.equal((await call('/v1/embeddings', { model: 'sandbox-embedding', input: 'a few words' })).status, 200);
+    const vectors = await call('/v1/embeddings', { model: 'sandbox-embedding', input: 'a few words' });
+    assert.equal(vectors.status, 200);
+    assert.match(String(vectors.body.id), /^embd-/, "Mistral's SDK requires an id");
+    assert.equal(vectors.body.object, 'list');
     assert.ok(((await service.waitUntilSettled())[0]?.charged ?? 0) > 0);
     const image = await call('/v1/images/generations', { model: 'sandbox-image', prompt: 'a cat', n: 2 });
     assert.equal(image.status, 200);

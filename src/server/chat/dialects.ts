@@ -62,6 +62,8 @@ export interface Dialect {
   extractEventText(event: UntrustedObject): string;
   /** The generated text of a complete response. */
   extractResponseText(answer: UntrustedObject): string;
+  /** A complete response with what clients of the dialect require and upstreams leave out; undefined where nothing is missing. */
+  complete?(body: Buffer, id: string): Buffer | undefined;
   /** An error as an event of a stream in progress; `body` is the envelope. */
   toErrorEvent(body: string): string;
 }
@@ -213,6 +215,13 @@ export const RESPONSES_DIALECT: Dialect = {
   },
 };
 
+/** Mistral's SDK refuses embeddings without an id, which OpenAI's have not. Vectors contain no member of that name. */
+function withId(body: Buffer, id: string): Buffer | undefined {
+  const at = body.indexOf('{') + 1;
+  if (body.includes('"id"')) return undefined;
+  return Buffer.concat([body.subarray(0, at), Buffer.from(`"id":"embd-${id}",`), body.subarray(at)]);
+}
+
 export const EMBEDDINGS_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/embeddings',
@@ -227,11 +236,13 @@ export const EMBEDDINGS_DIALECT: Dialect = {
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText: () => '',
   extractResponseText: () => '',
+  complete: withId,
   toErrorEvent: toDataEvent,
 };
 
 export const IMAGES_DIALECT: Dialect = {
   ...EMBEDDINGS_DIALECT,
+  complete: undefined,
   path: '/v1/images/generations',
   body: chatEndpoints.imageGenerations.body,
   promptKey: 'prompt',

@@ -395,7 +395,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const { stream } = this.#context.request;
     const conversion = this.#exchange?.conversion ?? (stream ? this.#createFormConversion() : undefined);
     if (stream && conversion !== undefined) this.#finishConverted(result, conversion.convertToStream(body), conversion);
-    else this.#finishConverted(result, conversion?.convert(body) ?? body, conversion);
+    else this.#finishConverted(result, conversion?.convert(body) ?? this.#completed(body), conversion);
+  }
+
+  #completed(body: Buffer): Buffer {
+    return this.#dialect.complete?.(body, this.#context.clientResponse.id) ?? body;
   }
 
   /** The upstream streams although one body was asked for, or its first bytes did not show that it does. */
