@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { FAULT_KINDS, type FaultKind } from './faults.ts';
 import { type JobSnapshot, manualClock } from './jobs.ts';
+import { openaiSimulator } from './openai.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 import { defineSimulator, jsonResponse } from './simulator.ts';
+import { sora } from './vendors/sora.ts';
 
 const toySimulator = defineSimulator({
   name: 'toy',
@@ -118,6 +120,53 @@ test('a fault hits the stated number of requests, after the stated number of suc
   );
   assert.equal(answers[1]?.headers.get('retry-after'), '7');
   assert.equal(handle.timesUsed, 2);
+});
+
+test('the same seed deviates the same requests, and none without a share', async () => {
+  const { sandbox, begin, poll } = await start({ timing: { queuedMs: 0, runningMs: 0 } });
+  const prompts = Array.from({ length: 30 }, (_, n) => `cat ${n}`);
+  const ids = await Promise.all(prompts.map(begin));
+  const run = async (seed: number, share: number) => {
+    sandbox.control.deviate({ seed, share });
+    for (const job of sandbox.control.jobs('toy')) job.polls = 0;
+    sandbox.control.clearRequests();
+    await Promise.all(ids.map((id) => poll(id).catch(() => undefined)));
+    return sandbox.control
+      .requests()
+      .map(({ path, deviation }) => `${path} ${deviation}`)
+      .sort();
+  };
+  const first = await run(1, 0.5);
+  const affected = first.filter((each) => !each.endsWith('undefined'));
+  assert.ok(affected.length > 5 && affected.length < 25, `${affected.length} of 30`);
+  assert.deepEqual(await run(1, 0.5), first);
+  assert.notDeepEqual(await run(2, 0.5), first);
+  assert.ok((await run(1, 0)).every((each) => each.endsWith('undefined')));
+});
+
+test('a recorded response answers a chat call, and a refused submit leaves no job', async () => {
+  const shape = { name: 'only a word', body: { choices: [{ message: { content: 'odd' } }] } };
+  const { sandbox } = await start({
+    simulators: [openaiSimulator, sora],
+    deviations: { seed: 1, share: 1, chat: { chat: [shape] } },
+  });
+  const send = async (name: string, path: string, body: object) =>
+    fetch(`${sandbox.url(name)}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${String(sandbox.credentials(name).api_key)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(body),
+    });
+  assert.deepEqual(await (await send('openai', '/v1/chat/completions', { messages: [] })).json(), shape.body);
+  assert.equal(sandbox.control.requests()[0]?.deviation, shape.name);
+  for (let n = 0; n < 80; n += 1) await send('sora', '/v1/videos', { prompt: `cat ${n}` }).catch(() => undefined);
+  const refused = sandbox.control
+    .requests({ vendor: 'sora' })
+    .filter(({ deviation }) => deviation?.includes('refusal'));
+  assert.ok(refused.length > 0);
+  assert.equal(sandbox.control.jobs('sora').length, 80 - refused.length);
 });
 
 test('a marker in the prompt injects a fault', async () => {
