@@ -37,7 +37,7 @@ function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Pr
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const text = planText(directives, body.max_completion_tokens ?? body.max_tokens, chooseJson(body));
   const usage = usageOf(body, text.pieces.length, directives('usage'));
-  const base = { id: newId('chatcmpl'), created: CREATED, model: body.model, system_fingerprint: 'fp_sandbox' };
+  const base = { id: newId('chatcmpl'), created: nowSeconds(), model: body.model, system_fingerprint: 'fp_sandbox' };
   const finish = calls.length > 0 ? 'tool_calls' : text.isCut ? 'length' : 'stop';
   const toolCalls = calls.map((call) => ({ id: newId('call'), type: 'function', function: call }));
   const waitMs = directives('wait');
@@ -45,7 +45,7 @@ function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Pr
   if (body.stream !== true) {
     const message =
       toolCalls.length > 0
-        ? { role: 'assistant', content: null, tool_calls: toolCalls }
+        ? { role: 'assistant', content: null, refusal: null, tool_calls: toolCalls }
         : { role: 'assistant', content: text.pieces.join(''), refusal: null };
     const choice = { index: 0, message, logprobs: null, finish_reason: finish };
     const response = jsonResponse(200, { ...base, object: 'chat.completion', choices: [choice], usage });
@@ -64,7 +64,7 @@ function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Pr
   async function* pieces(): AsyncGenerator<string> {
     if (waitMs !== undefined) await sleep(waitMs);
     if (toolCalls.length > 0) {
-      yield delta({ role: 'assistant', content: null });
+      yield delta({ role: 'assistant', content: null, refusal: null });
       for (const [index, call] of toolCalls.entries()) {
         yield delta({ tool_calls: [{ ...call, index, function: { ...call.function, arguments: '' } }] });
         yield delta({ tool_calls: [{ index, function: { arguments: call.function.arguments } }] });
@@ -89,7 +89,7 @@ function usageOf(body: Fields, completion: number, directive: number | undefined
     prompt_tokens: prompt,
     completion_tokens: completion * factor,
     total_tokens: prompt + completion * factor,
-    prompt_tokens_details: { cached_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   };
 }
 
@@ -101,6 +101,10 @@ function countInputs(input: unknown): number {
   return typeof input[0] === 'number' ? 1 : input.length;
 }
 
+/** OpenAI refuses an empty text and a list that is empty or contains an empty entry. */
+const isEmptyInput = (input: unknown): boolean =>
+  input === '' || (Array.isArray(input) && (input.length === 0 || input.some((each) => each?.length === 0)));
+
 /** Float32, little-endian, in Base64: the default format of the official clients. */
 const toBase64 = (vector: readonly number[]): string =>
   Buffer.from(new Uint8Array(Float32Array.from(vector).buffer)).toString('base64');
@@ -109,6 +113,7 @@ const toBase64 = (vector: readonly number[]): string =>
 function createEmbedding(request: SimulatorRequest): SimulatorResponse {
   const body = request.json();
   if (body?.input === undefined) return errorResponse('invalid', "'input' is required");
+  if (isEmptyInput(body.input)) return errorResponse('invalid', "'input' must not be empty");
   const length = typeof body.dimensions === 'number' ? body.dimensions : VECTOR.length;
   const vector = Array.from({ length }, (_, index) => VECTOR[index % VECTOR.length] ?? 0);
   const embedding = body.encoding_format === 'base64' ? toBase64(vector) : vector;
@@ -155,7 +160,7 @@ function createImages(request: SimulatorRequest, context: SimulatorContext): Sim
     body?.response_format === 'b64_json'
       ? { b64_json: loadMedia('picture.png').bytes.toString('base64') }
       : { url: context.artifactUrl(job, 'thumbnail') };
-  return jsonResponse(200, { created: CREATED, data: Array.from({ length }, () => image) });
+  return jsonResponse(200, { created: nowSeconds(), data: Array.from({ length }, () => image) });
 }
 
 /** Writes one event; `sequence_number` counts up over the stream. */
@@ -176,6 +181,7 @@ function createResponse(request: SimulatorRequest): SimulatorResponse {
   const ended = {
     ...base,
     status: isCut ? 'incomplete' : 'completed',
+    completed_at: isCut ? null : nowSeconds(),
     incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
     output: items,
     usage: responseUsageOf(body, text.pieces.length),
@@ -245,14 +251,19 @@ async function* streamMessage(
 const baseOf = (body: Fields): Fields => ({
   id: newId('resp'),
   object: 'response',
-  created_at: CREATED,
+  created_at: nowSeconds(),
   model: body.model,
+  background: false,
+  completed_at: null,
   error: null,
+  frequency_penalty: 0,
   incomplete_details: null,
   instructions: body.instructions ?? null,
   max_output_tokens: body.max_output_tokens ?? null,
+  max_tool_calls: null,
   metadata: body.metadata ?? {},
   parallel_tool_calls: true,
+  presence_penalty: 0,
   previous_response_id: body.previous_response_id ?? null,
   reasoning: { effort: null, summary: null },
   temperature: 1,
@@ -267,7 +278,7 @@ function responseUsageOf(body: Fields, output: number): Fields {
   const input = promptTokens(body);
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: input + output,
@@ -438,8 +449,8 @@ function chooseJson(body: Fields): string | undefined {
   return JSON.stringify(exampleForSchema(format.schema ?? asFields(format.json_schema).schema));
 }
 
-/** `created` of every object, in Unix seconds; fixed, so that responses can be compared. */
-const CREATED = 1_767_225_600;
+/** `created` of every object, in Unix seconds. */
+const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
 /** Of a chat, a response or an embedding. */
 const promptTokens = (body: Fields): number => countWords(body.messages ?? body.input);

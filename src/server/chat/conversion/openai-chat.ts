@@ -187,7 +187,9 @@ function readContentPart(value: unknown, path: string, notes: DroppedFields): Te
   if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
   if (part.type === 'refusal') return { type: 'text', text: textAt(part.refusal, `${path}.refusal`) };
   if (part.type === 'image_url') {
-    const image = objectAt(part.image_url, `${path}.image_url`);
+    // Mistral's clients send the address alone.
+    const image =
+      typeof part.image_url === 'string' ? { url: part.image_url } : objectAt(part.image_url, `${path}.image_url`);
     dropOthers(image, IMAGE_MEMBERS, notes, `${path}.image_url`);
     const source = sourceOf(textAt(image.url, `${path}.image_url.url`));
     return { type: 'image', source, detail: detailAt(image, `${path}.image_url`), cache, path };
@@ -823,7 +825,7 @@ export class OpenAiChatStreamWriter implements StreamWriter {
 
   #chunk(choices: readonly object[], more: object = {}): string {
     const { id, model, created } = this.#context;
-    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, system_fingerprint: null };
+    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
     const chunk = { ...base, choices, ...more };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }

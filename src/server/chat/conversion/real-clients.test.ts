@@ -113,6 +113,14 @@ describe('requests of real clients', () => {
       refuses(meant, Object.keys(meant)[0] ?? '');
   });
 
+  it('have an image as an address without an object, as Mistral writes it', () => {
+    const image = { type: 'image_url', image_url: 'data:image/png;base64,AAAA' };
+    const { sent } = convert({ messages: [{ role: 'user', content: [image] }] });
+    const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+    assert.deepEqual(sent.messages[0]?.content, [{ type: 'image', source }]);
+    refuses({ messages: [{ role: 'user', content: [{ ...image, image_url: 7 }] }] }, 'messages.0.content.0.image_url');
+  });
+
   it("have other makers' words for thinking and for a tool that must be used", () => {
     const tools = [{ function: { name: 'f' } }];
     for (const choice of ['any', 'required', { type: 'any' }])
