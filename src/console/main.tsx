@@ -1,6 +1,4 @@
-import '@mantine/core/styles/baseline.css';
-import '@mantine/core/styles/default-css-variables.css';
-import '@mantine/core/styles/global.css';
+import './mantine.css';
 import './style.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
@@ -52,8 +50,6 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 translateBrowserValidationMessages();
-// The build gives each component its own rules (vite.config.ts).
-if (import.meta.env.DEV) await import('@mantine/core/styles.css');
 const first = preloadStudio();
 const texts = initLanguage(first.texts);
 // The page is loaded meanwhile, so that all is rendered once, and not first without it. Its errors are shown where it would be.

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 import { FONT_FILE, FONT_PATH } from '../design/tokens.ts';
@@ -62,67 +61,6 @@ export function emitFont(): Plugin {
     generateBundle() {
       const source = readFileSync(join(import.meta.dirname, '../design', FONT_FILE));
       this.emitFile({ type: 'asset', fileName: FONT_PATH.slice(1), source });
-    },
-  };
-}
-
-/** Each component of Mantine brings its own rules, after those of the components it is made of: what no page uses is left out. */
-export function importStylesWithComponents(): Plugin {
-  const folder = join(dirname(fileURLToPath(import.meta.resolve('@mantine/core/styles.css'))), 'styles');
-  return {
-    name: 'import-styles-with-components',
-    apply: 'build',
-    transform(code, id) {
-      const name = /@mantine[\\/]core[\\/]esm[\\/].*[\\/](\w+)\.module\.mjs$/.exec(id)?.[1];
-      const file = join(folder, `${name}.css`);
-      return name !== undefined && existsSync(file) ? `import ${JSON.stringify(file)};\n${code}` : undefined;
-    },
-  };
-}
-
-/** Mantine's scroll area, part of every table, imports one function of a library that only menus need. */
-export function keepMenusOutOfTables(): Plugin {
-  return {
-    name: 'keep-menus-out-of-tables',
-    enforce: 'pre',
-    resolveId: (source, importer) =>
-      source === '@floating-ui/react' && importer?.endsWith('/ScrollArea.mjs') === true
-        ? join(import.meta.dirname, 'data/floating-ui-stub.ts')
-        : undefined,
-  };
-}
-
-/**
- * The library's `useId` sets another id once a field is shown, for React before version 18: every field, and the page's effects with
- * them, were rendered again before the first paint.
- */
-export function keepFirstIds(): Plugin {
-  return {
-    name: 'keep-first-ids',
-    enforce: 'pre',
-    load: (id) =>
-      /@mantine[\\/]hooks[\\/]esm[\\/]use-id[\\/]use-id\.mjs$/.test(id)
-        ? `import { useId as useReactId } from 'react';
-           export function useId(given) { const id = useReactId(); return typeof given === 'string' ? given : id; }`
-        : undefined,
-  };
-}
-
-/** The modules of this project that `findFirstScreen` has found. */
-export const FIRST_SCREEN = new Set<string>();
-
-/** Finds what the first screen is made of: some modules, what these import, and so on, without what they load on demand. */
-export function findFirstScreen(paths: readonly string[]): Plugin {
-  return {
-    name: 'find-first-screen',
-    apply: 'build',
-    buildEnd() {
-      const waiting = paths.map((path) => join(import.meta.dirname, path));
-      for (const id of waiting) {
-        if (FIRST_SCREEN.has(id) || id.includes('node_modules')) continue;
-        FIRST_SCREEN.add(id);
-        waiting.push(...(this.getModuleInfo(id)?.importedIds ?? []));
-      }
     },
   };
 }

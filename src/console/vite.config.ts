@@ -2,62 +2,15 @@ import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { addFirstRequests } from './vite-first-requests.ts';
-import { mergeFirstStyles } from './vite-merge-styles.ts';
-import {
-  compileAhead,
-  emitFont,
-  FIRST_SCREEN,
-  findFirstScreen,
-  importStylesWithComponents,
-  keepFirstIds,
-  keepMenusOutOfTables,
-  precompress,
-  shortenEndpoints,
-} from './vite-plugins.ts';
+import { compileAhead, emitFont, precompress, shortenEndpoints } from './vite-plugins.ts';
 
-/** Menus, dialogs, lists and hints, and what places them: loaded with what first opens one. */
-const ON_DEMAND =
-  /@floating-ui|react-remove-scroll|react-number-format|utils[\\/]Floating|create-scoped-keydown-handler|find-element-in-shadow-dom|use-(long-press|debounced-callback|focus-trap|focus-return|click-outside)[\\/]|(components|styles)[\\/](Menu|Popover|Combobox|Select|MultiSelect|TagsInput|Autocomplete|Modal|ModalBase|Overlay|Drawer|Tooltip|Tabs|Table|ScrollArea|NumberInput|PillsInput|HoverCard)([\\/]|\.css)|[\\/]charts|recharts|d3-/;
-
-/** Components that neither the frame of the console nor the studio shows at first. */
-const OF_OTHER_PAGES =
-  /use-(collapse|clipboard)[\\/]|(components|styles)[\\/](Checkbox|CheckboxIndicator|PasswordInput|List|Fieldset|Timeline|Container|SimpleGrid|Card|Collapse|Radio|Accordion)([\\/]|\.css)/;
-
-const SHARED_COMPONENTS = /[\\/]components[\\/]panel\.tsx$/;
-
-/**
- * Small parts that pages share are in one file, since each request costs more than what a page does not need of it: those of
- * the first screen in `common`, all others in `shared`.
- */
-function isSharedBy(isFirstScreen: boolean, id: string): boolean {
-  if (ON_DEMAND.test(id)) return false;
-  if (/@mantine[\\/](core|hooks)|@tabler/.test(id)) return OF_OTHER_PAGES.test(id) !== isFirstScreen;
-  if (FIRST_SCREEN.has(id)) return isFirstScreen;
-  return (
-    !isFirstScreen &&
-    (/[\\/]src[\\/](contract|console[\\/]data)[\\/](?!requests\.)/.test(id) || SHARED_COMPONENTS.test(id))
-  );
-}
-
-/** Everything that runs comes as a file named by its content; nothing is written into the page. */
+/** All scripts are files named by their content: the page has none inline. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
   cacheDir: join(import.meta.dirname, '../../out/vite'),
-  plugins: [
-    keepMenusOutOfTables(),
-    keepFirstIds(),
-    importStylesWithComponents(),
-    react(),
-    shortenEndpoints(),
-    findFirstScreen(['main.tsx', 'pages/studio/studio-page.tsx']),
-    emitFont(),
-    mergeFirstStyles(),
-    compileAhead(),
-    addFirstRequests(),
-    precompress(),
-  ],
+  plugins: [react(), shortenEndpoints(), emitFont(), compileAhead(), addFirstRequests(), precompress()],
   // The console needs only the paths of endpoints; their schemas are for the server and the type checker.
   resolve: { alias: { typebox: join(import.meta.dirname, 'data/typebox-stub.ts') } },
   html: { cspNonce: '__NONCE__' },
@@ -82,16 +35,12 @@ export default defineConfig({
             },
             { name: 'first-texts-en', test: /strings[\\/]en[\\/](app|studio)\.ts$/, priority: 3 },
             { name: 'first-texts-zh-cn', test: /strings[\\/]zh-cn[\\/](app|studio)\.ts$/, priority: 3 },
-            // Formed first, so that what the first screen needs does not go with what other pages share.
-            { name: 'common', test: (id) => isSharedBy(true, id), minShareCount: 2, priority: 2 },
-            // Without what its modules import: the first screen would need it for what it has in common with them.
-            {
-              name: 'shared',
-              test: (id) => isSharedBy(false, id),
-              minShareCount: 2,
-              priority: 1,
-              includeDependenciesRecursively: false,
-            },
+            // The frame of the console, which every page loads.
+            { name: 'frame', tags: ['$initial'], priority: 2 },
+            // One file for code that many pages share: a request costs more than code that a page does not need.
+            { name: 'common', minShareCount: 24, priority: 1 },
+            // Icons are smaller than the headers of a request.
+            { name: 'icons', test: /@tabler/, priority: 1 },
           ],
         },
       },
