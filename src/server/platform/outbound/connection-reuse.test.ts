@@ -176,7 +176,7 @@ describe('connections to one origin', () => {
 });
 
 describe('a request', () => {
-  for (const size of [65_536, 65_537, 5_000_000])
+  for (const size of [65_536, 65_537, 1_000_000])
     it(`arrives whole, as text and as bytes: ${size} bytes`, async (t) => {
       const server = await startServer(t, answerWithPath);
       const client = openClient(t, 1);
@@ -231,6 +231,21 @@ describe('a request', () => {
     const notes = ask(openClient(t), server.origin, {}, more);
     await notes.done;
     assert.deepEqual([notes.log, notes.error?.mayHaveArrived], [['fail sent'], true]);
+  });
+
+  it('keeps the code of a time limit, by which callers know it', async (t) => {
+    const server = await startServer(t, ({ socket, path }) => {
+      if (path === '/body') socket.write(`${OK}content-length: 2\r\n\r\nx`);
+    });
+    const client = openClient(t);
+    const limits = { headersTimeoutMs: 200, idleTimeoutMs: 200 };
+    const body = ask(client, server.origin, {}, { ...limits, path: '/body', headersTimeoutMs: 60_000 });
+    const head = ask(client, server.origin, {}, limits);
+    await Promise.all([body.done, head.done]);
+    const codeOf = ({ error }: typeof body): unknown => (error?.cause as { code?: unknown } | undefined)?.code;
+    assert.deepEqual([body.log, codeOf(body)], [['head 200', 'fail body'], 'UND_ERR_BODY_TIMEOUT']);
+    // The exchange's own timer has no cause, where undici's came late.
+    assert.match(`${head.log} ${codeOf(head)}`, /^fail sent (UND_ERR_HEADERS_TIMEOUT|undefined)$/);
   });
 
   it('is refused before anything is connected where it cannot be written', async (t) => {

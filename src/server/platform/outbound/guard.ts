@@ -135,13 +135,16 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
 }
 
 /**
- * Reports errors of established connections as lost sockets. undici takes a reset for the proper end of a body without a
+ * Reports system errors of established connections as lost sockets. undici takes a reset for the proper end of a body without a
  * length, and fails requests that only wait for the connection although they could take another.
  */
 export function failOnReset(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...result) => {
-      result[1]?.prependListener('error', (error) => Object.assign(error, { code: LOST_SOCKET }));
+      result[1]?.prependListener('error', (error) => {
+        // undici's own errors pass here too: time limits, aborts.
+        if ('syscall' in error) Object.assign(error, { code: LOST_SOCKET });
+      });
       callback(...result);
     });
 }
