@@ -71,10 +71,9 @@ export async function registerRoutes(
   const { ledger, usage } = modules.quota;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
-  const keyLimiter = new ApiKeyLimiter(rateLimits, clock);
   const findPlanTerms: FindPlanTerms = async (userId) =>
     (await channels.hasPlanTerms()) ? allowances.currentTerms(userId) : undefined;
-  const shared = { keyLimiter, findPlanTerms };
+  const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), findPlanTerms };
   const video = makeVideo(routes, {
     ...accounts,
     ...foundation,
@@ -116,10 +115,10 @@ export async function registerRoutes(
     timeLimits: chatTimeLimits,
   });
   const support = createSupport(foundation, modules, video);
-  const cookies = createCookies(http, config.baseUrl);
+  const { baseUrl } = config;
+  const cookies = createCookies(http, baseUrl);
   addAccountRoutes(routes, { accounts, cookies });
   addIndependentRoutes(routes, modules);
-  const { baseUrl } = config;
   addDeviceAuthRoutes(routes, { deviceAuth, accounts, cookies, clock, masterKey, baseUrl, site: settings });
   addNotificationRoutes(routes, { notifications, credentialWatch, countPending: support.countPending });
   addSupportRoutes(routes, support);
