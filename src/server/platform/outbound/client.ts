@@ -15,7 +15,6 @@ import {
   guardedLookup,
   isCloudMetadataIp,
   isPublicIp,
-  READ_INTO_ONE_BUFFER,
   type ReadingOptions,
   type Resolve,
   resolveByDns,
@@ -120,7 +119,7 @@ class OutboundHttpClient implements OutboundClient {
     const allowsPrivate = (address: string): boolean => !isCloudMetadataIp(address);
     const configured = (rule: (address: string) => boolean): ConfiguredSenders => ({
       agent: opened(guarded(own, rule), sockets),
-      streamAgent: opened(guarded(own, rule, READ_INTO_ONE_BUFFER), sockets),
+      streamAgent: opened(guarded(own, rule), sockets),
       streamTargets: new LRUCache({ max: MAX_KNOWN_TARGETS }),
       proxies: new Proxies({ resolve: own, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets }),
     });

@@ -1,5 +1,5 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
-import { isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector, errors } from 'undici';
 import { invalidRequest } from '../app-error.ts';
@@ -84,8 +84,6 @@ async function resolveChecked(guard: IpGuard, hostname: string): Promise<[Resolv
 export interface ReadingOptions {
   /** Bytes that are read ahead of the response's reader. */
   readonly highWaterMark?: number;
-  /** Takes the place of `data` events. */
-  readonly onread?: OnReadOpts;
 }
 
 export interface ConnectorOptions extends IpGuard {
@@ -150,22 +148,6 @@ export function failOnReset(connect: buildConnector.connector): buildConnector.c
 }
 
 const LOST_SOCKET = new errors.SocketError().code;
-
-const READ_BYTES = 64 * 1024;
-const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
-
-/**
- * Reads all its sockets into one buffer and copies what came. Otherwise each read allocates 64 KiB and returns most of it, which
- * costs more than the copy.
- */
-export const READ_INTO_ONE_BUFFER: ReadingOptions = {
-  onread: {
-    buffer: readBuffer,
-    callback(this: Socket, size: number): boolean {
-      return this.push(Buffer.from(readBuffer.subarray(0, size)));
-    },
-  },
-};
 
 /** Azure's WireServer hands out instance secrets from an IP address in a public range. */
 const AZURE_WIRE_SERVER = '168.63.129.16';

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { type OutboundOptions, openOutbound } from './client.ts';
-import { guardedConnector, READ_INTO_ONE_BUFFER, type ReadingOptions } from './guard.ts';
+import { guardedConnector, type ReadingOptions } from './guard.ts';
 import {
   Exchange,
   type ExchangeControl,
@@ -87,7 +87,7 @@ export function openTlsSender(t: TestContext, connections = 10): Sender {
     allows: () => true,
     timeoutMs: 30_000,
     signal: new AbortController().signal,
-    reading: { ...READ_INTO_ONE_BUFFER, rejectUnauthorized: false } as ReadingOptions,
+    reading: { rejectUnauthorized: false } as ReadingOptions,
   });
   const agent = new Agent({ connect, connections, allowH2: false, pipelining: 1 });
   t.after(() => agent.destroy());
