@@ -71,8 +71,8 @@ export async function registerRoutes(
   const { ledger, usage } = modules.quota;
   const { auditLog, credentialWatch } = accounts;
   const { routes } = http;
-  const findPlanTerms: FindPlanTerms = async (userId) =>
-    (await channels.hasPlanTerms()) ? allowances.currentTerms(userId) : undefined;
+  const findPlanTerms: FindPlanTerms = async (userId, model) =>
+    (await channels.hasPlanTerms(model)) ? allowances.currentTerms(userId) : undefined;
   const shared = { keyLimiter: new ApiKeyLimiter(rateLimits, clock), findPlanTerms };
   const video = makeVideo(routes, {
     ...accounts,

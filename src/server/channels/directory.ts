@@ -129,8 +129,12 @@ export interface ChannelDirectory {
     permitted?: ReadonlySet<number>,
     affinity?: () => string | undefined,
   ): Promise<readonly Channel[]>;
-  /** Whether any plan has a price factor or channels of its own. Where none has, no call asks which plan its account is on. */
-  hasPlanTerms(): Promise<boolean>;
+  /**
+   * Whether any plan has a price factor or channels of its own. Otherwise no call needs the plan of its account.
+   *
+   * @param model the model that the same request has resolved, which saves a read
+   */
+  hasPlanTerms(model?: { readonly id: string }): Promise<boolean>;
   /**
    * The channel a task is pinned to, enabled or not; undefined once deleted.
    *

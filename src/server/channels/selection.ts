@@ -159,8 +159,8 @@ export class ChannelSelectionService implements ChannelDirectory {
     return isNotDearer(successor.price, model.price) ? { ...successor, id: model.id, isSubstitute: true } : undefined;
   }
 
-  async hasPlanTerms(): Promise<boolean> {
-    return (await this.#currentCatalog()).hasPlanTerms;
+  async hasPlanTerms(model?: { readonly id: string }): Promise<boolean> {
+    return (await this.#catalogFor(model)).hasPlanTerms;
   }
 
   async candidates(
@@ -170,10 +170,8 @@ export class ChannelSelectionService implements ChannelDirectory {
   ): Promise<readonly Channel[]> {
     const loading = this.#circuits.load();
     if (loading !== undefined) await loading;
-    // If the model is from the current catalog, the same request has just loaded it, so it needs no refresh.
-    const isPresent = this.#catalog.models.get(model.id) === model;
     const now = this.#dependencies.clock.now();
-    const all = servingOf(isPresent ? this.#catalog : await this.#currentCatalog(), model);
+    const all = servingOf(await this.#catalogFor(model), model);
     const serving = all.filter(
       (channel) => permitted?.has(channel.id) !== false && !this.#hasEndedOn(model, channel, now),
     );
@@ -298,6 +296,11 @@ export class ChannelSelectionService implements ChannelDirectory {
     const report = outcome === 'ok' ? onCircuitClose : onCircuitOpen;
     // One after another: a channel that recovers at once must not be reported before its failure.
     if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
+  }
+
+  /** A model of the catalogue in memory was resolved by the same request, which has just checked the version. */
+  #catalogFor(model: { readonly id: string } | undefined): Catalog | Promise<Catalog> {
+    return model !== undefined && this.#catalog.models.get(model.id) === model ? this.#catalog : this.#currentCatalog();
   }
 
   async #currentCatalog(): Promise<Catalog> {

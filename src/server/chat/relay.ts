@@ -137,7 +137,7 @@ export class Relay {
   ): Promise<ChannelsPermittingOptions & { readonly model: ResolvedModel; readonly planFactor: number }> {
     const { channels, findPlanTerms } = this.#dependencies;
     const model = await this.#resolveModel(caller, request);
-    const terms = await findPlanTerms(caller.userId);
+    const terms = await findPlanTerms(caller.userId, model);
     const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
     if (serving.length === 0) throw await this.#noChannelError(model, terms?.channels);
     const { candidates, surcharge, droppedTools } = channelsPermittingOptions(request, serving);

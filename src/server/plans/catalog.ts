@@ -142,8 +142,12 @@ export interface PlanTerms {
   readonly channels: ReadonlySet<number> | undefined;
 }
 
-/** Undefined: no plan has any. */
-export type FindPlanTerms = (userId: number) => Promise<PlanTerms | undefined>;
+/**
+ * The terms of an account's plan; undefined where no plan has any.
+ *
+ * @param model the model that the same request has resolved, which saves a read
+ */
+export type FindPlanTerms = (userId: number, model?: { readonly id: string }) => Promise<PlanTerms | undefined>;
 
 export function termsOf({ price_factor: factor, channels }: PlanRow): PlanTerms {
   const ids = JSON.parse(channels) as number[];

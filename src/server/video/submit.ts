@@ -213,7 +213,7 @@ export class SubmitService {
       { taskId, model: model.target, extraFields },
       toMediaUse(model, adapter),
     );
-    const plan = await this.#dependencies.findPlanTerms(caller.userId);
+    const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = droppedPaths(generation, model.inputSchema, adapter);
     const priced = priceOf(model, adapter, request, plan?.factor);
     return { model, adapter, request, dropped, permitted: plan?.channels, ...priced };
