@@ -34,29 +34,31 @@ export async function runTestFile(root: string, one: TestRun, stop: AbortSignal)
   const limitMs = (BATTERY.test(path) ? BATTERY_LIMIT_MS : LIMIT_MS) * Number(process.env.TEST_PATIENCE ?? '1');
   const timeUp = AbortSignal.timeout(limitMs);
   const env = database === undefined ? process.env : { ...process.env, TEST_DATABASE: database };
-  let counts = { tests: 0, passed: 0, failed: 0, cancelled: 0 };
-  let durationMs = 0;
+  let [tests, passed, failed, durationMs] = [0, 0, 0, 0];
   const skips: string[] = [];
   const events = run({ files: [`${root}/${path}`], cwd: root, env, signal: AbortSignal.any([stop, timeUp]) })
     .on('test:pass', ({ name, skip, todo }) => {
       const reason = skip ?? todo ?? false;
       if (reason !== false) skips.push(`${name}: ${reason === true || reason === '' ? 'no reason given' : reason}`);
     })
-    .on('test:summary', (summary) => {
-      if (summary.file !== undefined) return;
-      counts = summary.counts;
-      durationMs = summary.duration_ms;
+    .on('test:fail', ({ todo, details: { error } }) => {
+      const isSuite = 'failureType' in error && error.failureType === 'subtestsFailed';
+      if (!isSuite && !todo) failed++;
+    })
+    .on('test:summary', ({ file, counts, duration_ms }) => {
+      if (file !== undefined) return;
+      ({ tests, passed } = counts);
+      durationMs = duration_ms;
     });
   let report = '';
   for await (const text of events.compose(new Spec())) report += String(text);
   if (timeUp.aborted) report += `timed out after ${limitMs / 1000} s: a test hangs, or the file left a handle open\n`;
-  const hasEnded = !timeUp.aborted && !stop.aborted;
   return {
     name: database === undefined ? path : `${path} (${database})`,
     run: one,
-    tests: counts.tests,
-    passed: counts.passed,
-    failed: Math.max(counts.failed + counts.cancelled, hasEnded ? 0 : 1),
+    tests,
+    passed,
+    failed: timeUp.aborted || stop.aborted ? Math.max(failed, 1) : failed,
     skips,
     durationMs,
     report,
