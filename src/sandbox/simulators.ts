@@ -48,6 +48,9 @@ export const CHAT_SANDBOX_MODELS = [
   ...GEMINI_SANDBOX_MODELS.map((model) => ({ ...model, vendor: 'gemini' }) as const),
 ];
 
+/** Loaded on demand: its libraries are development packages. */
+export const importMailServer = () => import('./mail/mail-server.ts');
+
 /** Every simulator that `SANDBOX=1` starts, each with a channel of its own. */
 export const ALL_SIMULATORS: readonly Simulator[] = [
   kling,

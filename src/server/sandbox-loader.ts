@@ -10,9 +10,11 @@ export interface RunningSandbox {
   stop(): Promise<void>;
 }
 
+/** Loaded on demand: a production server never runs the simulators. */
+const importSandbox = () => import('../sandbox/simulators.ts');
+
 export async function startAppSandbox(): Promise<RunningSandbox> {
-  // Loaded on demand: a production server never runs the simulators.
-  const { CHAT_SANDBOX_MODELS, startAllSimulators } = await import('../sandbox/simulators.ts');
+  const { CHAT_SANDBOX_MODELS, startAllSimulators } = await importSandbox();
   const { channels, stop } = await startAllSimulators();
   return {
     channels: (models) => channels(models).map((channel) => ({ ...channel, vendor: channel.vendor as ChannelVendor })),
@@ -29,7 +31,8 @@ export async function startAppSandbox(): Promise<RunningSandbox> {
  */
 export async function importSandboxMail() {
   try {
-    return (await import('../sandbox/mail/mail-server.ts')).startSandboxMail;
+    const { importMailServer } = await importSandbox();
+    return (await importMailServer()).startSandboxMail;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new ConfigError(
