@@ -1,7 +1,8 @@
 /**
- * `npm run release -- X.Y.Z` makes a release of what is committed: checks and tests it, raises the version, writes CHANGELOG.md from the
- * commits, keeps its databases for the tests of upgrades, packs it, installs the package globally under a bare Node and runs it, commits, and tags. Nothing is pushed or published:
- * the last lines say how. When a step fails, the working tree is as it was before.
+ * `npm run release -- X.Y.Z` makes a release of what is committed: checks and tests it, raises the version, writes
+ * CHANGELOG.md from the commits, keeps its databases for the tests of upgrades, packs the service, the importer, the
+ * SDK and the command line, installs the service globally under a bare Node and runs it, commits, and tags. Nothing is
+ * pushed or published: the last lines say how. When a step fails, the working tree is as it was before.
  *
  * `--skip-tests` leaves the tests out where continuous integration has just run them.
  */

@@ -22,8 +22,8 @@ interface ContractName {
 type Scope = ReadonlyMap<string, ContractName>;
 
 /**
- * Writes the declarations of the SDK as files that need no other package: types derived from the contract's schemas are replaced
- * by what they stand for, with the schemas' descriptions as comments.
+ * Writes the declarations of the SDK as files that need no other package: types derived from the contract's schemas are
+ * replaced by what they stand for, with the schemas' descriptions as comments.
  *
  * @throws Error when a declaration would still refer to the contract
  */

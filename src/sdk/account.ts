@@ -201,8 +201,8 @@ const MAX_SHARE = 0.95;
 
 /**
  * @internal
- * Up to the median the rest of the median is left; then the rest of the 90 % quantile is too wide to be told as a figure; after
- * that it is slower than nine of ten. `share` is elapsed time over the 90 % quantile, for a bar.
+ * Up to the median the rest of the median is left; then the rest of the 90 % quantile is too wide to be told as a
+ * figure; after that it is slower than nine of ten. `share` is elapsed time over the 90 % quantile, for a bar.
  * @param elapsed seconds since the request
  */
 export function estimateGenerationTimeLeft(

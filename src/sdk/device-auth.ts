@@ -70,8 +70,9 @@ export class DeviceAuth {
   }
 
   /**
-   * Polls until the code is approved, denied or expired (RFC 8628 section 3.5): never faster than the service's interval,
-   * slower after `slow_down`, with exponential backoff while the service cannot be reached, and never after the code has expired.
+   * Polls until the code is approved, denied or expired (RFC 8628 section 3.5): never faster than the service's
+   * interval, slower after `slow_down`, with exponential backoff while the service cannot be reached, and never after
+   * the code has expired.
    *
    * @throws ReelgateError `access_denied`, `expired_token`, `invalid_grant` (used or unknown), `invalid_client`; the
    *   signal's reason when it is aborted

@@ -20,7 +20,8 @@ type OpenStream = (signal: AbortSignal) => Promise<Response>;
 
 /**
  * @internal
- * Events of connections that follow each other until the signal is aborted: a lost one is reopened, after longer and longer waits.
+ * Events of connections that follow each other until the signal is aborted: a lost one is reopened, after longer and
+ * longer waits.
  *
  * @param open called for each connection
  * @param toItems the items of the events of one connection

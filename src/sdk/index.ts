@@ -141,8 +141,8 @@ export interface ReelgateOptions extends Omit<TransportOptions, 'credentials'> {
 }
 
 /**
- * Client of the service: one object for each part of the API. Methods throw a {@link ReelgateError} when the service refuses or
- * cannot be reached.
+ * Client of the service: one object for each part of the API. Methods throw a {@link ReelgateError} when the service
+ * refuses or cannot be reached.
  */
 export class Reelgate {
   /** @internal */

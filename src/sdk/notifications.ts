@@ -127,8 +127,8 @@ export class Notifications {
   }
 
   /**
-   * Everything that arrives from now on (or after an event), across lost connections, until the signal is aborted. After a
-   * `gap` fetch the list: notifications before it are not repeated.
+   * Everything that arrives from now on (or after an event), across lost connections, until the signal is aborted.
+   * After a `gap` fetch the list: notifications before it are not repeated.
    *
    * @throws ReelgateError when nobody is signed in
    */
@@ -163,8 +163,8 @@ export interface FollowOptions {
 
 /**
  * @internal
- * Notifications of an account as they are sent, until the signal is aborted. A lost connection is reopened after the last
- * event, so that nothing is missed and nothing arrives twice.
+ * Notifications of an account as they are sent, until the signal is aborted. A lost connection is reopened after the
+ * last event, so that nothing is missed and nothing arrives twice.
  *
  * @throws ReelgateError when the service refuses permanently: nobody is signed in
  */

@@ -35,8 +35,8 @@ export class Plans {
   }
 
   /**
-   * Redeems a code, which works once; case, spaces and dashes do not matter. Never retried automatically: when the response
-   * is lost, `current` and the wallet show whether it worked.
+   * Redeems a code, which works once; case, spaces and dashes do not matter. Never retried automatically: when the
+   * response is lost, `current` and the wallet show whether it worked.
    *
    * @throws ReelgateError `code_invalid`, `code_used`, `code_expired`
    */

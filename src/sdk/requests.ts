@@ -87,7 +87,8 @@ export class Requests {
 
 /**
  * @internal
- * Rows of the request log as calls end, until the signal is aborted. What ended while a lost connection was reopened is missing.
+ * Rows of the request log as calls end, until the signal is aborted. What ended while a lost connection was reopened is
+ * missing.
  *
  * @throws ReelgateError when the service refuses permanently
  */

@@ -115,7 +115,8 @@ export class Videos {
   }
 
   /**
-   * Starts a video. A lost response is requested again under the same Idempotency-Key, so that no second video is generated.
+   * Starts a video. A lost response is requested again under the same Idempotency-Key, so that no second video is
+   * generated.
    *
    * @returns the id to wait for
    * @throws ReelgateError `quota_not_enough`, `model_not_found`, `invalid_request`, `upstream_refused`, …
@@ -180,7 +181,8 @@ export class Videos {
   /**
    * Polls until the video is done; a service that cannot be reached in between is tolerated.
    *
-   * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or the last poll's own error: the task continues
+   * @throws ReelgateError `task_failed` with the vendor's reason; `timeout`, or the last poll's own error: the task
+   * continues
    *   then, and can be waited for again by its id
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Video> {

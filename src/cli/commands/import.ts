@@ -14,7 +14,7 @@ const IMPORTER_MISSING = {
     '未安装导入程序。它是一个独立的软件包：请用本版本的文件执行 "npm install --global reelgate-importer-VERSION.tgz"，或在源码目录执行 "npm ci"。参见 docs/move-from-new-api.zh-CN.md。',
 } as const;
 
-/** Loads the optional package of this command. @throws Error that says how to install the package where it is missing */
+/** Loads the optional package of this command. @throws Error that says how to install a missing one */
 async function loadImporter(): Promise<ImporterModule> {
   try {
     return await import('@reelgate/importer');
