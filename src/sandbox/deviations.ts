@@ -333,7 +333,7 @@ const OWN: Readonly<Record<string, readonly VendorDeviation[]>> = {
     }),
   ],
   'veo-vertex': [foreign('', 'name')],
-  'veo-interactions': [...ENVELOPES, RELAYED_ERROR, foreign('', 'id')],
+  'veo-omni': [...ENVELOPES, RELAYED_ERROR, foreign('', 'id')],
   vidu: [
     query('an error with HTTP 200', 'odd', {
       replace: () => text('{"code":500,"reason":"Internal","message":"internal error","metadata":{}}'),

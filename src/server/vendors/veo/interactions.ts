@@ -25,7 +25,7 @@ import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refu
 import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import { isRefusedSubmit, unwrapTask } from '../relay-answer.ts';
 import { classifyFailureWord, normaliseStateWord, readTaskState } from '../task-state.ts';
-import { asArray, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini.ts';
 import {
   isRefusalText,
@@ -220,8 +220,10 @@ const toInteractionHandle = ({ route, interaction, missing }: InteractionHandle)
 /** Part of a URL's path, so none that begins with a dot. */
 const INTERACTION_ID = /^\w[\w.=-]{0,254}$/;
 
-const asInteractionId = (value: unknown): string | undefined =>
-  typeof value === 'string' && INTERACTION_ID.test(value) ? value : undefined;
+function asInteractionId(value: unknown): string | undefined {
+  const id = asId(value);
+  return id !== undefined && INTERACTION_ID.test(id) ? id : undefined;
+}
 
 /** `requires_action` waits for the result of a tool, and no tool is ever given: it would wait for ever. */
 const STATES: Readonly<Record<string, TaskStatus>> = {
@@ -339,7 +341,7 @@ function parseInteraction(
     });
   }
   const interaction = interactionIn(reply.json);
-  if (interaction?.id !== handle.interaction) throw unreadablePoll(reply);
+  if (!interaction || asId(interaction.id) !== handle.interaction) throw unreadablePoll(reply);
   const outcome = parseStatus(interaction, raw);
   const { route, interaction: id } = handle;
   return handle.missing ? { handle: toInteractionHandle({ route, interaction: id }), ...outcome } : outcome;

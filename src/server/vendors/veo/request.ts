@@ -9,7 +9,7 @@ import { acceptedSubmit, applyExtraFields, omitUndefined, type RequestBody, refu
 import { assertMaxSize, type MediaText, stripDataUrlPrefix, toBase64 } from '../media.ts';
 import { createMetadataParser, knownFactors, matchAspectRatio, parseSeconds, rejectField } from '../metadata.ts';
 import { isErrorAnswer } from '../relay-answer.ts';
-import { asArray, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';
 import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';
 
@@ -358,7 +358,7 @@ export function parseOperation(
   const operation = operationIn(reply.json);
   // A proxy may leave the name out; an empty object or another name is not a valid response.
   const name = operation?.name ?? (operation?.done == null ? undefined : handle.name);
-  if (!operation || name !== handle.name) throw unreadablePoll(reply);
+  if (!operation || asId(name) !== handle.name) throw unreadablePoll(reply);
   const outcome = parseState(operation, raw);
   return handle.missing ? { handle: toHandle({ route: handle.route, name: handle.name }), ...outcome } : outcome;
 }
@@ -381,7 +381,7 @@ export function parseOperationSubmit(
   context: Pick<AdapterContext, 'now'>,
 ): SubmitOutcome {
   const operation = operationIn(reply.json);
-  const name = asText(operation?.name) ?? '';
+  const name = asId(operation?.name) ?? '';
   const isRefused = !isSuccessStatus(reply) || (name === '' && isErrorAnswer(reply.json));
   if (isRefused) return refusedSubmit(parseGoogleError(reply, context.now(), 'model'), reply);
   return acceptedSubmit(pattern.test(name) ? name : undefined, reply, toHandle({ route, name }));
