@@ -214,6 +214,8 @@ function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): 
       id: task.public_id,
       ...('task_id' in raw && { task_id: task.public_id }),
       ...('status' in raw && { status: statusOf(task, raw.status as Json) }),
+      ...('progress' in raw && { progress: wholePercent(raw.progress as Json) ?? 0 }),
+      ...('created_at' in raw && typeof raw.created_at !== 'number' && { created_at: toSeconds(task.created_at) }),
     };
   return skeleton;
 }
