@@ -118,6 +118,21 @@ test('embeddings: Base64, which the client asks for by itself, holds the same ve
   assert.equal(Buffer.from(raw.data[0]?.embedding as unknown as string, 'base64').length, 8 * 4);
 });
 
+test('every member that OpenAI always sends, the current time, and no empty inputs', async () => {
+  const tools = [{ type: 'function' as const, function: { name: 'weather' } }];
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+  const chat = await openai.chat.completions.create({ model: 'sandbox-chat', messages, tools });
+  assert.ok(Math.abs(chat.created - Date.now() / 1_000) < 600);
+  assert.equal(chat.choices[0]?.message.refusal, null);
+  assert.deepEqual(chat.usage?.prompt_tokens_details, { cached_tokens: 0, cache_write_tokens: 0 });
+  const response = await openai.responses.create({ model: 'sandbox-chat', input: 'hi' });
+  for (const name of ['background', 'frequency_penalty', 'max_tool_calls', 'presence_penalty'])
+    assert.ok(name in response, name);
+  assert.equal(typeof response.completed_at, 'number');
+  for (const input of ['', [], ['a', '']])
+    await assert.rejects(openai.embeddings.create({ model: 'sandbox-embedding', input }), OpenAI.BadRequestError);
+});
+
 test('images: a URL by default, Base64 on request', async () => {
   const request = { model: 'sandbox-image', prompt: 'a heron', n: 2 };
   const byUrl = await openai.images.generate(request);
