@@ -21,3 +21,7 @@ export const WEATHER = {
   required: ['city'],
   additionalProperties: false,
 } as const;
+
+/** One red pixel. */
+export const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC';

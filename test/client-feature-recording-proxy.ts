@@ -30,6 +30,11 @@ export interface RecordingProxy {
   stop(): Promise<void>;
 }
 
+/** Some clients indent their bodies. */
+function compact(body: string): string {
+  return body.startsWith('{\n') ? JSON.stringify(JSON.parse(body)) : body;
+}
+
 /** Stands between clients and the service and notes what they ask for; nothing is changed. */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const seen = new Map<string, { readonly models: Set<string>; readonly features: Set<string> }>();
@@ -53,7 +58,7 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       const { url = '/', method, headers } = incoming;
       const body = Buffer.concat(chunks);
       const outgoing = request(new URL(url, target), { method, headers, agent: false }, (answer) => {
-        if (answer.statusCode === 200) note(url, body.toString('utf8'));
+        if (answer.statusCode === 200) note(url, compact(body.toString('utf8')));
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
       });
