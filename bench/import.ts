@@ -1,11 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { makeTestImporter, requestFor } from '../importer/test/test-importer-and-imported-rows.ts';
+import { writeManyAccounts } from '../importer/test/write-many-accounts.ts';
 import { migrations } from '../src/server/migrations.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import type { Tables } from '../src/server/tables.ts';
-import { makeTestImporter, requestFor } from '../importer/test/test-importer-and-imported-rows.ts';
-import { writeManyAccounts } from '../importer/test/write-many-accounts.ts';
 
 /**
  * How long an import takes, its proof included: `node bench/import.ts [--to sqlite:./bench-target.db] [--accounts 100000]

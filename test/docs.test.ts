@@ -31,7 +31,7 @@ test('the environment has at most 60 settings', () => {
 
 test('the variables of OpenTelemetry and the settings of the console are documented', () => {
   const texts = [
-    ['docs/traces.md', Object.keys(OTEL_VARIABLES)],
+    ['docs/metrics.md', Object.keys(OTEL_VARIABLES)],
     ['docs/settings.md', Object.keys(SITE_SETTINGS)],
   ] as const;
   for (const [path, names] of texts) for (const name of names) assert.match(read(path), new RegExp(`\\b${name}\\b`));
@@ -192,7 +192,7 @@ function testedThreats(): Set<string> {
 }
 
 test('every threat of docs/security-threats.md has a test with its number, and test titles name no other', () => {
-  const listed = [...read('docs/security-threats.md').matchAll(/\| (T\d{2,3}) \| \S/g)].map(([, number]) => number);
+  const listed = [...read('docs/security-threats.md').matchAll(/\| (T\d{2,3}) \| \S/g)].map(([, number]) => String(number));
   assert.deepEqual(listed.toSorted(), [...testedThreats()].toSorted());
 });
 

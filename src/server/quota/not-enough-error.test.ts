@@ -19,9 +19,6 @@ test('the limit of an API key is named, in money where the site has a currency',
     { needed: 70_000, available: 50_000, limit: 1_000_000 },
     { quotaPerCredit: 500_000, currency: 'CNY' },
   );
-  assert.equal(
-    messageOf(error, 'en'),
-    'This key’s limit is ¥2.00: ¥0.14 needed, ¥0.10 left.',
-  );
+  assert.equal(messageOf(error, 'en'), 'This key’s limit is ¥2.00: ¥0.14 needed, ¥0.10 left.');
   assert.equal(messageOf(error, 'zh-CN'), '超出该 API 密钥的消费上限 ¥2.00：需要 ¥0.14，剩余 ¥0.10。');
 });
