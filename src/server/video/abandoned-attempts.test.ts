@@ -6,9 +6,9 @@ import { insertTask } from '../../../test/video/task-fixture.ts';
 const NOW = 1_000;
 const change = (status: 'IN_PROGRESS' | 'SUCCESS' | 'FAILURE') => ({ status, progress: 50, data: '{}' });
 
-describe('results of polls', () => {
+describe('poll results', () => {
   forEachDatabase((_name, open) => {
-    it('T80: of an abandoned attempt never change the task, whatever they say', async () => {
+    it('T80: results for an abandoned attempt never change the task', async () => {
       const database = await open();
       const { store, task } = await insertTask(database, { status: 'SUBMITTED', attempt: 2, handle: '{}' });
       for (const status of ['IN_PROGRESS', 'SUCCESS', 'FAILURE'] as const) {

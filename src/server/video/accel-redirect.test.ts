@@ -9,26 +9,26 @@ const from = (remoteAddress: string, headers: Record<string, string> = FORWARDED
   socket: { remoteAddress } as Socket,
 });
 
-it('T99: accepts what the named proxies pass on, and nobody else’s requests', () => {
+it('T99: accepts requests forwarded by the configured proxies only', () => {
   const accel = new AccelRedirect(['127.0.0.1', '10.1.0.0/16']);
   for (const peer of ['127.0.0.1', '::ffff:127.0.0.1', '10.1.2.3']) assert.equal(accel.accepts(from(peer)), true, peer);
   for (const peer of ['127.0.0.2', '10.2.0.1', '::1', '198.51.100.7', ''])
     assert.equal(accel.accepts(from(peer)), false, peer);
-  // The client may write any address into the header.
+  // X-Forwarded-For is client-controlled: it may contain any address.
   assert.equal(accel.accepts(from('198.51.100.7', { 'x-forwarded-for': '127.0.0.1, 10.1.2.3' })), false);
 });
 
-it('accepts no request of a program beside nginx, and none with conditions that nginx reads otherwise', () => {
+it('rejects requests from other programs on the proxy’s host, and conditional requests that nginx would evaluate differently', () => {
   const accel = new AccelRedirect(['127.0.0.1']);
   for (const headers of [{}, { ...FORWARDED, 'if-match': '"a"' }, { ...FORWARDED, 'if-unmodified-since': 'x' }])
     assert.equal(accel.accepts(from('127.0.0.1', headers)), false);
 });
 
-it('accepts nothing unless a proxy is named', () => {
+it('rejects every request when no proxy is configured', () => {
   assert.equal(new AccelRedirect([]).accepts(from('127.0.0.1')), false);
 });
 
-it('names the file, and leaves its length and range to nginx', () => {
+it('names the file and leaves its length and range to nginx', () => {
   const headers = { etag: '"a"', 'content-length': '100', 'content-range': 'bytes 0-99/200', 'accept-ranges': 'bytes' };
   assert.deepEqual(toAccelHeaders('Ab/Abc', headers), {
     etag: '"a"',

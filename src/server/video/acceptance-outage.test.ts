@@ -20,7 +20,7 @@ const HANDLE = { id: 'job_1' };
 
 type MarkAccepted = TaskStore['markAccepted'];
 
-/** Submits a task whose vendor accepts; the acceptance is stored by what `around` makes of the store's own write. */
+/** Submits a task whose vendor accepts it; `around` wraps the store’s own write of the acceptance. */
 async function submit(
   database: Database<Tables>,
   around: (write: MarkAccepted, store: TaskStore) => MarkAccepted,
@@ -64,7 +64,7 @@ const away = (): never => {
   throw new DatabaseUnavailableError('away');
 };
 
-describe('a job that its vendor has begun while the database is away', () => {
+describe('a job accepted by its vendor while the database is unavailable', () => {
   forEachDatabase((_name, open) => {
     it('is stored once the database is back', async () => {
       const database = await open();
@@ -80,7 +80,7 @@ describe('a job that its vendor has begun while the database is away', () => {
       assert.deepEqual(await adminStore.failedAttempts(task.id), []);
     });
 
-    it('is no late acceptance when the answer to its write was lost and a poll has gone on from it', async () => {
+    it('is not a late acceptance when only the response to its write was lost and a poll has since advanced the task', async () => {
       const database = await open();
       let isFirst = true;
       const { result, store, adminStore, task } = await submit(database, (write, own) => async (...given) => {
@@ -96,7 +96,7 @@ describe('a job that its vendor has begun while the database is away', () => {
       assert.deepEqual(await adminStore.failedAttempts(task.id), []);
     });
 
-    it('is a late acceptance when its task has failed meanwhile', async () => {
+    it('is a late acceptance when its task has failed in the meantime', async () => {
       const database = await open();
       const { result, store, adminStore, task } = await submit(database, (write, own) => async (...given) => {
         const change = { status: 'FAILURE', progress: 100, data: '{}' } as const;
@@ -111,7 +111,7 @@ describe('a job that its vendor has begun while the database is away', () => {
       );
     });
 
-    it('is given up when the service stops, and its task waits to be found or refunded', async () => {
+    it('is abandoned on shutdown; its task stays unconfirmed until it is recovered or refunded', async () => {
       const database = await open();
       const stopping = new AbortController();
       let tries = 0;

@@ -14,7 +14,7 @@ import type { ReconciliationRow, ReconciliationStore } from './reconciliation-st
 import type { TaskAdminStore } from './task-reports.ts';
 import type { Task } from './task-store.ts';
 
-/** The ledger entries of one task, oldest first; implemented by quota. */
+/** Reads the ledger entries of one task, oldest first. Implemented by `quota`. */
 export interface LedgerHistory {
   entriesOf(ref: string): Promise<
     readonly {
@@ -33,7 +33,7 @@ interface TaskAdminRouteDependencies {
   readonly ledgerHistory: LedgerHistory;
 }
 
-/** All accounts' tasks, for administrators. */
+/** Registers the admin endpoints for the tasks of all accounts. */
 export function addTaskAdminRoutes(
   routes: RouteRegistry,
   { store, channels, ledgerHistory }: TaskAdminRouteDependencies,
@@ -105,7 +105,7 @@ function toAdminRow(task: Task): Static<typeof endpoints.AdminTaskRow> {
 
 type Timeline = Static<typeof endpoints.AdminTask>['timeline'];
 
-/** What happened to a task, in the order it happened. */
+/** The history of a task, in chronological order. */
 function toTimeline(task: Task, attempts: Awaited<ReturnType<TaskAdminStore['failedAttempts']>>): Timeline {
   const event = (time: number, name: string, also: Partial<Timeline[number]> = {}): Timeline[number] => ({
     time: toSeconds(time),
@@ -137,7 +137,7 @@ interface ReconciliationRouteDependencies {
   readonly channels: { byId(id: number): Promise<Channel | undefined> };
 }
 
-/** What was settled against what vendors billed, for administrators. */
+/** Registers the admin endpoints that compare settled amounts with vendor billing. */
 export function addReconciliationRoutes(
   routes: RouteRegistry,
   { reconciliation, store, channels }: ReconciliationRouteDependencies,

@@ -39,20 +39,20 @@ interface AttemptRunnerDependencies {
   readonly log: Log;
   readonly tracing: Tracing;
   readonly syncPeriodMs: number;
-  /** How long after its creation a task may be without its vendor's confirmation. */
+  /** Longest time after its creation that a task may wait for its vendor's confirmation. */
   readonly ambiguousTtlMs: number;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
   readonly faultPoint: OnFaultPoint;
 }
 
-/** A task that is reserved and stored, and is to be sent. */
+/** A task that is reserved, stored and ready to be sent. */
 export interface SubmitJob {
   readonly task: NewTask;
   readonly request: VideoRequest;
   readonly adapter: VendorAdapter;
   readonly model: ResolvedModel;
-  /** In the order in which they are tried. */
+  /** In order of preference. */
   readonly candidates: readonly Channel[];
   readonly remixOf: Task | undefined;
 }
@@ -62,17 +62,20 @@ interface Attempt {
   readonly channel: Channel;
   /** Unix milliseconds. */
   readonly sentAt: number;
-  /** From sending it to its outcome. */
+  /** From sending the request to its outcome. */
   readonly durationMs: number;
 }
 
 type Accepted = Extract<SubmitOutcome, { kind: 'accepted' }>;
 
-/** How often one submit may be sent, the first time included. */
+/** Maximum number of attempts per submit, including the first. */
 const MAX_ATTEMPTS = 3;
 const UNREACHABLE: Failure = { cause: 'unreachable', message: 'no provider could be reached', code: '' };
 
-/** Sends a stored task to its vendor, over the next channel where one refuses for its own reasons, and stores the outcome. */
+/**
+ * Sends a stored task to its vendor, fails over to the next channel where the refusal concerns the channel only, and
+ * stores the outcome.
+ */
 export class AttemptRunner {
   readonly #dependencies: AttemptRunnerDependencies;
   readonly #handleOwners = new AttemptByVendorHandleCache();
@@ -80,7 +83,7 @@ export class AttemptRunner {
     this.#dependencies = dependencies;
   }
 
-  /** @throws AppError after the task was failed and refunded */
+  /** @throws AppError after the task has been failed and refunded */
   async run(job: SubmitJob): Promise<SubmitResult> {
     const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
     const { task, candidates } = job;
@@ -131,7 +134,10 @@ export class AttemptRunner {
     throw toUpstreamFailure(lastError);
   }
 
-  /** Gives the task to another channel after an attempt, unless that is full or the task has ended meanwhile. */
+  /**
+   * Moves the task to another channel after a failed attempt, unless that channel is full or the task has already
+   * ended.
+   */
   #moveTo(channel: Channel, task: NewTask, attempt: number): Promise<'moved' | 'full' | 'ended'> {
     const { database, store, places, clock } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -141,13 +147,13 @@ export class AttemptRunner {
     });
   }
 
-  /** One request to one channel; every way it can end is a value. */
+  /** Sends one request over one channel. Every outcome is returned as a value; errors are not thrown. */
   async #send({ task, request, adapter, model, remixOf }: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
     const { upstreamCalls, channels, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
     const context = upstreamCalls.contextFor(channel, stopping);
     const sent = { ...request, model: toUpstreamModelName(channel, model) };
     faultPoint('before-send');
-    // A process that was paused must not begin what another has failed and refunded meanwhile.
+    // A process that was paused must not submit a task that another process has failed and refunded in the meantime.
     if (clock.now() >= task.created_at + ambiguousTtlMs) return { kind: 'unreachable' };
     const startedAt = performance.now();
     try {
@@ -166,7 +172,7 @@ export class AttemptRunner {
           ...toChannelAndCredentialIds(channel),
           model: model.id,
           userId: task.user_id,
-          // An answer that cannot be understood shows that the account can be reached.
+          // An unreadable response still proves that the account is reachable.
           outcome: error.phase === 'body' ? 'capacity' : 'unreachable',
           message: error.message,
           durationMs: performance.now() - startedAt,
@@ -215,16 +221,16 @@ export class AttemptRunner {
   }
 
   /**
-   * The vendor has begun the job and nobody can ask it to take it back: the write is repeated while the database is away, since the task would
-   * otherwise fail for want of a confirmation.
-   * @returns the public id; undefined when the task has gone on without this attempt
+   * Stores a vendor's acceptance, retrying while the database is unavailable. The vendor has started the job and cannot
+   * cancel it; without the write the task would fail because no confirmation was ever recorded.
+   * @returns the public id; undefined when the task has moved past this attempt
    */
   #storeAcceptance(acceptance: Acceptance): Promise<string | undefined> {
     const { store, database, stopping } = this.#dependencies;
     return retryWhileDatabaseUnavailable(async () => {
       const publicId = await store.markAccepted(database.kysely, acceptance);
       if (publicId !== undefined) return publicId;
-      // A write whose answer was lost may have been made, and polls may have changed the status since.
+      // A write whose response was lost may have been committed, and polls may have changed the status since.
       const stored = await store.findById(acceptance.id);
       const isStored = stored?.attempt === acceptance.attempt && stored.handle === acceptance.handle;
       return isStored ? stored.public_id : undefined;
@@ -232,9 +238,9 @@ export class AttemptRunner {
   }
 
   /**
-   * Whether the vendor's job already belongs to another task: a cache on the way may repeat an earlier response. The job begun
-   * now, if any, is then treated as if its response was lost. Where both submits were in progress at once the job may be
-   * either's, so the other task is failed too: no caller may receive another caller's video.
+   * Whether the vendor's job already belongs to another task: an intermediate cache may replay an earlier response. The
+   * job started now, if any, is then treated as if its response was lost. Where both submits were in flight at once,
+   * the job may belong to either, so the other task is failed too: no caller may receive another caller's video.
    */
   async #isHandleOfAnother({ task }: SubmitJob, attempt: Attempt, handle: string): Promise<boolean> {
     const { clock, completion } = this.#dependencies;
@@ -250,7 +256,10 @@ export class AttemptRunner {
     return true;
   }
 
-  /** The vendor may bill the operator for a job that no caller pays for; administrators find it among the attempts. */
+  /**
+   * The vendor may bill the operator for a job that no caller pays for; administrators find it among the task's
+   * attempts.
+   */
   async #recordLateAcceptance(task: NewTask, { number, channel }: Attempt, upstreamId: string): Promise<void> {
     const { log, failedAttemptRecorder } = this.#dependencies;
     log.warn({ taskId: task.id, upstreamId }, 'a submit was accepted after its task had ended');
@@ -271,17 +280,17 @@ const isPublicId = (id: string): boolean => /^[A-Za-z0-9_.:-]{1,128}$/.test(id);
 
 const MAX_MESSAGE = 500;
 
-/** How one attempt at a submit ended. */
+/** The outcome of one submit attempt. */
 type AttemptOutcome =
   | SubmitOutcome
-  /** The request did not arrive: another channel may be tried. */
+  /** The request did not reach the vendor: another channel may be tried. */
   | { readonly kind: 'unreachable' }
-  /** It may have arrived: no other channel is tried, and polling finds out. */
+  /** The request may have reached the vendor: no other channel is tried, and polling decides. */
   | { readonly kind: 'unknown' }
-  /** The vendor cannot serve such a request; nothing was sent. */
+  /** The vendor does not support this request; nothing was sent. */
   | { readonly kind: 'unfit'; readonly error: UnsupportedRequestError };
 
-/** How an attempt ended, for administrators. */
+/** The outcome of an attempt, described for administrators. */
 function describeOutcome(
   outcome: Exclude<AttemptOutcome, { kind: 'accepted' }>,
 ): Pick<FailedAttempt, 'outcome' | 'code' | 'message'> {
@@ -298,9 +307,9 @@ function describeOutcome(
 
 const sanitizeText = (text: string): string => maskSecrets(toWellFormedText(text)).slice(0, MAX_MESSAGE);
 
-/** The attempt whose submit a vendor's handle answered. */
+/** The attempt whose submit the vendor answered with a handle. */
 interface VendorHandleAttempt {
-  /** Of the task. */
+  /** `id` of the task. */
   readonly id: string;
   readonly attempt: number;
   /** When the handle became known, Unix milliseconds. */
@@ -310,26 +319,29 @@ interface VendorHandleAttempt {
 const SETS = 1_024;
 const SLOTS_PER_SET = 16;
 const SLOTS = SETS * SLOTS_PER_SET;
-/** `task_` and 32 letters and digits. */
+/** `task_` followed by 32 letters and digits. */
 const MAX_ID_BYTES = 40;
 
 /**
- * Owners of the latest accepted handles, some ten thousand, by the hash of a channel and a handle. All memory is allocated at
- * once, 0.9 MB: as objects of a map, 230 bytes each, they would let the heap of a process grow for hours.
+ * Owners of the most recently accepted handles, about ten thousand, keyed by a hash of channel and handle. All memory
+ * (0.9 MB) is allocated up front: as map objects of 230 bytes each, the entries would let the heap grow for hours.
  *
- * The place of an entry is one of the slots of its set, and a new entry replaces the oldest one there.
+ * The cache is set-associative: an entry belongs to one set, and a new entry replaces the oldest in its set.
  */
 export class AttemptByVendorHandleCache {
-  /** 64 bits of SHA-256 each; 0 means that the slot is free. */
+  /** 64 bits of SHA-256 each; 0 marks a free slot. */
   readonly #hashes = new BigUint64Array(SLOTS);
   readonly #times = new Float64Array(SLOTS);
   readonly #attempts = new Uint8Array(SLOTS);
   readonly #idLengths = new Uint8Array(SLOTS);
   readonly #ids = Buffer.alloc(SLOTS * MAX_ID_BYTES);
-  /** For each set, which of its slots is written next. */
+  /** For each set, the slot that is written next. */
   readonly #next = new Uint8Array(SETS);
 
-  /** @returns whose the handle is already; undefined when it is the given owner's from now on */
+  /**
+   * Claims a handle for `owner` unless another attempt already has it.
+   * @returns the existing owner; undefined when the handle now belongs to `owner`
+   */
   claim(channelId: number, handle: string, owner: VendorHandleAttempt): VendorHandleAttempt | undefined {
     const digest = hash('sha256', `${channelId} ${handle}`, 'buffer').readBigUInt64LE();
     const set = Number(digest % BigInt(SETS));
@@ -361,7 +373,7 @@ export class AttemptByVendorHandleCache {
   }
 }
 
-/** Records failed submit attempts, so that administrators see over which channels a task went. */
+/** Records failed submit attempts, so that administrators see which channels a task was tried on. */
 export class FailedAttemptRecorder {
   readonly #store: TaskAdminStore;
   readonly #clock: Clock;
@@ -376,8 +388,8 @@ export class FailedAttemptRecorder {
   }
 
   /**
-   * Repeats the write while the database is away, as nothing else tells of a job that the vendor may bill. Never throws: the task and its quota
-   * must not depend on this record.
+   * Stores one failed attempt, retrying while the database is unavailable: this is the only record of a job that the
+   * vendor may bill. Never throws, because the task and its quota must not depend on the record.
    */
   async record(attempt: Omit<FailedAttempt, 'createdAt'>): Promise<void> {
     try {
@@ -392,8 +404,8 @@ export class FailedAttemptRecorder {
 type BoundedChannel = Pick<Channel, 'id' | 'credentialId' | 'maxConcurrentTasks'>;
 
 /**
- * Keeps the unfinished tasks of an upstream account within the bound of its channel, whatever number of processes submits. A vendor refuses
- * what is beyond its own bound, and some count what they refused.
+ * Enforces a channel's limit on unfinished tasks across all processes. A vendor refuses tasks beyond its own limit, and
+ * some vendors count the refused ones too.
  */
 export class ChannelTaskLimitStore {
   readonly #database: Database<Tables>;
@@ -401,7 +413,7 @@ export class ChannelTaskLimitStore {
     this.#database = database;
   }
 
-  /** Those that are not full at this moment, as a first look: {@link take} decides. */
+  /** Pre-selects the channels that currently have room, without locking; {@link take} makes the binding decision. */
   async withRoom<T extends BoundedChannel>(channels: readonly T[]): Promise<readonly T[]> {
     if (channels.every((channel) => channel.maxConcurrentTasks === undefined)) return channels;
     const hasRoom = await Promise.all(channels.map((channel) => this.#hasRoom(this.#database.kysely, channel)));
@@ -409,10 +421,10 @@ export class ChannelTaskLimitStore {
   }
 
   /**
-   * In the transaction that gives the channel a task, before anything else in it. The row of the channel is locked until then, so that
-   * submits over it, on any process, count one after the other.
+   * Takes one place on the channel. Must be the first statement of the transaction that assigns the task to the
+   * channel: the channel's row stays locked until the commit, which serializes submits over it across all processes.
    *
-   * @returns false where it is full
+   * @returns false when the channel is full
    */
   async take(trx: Trx, channel: BoundedChannel): Promise<boolean> {
     if (channel.maxConcurrentTasks === undefined) return true;
@@ -420,7 +432,7 @@ export class ChannelTaskLimitStore {
     return this.#hasRoom(trx, channel);
   }
 
-  /** Reads at most as many rows as there may be. */
+  /** Reads at most as many rows as the channel's limit. */
   async #hasRoom(executor: Executor, { id, credentialId, maxConcurrentTasks: most }: BoundedChannel): Promise<boolean> {
     if (most === undefined) return true;
     const last = await executor
@@ -437,8 +449,8 @@ export class ChannelTaskLimitStore {
 }
 
 /**
- * The error returned to the caller when every attempt was refused. A fault of the channel's own account is the operator's, so its
- * details go to the log only. Undefined: no channel could be reached.
+ * The error returned to the caller when every attempt was refused. Faults of the channel's own account concern the
+ * operator, so their details are only logged. An undefined `error` means that no channel was reachable.
  */
 function toUpstreamFailure(error: VendorError | undefined): AppError {
   if (error === undefined) return new AppError('upstream_unavailable');

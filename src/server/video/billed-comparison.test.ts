@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 const NOW = 200 * HOUR;
 const UNIT = 1_000_000;
 
-/** A reading an hour; `billed` and `settled` by the hour's age. */
+/** One reading per hour; `billed` and `settled` are functions of the hour's age. */
 const readings = (hours: number, settled: (age: number) => number, billed: (age: number) => number | null) =>
   Array.from({ length: hours }, (_, index) => {
     const age = hours - index;
@@ -22,8 +22,8 @@ const readings = (hours: number, settled: (age: number) => number, billed: (age:
 const unexplained = (rows: Parameters<typeof compareVendorBilledWithSettled>[0], skewHours: number) =>
   (compareVendorBilledWithSettled(rows, NOW, skewHours * HOUR)?.unexplained ?? Number.NaN) / UNIT;
 
-describe('judging readings of an account', () => {
-  it('finds nothing where the vendor took what was settled', () => {
+describe('comparing billed with settled units of an account', () => {
+  it('reports no difference when the vendor billed exactly what was settled', () => {
     assert.equal(
       unexplained(
         readings(
@@ -37,7 +37,7 @@ describe('judging readings of an account', () => {
     );
   });
 
-  it('names what the vendor took beyond, and what it did not take', () => {
+  it('reports units the vendor billed in excess and units it did not bill', () => {
     assert.equal(
       unexplained(
         readings(
@@ -62,7 +62,7 @@ describe('judging readings of an account', () => {
     );
   });
 
-  it('says nothing of rounding, and nothing before there is a figure', () => {
+  it('ignores rounding differences, and reports nothing before there is a figure', () => {
     assert.equal(
       unexplained(
         readings(
@@ -89,15 +89,15 @@ describe('judging readings of an account', () => {
     assert.equal(compareVendorBilledWithSettled([], NOW, 0), undefined);
   });
 
-  it('allows for usage counted up to twelve hours late, in either direction', () => {
-    // A burst of videos thirty hours ago, which the vendor counted ten hours later, or ten hours before.
+  it('tolerates usage counted up to twelve hours early or late', () => {
+    // A burst of videos thirty hours ago, which the vendor counted ten hours later or ten hours earlier.
     const burst = (at: number) => (age: number) => (age === at ? 30 : 0);
     assert.equal(unexplained(readings(96, burst(30), burst(20)), 12), 0);
     assert.equal(unexplained(readings(96, burst(30), burst(40)), 12), 0);
     assert.equal(unexplained(readings(96, burst(30), burst(20)), 0), 30);
   });
 
-  it('finds a lasting difference behind usage counted late', () => {
+  it('finds a persistent difference behind usage that is counted late', () => {
     assert.ok(
       unexplained(
         readings(
@@ -120,7 +120,7 @@ describe('judging readings of an account', () => {
     );
   });
 
-  it('expects no figure where the account was topped up', () => {
+  it('expects no figure for a period in which the account was topped up', () => {
     assert.equal(
       unexplained(
         readings(

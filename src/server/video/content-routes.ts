@@ -24,7 +24,7 @@ interface ContentRouteDependencies {
   readonly clock: Clock;
 }
 
-/** The file of a video: for the token that submitted it, and for whoever has a play link. */
+/** Registers the endpoint for a video's file, which requires the token that submitted the task or a play link. */
 export function addContentRoutes(
   routes: RouteRegistry,
   { store, reader, contentDelivery, playLinks, accelRedirect, credentialWatch, clock }: ContentRouteDependencies,
@@ -43,7 +43,7 @@ export function addContentRoutes(
   routes.add(endpoints.getContent, async ({ params, query, caller, request, reply }) => {
     const found = await store.findForToken(params.task_id, caller.tokenId);
     if (found === undefined) throw new AppError('content_not_found');
-    // A finished one may be stored: only where it is not does its vendor's URL matter.
+    // A finished video may be stored here; the vendor's URL matters only if it is not.
     const task = isTerminal(found.status) ? found : await reader.withCurrentState(found);
     return sendFile(task, caller, query.variant, { request, reply });
   });
@@ -59,7 +59,7 @@ export function addContentRoutes(
   });
 }
 
-/** What of a request says which part of a file is sent. */
+/** The parts of a request that select which bytes of a file are sent. */
 export function toFileRequest({ headers, disconnected }: RequestContext) {
   const ifRange = headers['if-range'];
   return {
@@ -70,10 +70,16 @@ export function toFileRequest({ headers, disconnected }: RequestContext) {
   };
 }
 
-/** A client that reads nothing for so long loses its connection to the file host, since all callers share a limited number. */
+/**
+ * A client that reads nothing for this long loses its connection to the file host, because all callers share a limited
+ * number.
+ */
 const STALL_TIMEOUT_MS = 60_000;
 
-/** HEAD is served by a GET whose body is dropped, because vendors' signed URLs often permit GET alone. */
+/**
+ * Streams a file to the client. HEAD is served by a GET whose body is dropped, because vendors' signed URLs often
+ * permit GET only.
+ */
 export function sendContent(reply: FastifyReply, content: Content, stallMs = STALL_TIMEOUT_MS): FastifyReply {
   const { status, headers, body, path } = content;
   const isHead = reply.request.method === 'HEAD';
@@ -84,7 +90,7 @@ export function sendContent(reply: FastifyReply, content: Content, stallMs = STA
     return reply.send(body);
   }
   body.destroy();
-  // An empty stream: an absent body would be announced with a length of 0.
+  // An empty stream: without a body, Fastify would announce a length of 0.
   return reply.send(Readable.from([]));
 }
 
@@ -93,7 +99,10 @@ interface PosterRouteDependencies {
   readonly artifacts: Artifacts;
 }
 
-/** The browser of a video's owner reads a frame where neither the vendor nor ffmpeg has made a poster. */
+/**
+ * Registers the poster endpoints. The owner's browser extracts a frame and uploads it when neither the vendor nor
+ * ffmpeg supplied a poster.
+ */
 export function addPosterRoutes(routes: RouteRegistry, { store, artifacts }: PosterRouteDependencies): void {
   routes.add(putPoster, async ({ params, body, caller }) => {
     const task = await store.findForUser(params.task_id, caller.userId);

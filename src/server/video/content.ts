@@ -10,36 +10,40 @@ import type { Task, VideoUpstreams } from './task-store.ts';
 import type { UrlRefresher, VendorFiles } from './vendor-files.ts';
 
 interface ContentRequest {
-  /** One `bytes=` range as the caller sent it; others are ignored, as RFC 9110 section 14.2 permits. */
+  /** A single `bytes=` range as sent by the caller; any other range is ignored, as RFC 9110 section 14.2 permits. */
   readonly range?: string;
   readonly ifRange?: string;
   readonly ifNoneMatch?: string;
   readonly variant?: string;
-  /** The proxy of this request sends stored files by itself. */
+  /** The proxy that forwarded this request can send stored files itself. */
   readonly acceptsPath?: boolean;
-  /** Registers what the download ends with: its credential, or the link it was opened by. Returns what undoes it. */
+  /**
+   * Calls `onEnd` when access is revoked: its credential, or the link it was opened by, ends. Returns a function that
+   * unregisters the callback.
+   */
   readonly watchAccess: (onEnd: () => void) => () => void;
-  /** Whose share of the concurrent downloads it takes; default the owner's. */
+  /** Key under which the concurrent downloads are counted; default: the owner. */
   readonly slotKey?: string;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
+/** The response of a video's file: status, headers and body. */
 export interface Content {
   readonly status: 200 | 206 | 304 | 416;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
-  /** Of the file that the proxy sends in place of the body. */
+  /** Path of the file that the proxy sends instead of the body. */
   readonly path?: string;
 }
 
-/** Headers of the file host that are forwarded; all others are left out. */
+/** Response headers of the file host that are forwarded; all others are dropped. */
 const FORWARDED_HEADERS = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
 const SAFE_CONTENT_TYPE = /^(video\/[\w.+-]+|image\/(png|jpeg|webp|gif|avif)|application\/octet-stream)$/;
 
 const VIDEO_TYPE = /^(video\/[\w.+-]+|application\/octet-stream)$/;
 
-/** Sent with every file of another host, so that a browser never runs it as a page of this origin. */
+/** Sent with every file from another host, so that a browser never renders the file as a page of this origin. */
 const CONTENT_HEADERS = {
   'cache-control': 'private, max-age=86400',
   vary: 'Authorization',
@@ -56,7 +60,7 @@ interface ContentDeliveryDependencies {
   readonly downloadSlots: DownloadSlots;
 }
 
-/** Streams finished videos: the stored copy where there is one, else from the vendor; nothing is buffered. */
+/** Streams finished videos from the stored copy, or from the vendor if there is none, without buffering. */
 export class ContentDelivery {
   readonly #dependencies: ContentDeliveryDependencies;
   constructor(dependencies: ContentDeliveryDependencies) {
@@ -64,7 +68,7 @@ export class ContentDelivery {
   }
 
   /**
-   * Opens a task's video. Takes a download slot until the body has ended.
+   * Opens a task's video and holds a download slot until the body has ended.
    * @throws AppError `task_not_completed`, `content_not_found`, `content_unavailable`, `rate_limit_exceeded`
    */
   async open(task: Task, request: ContentRequest): Promise<Content> {
@@ -75,7 +79,7 @@ export class ContentDelivery {
       const stopWatching = request.watchAccess(() => {
         content.body.destroy(new Error('what permitted this download has ended'));
       });
-      // Also called when the body failed before it was passed on.
+      // Also called when the body fails before it is passed on.
       finished(content.body, () => {
         stopWatching();
         release();
@@ -104,7 +108,10 @@ export class ContentDelivery {
   }
 }
 
-/** A vendor's film as it may be passed on. @throws AppError `content_unavailable` */
+/**
+ * A vendor's video response, validated and with safe headers.
+ * @throws AppError `content_unavailable`
+ */
 async function toVideoContent(response: OutboundResponse): Promise<Content> {
   if (response.status !== 200) return toContent(checkedPart(response), 'video/mp4');
   const verified = await verifyVideoBody(response.body);
@@ -120,13 +127,13 @@ function checkedPart(response: OutboundResponse): OutboundResponse {
   return part;
 }
 
-/** @param videoType what a film is sent as whose host names a type that films do not have */
+/** @param videoType media type to send when the host declares a type that is no video type */
 function toContent({ status, headers, body }: OutboundResponse, videoType?: string): Content {
   const named = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const type = videoType === undefined || VIDEO_TYPE.test(named) ? named : videoType;
   const isSafe = SAFE_CONTENT_TYPE.test(type);
   return {
-    // The statuses that VendorFiles lets pass.
+    // The only statuses that VendorFiles returns.
     status: status as 200 | 206 | 416,
     headers: {
       ...Object.fromEntries(
@@ -144,25 +151,29 @@ function toContent({ status, headers, body }: OutboundResponse, videoType?: stri
 }
 
 /**
- * Concurrent downloads of one account in one process. A script that fetches a day's videos may use fifty at a time; the
- * outbound client has 256 slots for responses of untrusted hosts, so that fewer than four accounts cannot exhaust it.
+ * Maximum concurrent downloads per account and process. A script that fetches a day's videos may use fifty at a time;
+ * the outbound client has 256 slots for responses of untrusted hosts, so fewer than four accounts cannot exhaust it.
  */
 export const MAX_DOWNLOADS_EACH = 64;
 
-/** A slot is released when any of the downloads ends, which may be at once or, for a stalled one, after a minute. */
+/** A slot is released when any download ends: often at once, after a minute for a stalled one. */
 const RETRY_SECONDS = 10;
 
-/** Counts concurrent downloads by who makes them, so that the slow clients of one account or network leave slots to the others. */
+/** Counts concurrent downloads per account or network, so that the slow clients of one leave slots for the others. */
 export class DownloadSlots {
   readonly #underWay = new Map<string, number>();
   #size = 0;
 
-  /** Downloads under way. */
+  /** Number of downloads in progress. */
   get size(): number {
     return this.#size;
   }
 
-  /** @param key the account, or the network of a viewer. Returns the function that releases the slot, to be called once. @throws rate_limit_exceeded */
+  /**
+   * @param key the account, or the network of an anonymous viewer
+   * @returns a function that releases the slot; call it exactly once
+   * @throws AppError `rate_limit_exceeded`
+   */
   acquire(key: string): () => void {
     const before = this.#underWay.get(key) ?? 0;
     if (before >= MAX_DOWNLOADS_EACH)
@@ -181,24 +192,27 @@ export class DownloadSlots {
   }
 }
 
-/** How long a link plays, milliseconds. */
+/** Lifetime of a link, milliseconds. */
 const LINK_TTL_MS = 10 * 60_000;
-/** Links end on whole minutes, so that a page that loads twice within one gets the same URL and the browser keeps its copy. */
+/**
+ * Links expire on whole minutes, so that a page loaded twice within a minute gets the same URL and the browser reuses
+ * its cached file.
+ */
 const ROUNDING_MS = 60_000;
 
-/** What a link permits, and until when. */
+/** The task a link permits access to, and its expiry. */
 interface PlayLink {
   readonly taskId: string;
   /** Unix milliseconds. */
   readonly expires: number;
-  /** Names the credential that asked for the link; see CredentialRevocationWatch. */
+  /** Identifies the credential that requested the link; see CredentialRevocationWatch. */
   readonly credential: string;
 }
 
 /**
- * Short-lived links for playing a video in a browser, whose video element cannot send an Authorization header: an HMAC-SHA256
- * over task, expiry and credential, under a key derived from MASTER_KEY (RFC 5869). A link permits GET of this one task. That
- * the credential still works is checked where the link is used.
+ * Short-lived links for playing a video in a browser, whose video element cannot send an Authorization header: an
+ * HMAC-SHA256 over task, expiry and credential, under a key derived from MASTER_KEY (RFC 5869). A link permits GET of
+ * this one task. Whether its credential is still valid is checked when the link is used.
  */
 export class PlayLinks {
   readonly #signer: Signer;
@@ -213,7 +227,7 @@ export class PlayLinks {
     return `/play/${encodeURIComponent(taskId)}?${new URLSearchParams({ expires: String(expires), credential, signature })}`;
   }
 
-  /** Whether the link was made by this service and has not expired. */
+  /** Whether this service issued the link and it has not expired. */
   verify(link: PlayLink, signature: string, nowMs: number): boolean {
     return (
       link.expires > nowMs &&
@@ -225,27 +239,28 @@ export class PlayLinks {
 
 const textOf = ({ taskId, expires, credential }: PlayLink): string => `GET\n${taskId}\n${expires}\n${credential}`;
 
-/** nginx's internal location of the stored files, in deploy/nginx.conf. */
+/** nginx's internal location for stored files, defined in deploy/nginx.conf. */
 const LOCATION = '/stored-videos/';
-/** nginx finds these for itself, from the file and the request. */
+/** nginx derives these headers from the file and the request itself. */
 const OF_NGINX = new Set(['content-length', 'content-range', 'accept-ranges']);
 const peerOf = createClientIpResolver([]);
 
 /**
- * Leaves the sending of a stored file to the nginx that passed on the request (`X-Accel-Redirect`), once the service has
- * checked who asks. What nginx has begun to send does not end with the credential that permitted it.
+ * Lets the nginx instance that forwarded a request send the stored file (`X-Accel-Redirect`) after the service has
+ * authorized the caller. A transfer that nginx has started continues even if the credential is revoked.
  */
 export class AccelRedirect {
   readonly #isProxy: (ip: string) => boolean;
 
-  /** @param proxies IP addresses and CIDR ranges of nginx; none: the service sends all files itself */
+  /** @param proxies IP addresses and CIDR ranges of nginx; if empty, the service sends every file itself */
   constructor(proxies: readonly string[]) {
     this.#isProxy = createIpCheck(proxies);
   }
 
   /**
-   * Whether the sender of this request knows the header. A program beside nginx may have its address: it sends no
-   * X-Forwarded-For. Conditions that the service leaves aside and nginx would not are answered by the service.
+   * Whether the sender of this request supports X-Accel-Redirect. Another program on nginx's host shares its address
+   * but sends no X-Forwarded-For. Requests with conditions that nginx evaluates and the service ignores are served by
+   * the service.
    */
   accepts({ headers, socket }: Pick<RequestContext, 'headers' | 'socket'>): boolean {
     return (
@@ -257,9 +272,12 @@ export class AccelRedirect {
   }
 }
 
-/** @param path of the file below nginx's location @param headers of the response if the service sent the file itself */
+/**
+ * @param path path of the file below nginx's location
+ * @param headers headers of the response if the service sent the file itself
+ */
 export function toAccelHeaders(path: string, headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(headers).filter(([name]) => !OF_NGINX.has(name));
-  // With a length of 0 nginx keeps the connection to the service open.
+  // A length of 0 lets nginx keep its connection to the service open.
   return { ...Object.fromEntries(kept), 'x-accel-redirect': LOCATION + path, 'content-length': '0' };
 }

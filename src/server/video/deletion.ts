@@ -16,7 +16,9 @@ interface VideoDeletionDependencies {
   readonly clock: Clock;
 }
 
-/** Deletes a finished video for its owner: here with its copy and its links at once, at its vendor in the background. */
+/**
+ * Deletes a finished video for its owner: the local copy and share links at once, the vendor's copy in the background.
+ */
 export class VideoDeletion {
   readonly #dependencies: VideoDeletionDependencies;
   constructor(dependencies: VideoDeletionDependencies) {
@@ -43,7 +45,10 @@ interface VendorVideoDeletionDependencies {
   readonly stopping: AbortSignal;
 }
 
-/** Deletes videos at vendors that offer it, after they were deleted here. Best effort: nobody waits, and failures are only logged. */
+/**
+ * Deletes videos at vendors that support deletion, after they were deleted here. Best effort: failures are only logged,
+ * and no request waits for the result.
+ */
 export class VendorVideoDeletion {
   readonly #dependencies: VendorVideoDeletionDependencies;
   constructor(dependencies: VendorVideoDeletionDependencies) {

@@ -17,7 +17,7 @@ const droppedOf = (body: object, passthrough = false): readonly string[] =>
     { metadata, passthrough },
   );
 
-it('names every member that reaches no vendor, at every depth', () => {
+it('lists every member that reaches no vendor, at every depth', () => {
   const given = {
     seed: 7,
     base_url: 'x',
@@ -33,7 +33,7 @@ it('names every member that reaches no vendor, at every depth', () => {
   assert.deepEqual(droppedOf({ fps: 24, metadata: { seed: 7, masks: 'm' } }, true), []);
 });
 
-it('writes a header of any names a caller can choose', () => {
+it('encodes any member name a caller can choose in the header', () => {
   assert.deepEqual(toDroppedHeader([]), {});
   assert.deepEqual(toDroppedHeader(['a', 'metadata.b, c\r\nx: y', '\ud800é😀']), {
     'x-reelgate-dropped': 'a, metadata.b%2C%20c%0D%0Ax%3A%20y, %EF%BF%BD%C3%A9%F0%9F%98%80',

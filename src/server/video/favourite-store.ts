@@ -11,7 +11,7 @@ export class FavouriteStore {
     this.#database = database;
   }
 
-  /** Public ids, newest video first; without those that were deleted. */
+  /** Public ids, newest video first; deleted videos are excluded. */
   async listPublicIds(userId: number): Promise<string[]> {
     const rows = await this.#ofUser(userId)
       .select('tasks.public_id')
@@ -21,7 +21,10 @@ export class FavouriteStore {
     return rows.map((row) => row.public_id);
   }
 
-  /** @throws favourites_full */
+  /**
+   * Marks a video as a favourite; marking it again has no effect.
+   * @throws AppError `favourites_full`
+   */
   async add({ user_id, seq }: Pick<Task, 'user_id' | 'seq'>): Promise<void> {
     const { kysely } = this.#database;
     const { numInsertedOrUpdatedRows } = await kysely

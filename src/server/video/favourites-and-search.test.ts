@@ -12,7 +12,7 @@ interface Row {
   readonly task_id: string;
 }
 
-describe('the own videos', () => {
+describe('an account’s own videos', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let ada: TestUser;
@@ -57,7 +57,7 @@ describe('the own videos', () => {
       assert.equal((await found({ q: '  ' })).length, 2);
     });
 
-    it('T91: are found by what a pattern would take for a wildcard, and by other scripts as they are written', async () => {
+    it('T91: are found by literal wildcard characters, and by words in other scripts exactly as written', async () => {
       const each: [string, string][] = [];
       for (const word of ['100%', 'a_b', String.raw`C:\film`, "o'clock", '雨夜的纸船', 'Éclair', '🦊', '--', '"'])
         each.push([word, await film(`Shot with ${word} in it`)]);
@@ -67,13 +67,13 @@ describe('the own videos', () => {
       assert.deepEqual(await found({ q: '纸船' }), await found({ q: '雨夜的纸船' }));
     });
 
-    it('are asked for with at most 200 characters', async () => {
+    it('reject search texts of more than 200 characters', async () => {
       const { status, body } = await ada.send('GET', `/api/videos?q=${'x'.repeat(201)}`);
       assert.deepEqual([status, body.success], [400, false]);
       assert.deepEqual(await found({ q: 'zzz '.repeat(50) }), []);
     });
 
-    it('take a star and lose it, as often as one asks', async () => {
+    it('can be marked and unmarked as favourites repeatedly', async () => {
       const [one, two] = [await film('first star'), await film('second star')];
       for (const id of [one, two, one]) await ada.ok('PUT', `/api/videos/${id}/favourite`);
       assert.deepEqual(await ada.ok('GET', '/api/videos/favourites'), [two, one]);
@@ -97,7 +97,7 @@ describe('the own videos', () => {
       assert.deepEqual(await eve.ok('GET', '/api/videos/favourites'), []);
     });
 
-    it('are favourites up to a bound, which taking a star away moves', async () => {
+    it('can be favourites up to a limit; unmarking one makes room', async () => {
       const collector = await join('collector');
       const { kysely } = service.app.database;
       const rows = Array.from({ length: MAX_FAVOURITES + 1 }, (_, index) => ({ id: `task_c${index}` }));

@@ -26,7 +26,7 @@ export class TaskRenderer {
   readonly #vendors: VendorRegistry;
   readonly #baseUrl: string;
 
-  /** @param baseUrl the service's own, for URLs of content */
+  /** @param baseUrl base URL of this service, for content URLs */
   constructor(vendors: VendorRegistry, baseUrl: string) {
     this.#vendors = vendors;
     this.#baseUrl = baseUrl;
@@ -49,7 +49,7 @@ export class TaskRenderer {
     return toVideoObject(task, this.#vendors.get(task.vendor));
   }
 
-  /** OpenAI's complete object, for its own clients. */
+  /** OpenAI's complete Video object, for OpenAI's own clients. */
   complete(task: Task, remixedFrom: string | undefined): Json {
     return toCompleteVideo(task, this.#vendors.get(task.vendor), remixedFrom);
   }
@@ -63,7 +63,10 @@ type Fields = { [key: string]: Json };
 
 const failureOf = (task: Task) => ({ message: task.fail_reason, code: task.error_code });
 
-/** The OpenAI-style object of a task, by its vendor's rules; the upstream's own where the vendor passes it through. */
+/**
+ * The OpenAI-style object of a task, rendered by its vendor's rules; the upstream's own object where the vendor passes
+ * it through.
+ */
 function toVideoObject(task: Task, { passthrough, presentation = {} }: VendorAdapter): Json {
   if (passthrough) return toPassthrough(task);
   const object: Fields = {
@@ -91,22 +94,24 @@ function toVideoObject(task: Task, { passthrough, presentation = {} }: VendorAda
   return object;
 }
 
-/** The same in a list, where `model` is always the model's name: the contract leaves it empty for single objects only. */
+/** A task in a list, where `model` is always the model's name: the contract leaves it empty in single objects only. */
 const toVideoListItem = (task: Task, adapter: VendorAdapter): Json => ({
   ...(toVideoObject(task, adapter) as Fields),
   model: task.model,
 });
 
-/** The vendor's own time only after success; absent where the vendor reports none. */
+/** Time of the last change; where the vendor reports its own completion time, that time, and only after success. */
 function completedAtOf(task: Task, { completedAt }: TaskPresentation): number | undefined {
   if (completedAt === undefined) return toSeconds(task.updated_at);
   return task.status === 'SUCCESS' ? completedAt(JSON.parse(task.data)) : undefined;
 }
 
-/** Words of the upstream's own object that callers may see: those of OpenAI's API for a video that has not ended. */
+/** Upstream status words that callers may see: OpenAI's words for a video that has not ended. */
 const OPEN_WORDS: readonly unknown[] = ['queued', 'in_progress'] satisfies OpenAiVideoStatus[];
 
-/** The upstream's word while the video has not ended, where it is one of OpenAI's; ours for any other, and for an end. */
+/**
+ * The upstream's status word while the video has not ended, if it is one of OpenAI's; otherwise this service's word.
+ */
 const statusOf = ({ status }: Pick<Task, 'status'>, word: Json | undefined): Json =>
   !isTerminal(status) && status !== 'NOT_START' && OPEN_WORDS.includes(word) ? (word ?? null) : OPENAI_STATUS[status];
 
@@ -119,13 +124,18 @@ function wholePercent(value: Json | undefined): number | undefined {
     : undefined;
 }
 
-/** The upstream's figure as a whole percentage; ours where it has none, or where the video ended here. */
+/**
+ * The upstream's progress as a whole percentage; the stored progress if the upstream reports none or the video has
+ * ended here.
+ */
 function progressOf({ status, progress }: Pick<Task, 'status' | 'progress'>, data: Fields): number {
   const endedHere = isTerminal(status) && (status === 'SUCCESS' || OPEN_WORDS.includes(data.status));
   return endedHere ? progress : (wholePercent(data.progress) ?? progress);
 }
 
-/** What clients decide by has a fixed form, whatever the upstream wrote: the state, its progress, and the reason of a failure. */
+/**
+ * The upstream's own object with normalized state, progress and failure reason, because clients branch on these fields.
+ */
 function toPassthrough(task: Task): Json {
   const data = JSON.parse(task.data) as Fields;
   const error = reasonOf(task, data.error);
@@ -143,15 +153,18 @@ function toPassthrough(task: Task): Json {
   });
 }
 
-/** The upstream's own error of a failed video, or the reason it failed for here; undefined where the object's stays as it is. */
+/**
+ * The upstream's own error for a failed video, or the reason it failed here; undefined leaves the object's error
+ * unchanged.
+ */
 function reasonOf(task: Task, told: Json | undefined): Json | undefined {
   if (task.status !== 'FAILURE' || (isObject(told) && typeof told.message === 'string')) return undefined;
   return typeof told === 'string' && told !== '' ? { message: told, code: task.error_code } : failureOf(task);
 }
 
 /**
- * OpenAI's complete Video object of any vendor's task, for OpenAI's own clients: every member of its schema, null where the value
- * is not known, beside what the vendor's object has anyway.
+ * OpenAI's complete Video object for any vendor's task, for OpenAI's own clients: every member of its schema, null
+ * where the value is unknown, plus the members of the vendor's object.
  *
  * @param remixedFrom public id of the video it was remixed from
  */
@@ -176,7 +189,9 @@ function toCompleteVideo(task: Task, adapter: VendorAdapter, remixedFrom: string
   };
 }
 
-/** OpenAI's clients wait in the first two states, and without a pause in any word they do not know. */
+/**
+ * OpenAI's clients keep polling in the first two states; any status they do not know makes them poll without a pause.
+ */
 const COMPLETE_STATUS = { ...OPENAI_STATUS, NOT_START: 'queued', UNKNOWN: 'queued' } as const;
 
 function toCompleteError(task: Task, told: Json | undefined): Json {
@@ -187,7 +202,7 @@ function toCompleteError(task: Task, told: Json | undefined): Json {
 
 const firstNumber = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
 
-/** The first of some values that is a text, or a number written as one. */
+/** The first non-empty string or number, as a string. */
 function firstText(...values: readonly (Json | undefined)[]): string | null {
   for (const value of values) {
     if (typeof value === 'string' && value !== '') return value;
@@ -196,7 +211,9 @@ function firstText(...values: readonly (Json | undefined)[]): string | null {
   return null;
 }
 
-/** The response to a submit: the task's outline, its id alone, or the upstream's own object, by the vendor's rules. */
+/**
+ * The response to a submit, by the vendor's rules: an outline of the task, its id alone, or the upstream's own object.
+ */
 function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): Json {
   const skeleton = {
     id: task.public_id,
@@ -220,7 +237,7 @@ function toSubmitResponse({ task, raw }: SubmitResult, adapter: VendorAdapter): 
   return skeleton;
 }
 
-/** The unified task; it always has every key. `contentUrl` is this service's own URL of the file. */
+/** The unified task, which always has every key. `contentUrl` is this service's own URL of the file. */
 function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAdapter): Static<typeof UnifiedTask> {
   return {
     task_id: task.public_id,
@@ -235,7 +252,10 @@ function toUnifiedTask(task: Task, contentUrl: string, adapter: VendorAdapter): 
   };
 }
 
-/** On failure the reason, on success the video's URL: a public one, or our own where the vendor's needs a key. */
+/**
+ * For a failed task the reason. For a finished one the video's URL: the public URL, or this service's where the
+ * vendor's requires a key.
+ */
 function failReasonOrUrl(task: Task, contentUrl: string, adapter: VendorAdapter): string {
   if (task.status === TASK_STATUS.FAILURE) return task.fail_reason;
   if (task.status !== TASK_STATUS.SUCCESS) return '';
@@ -244,12 +264,15 @@ function failReasonOrUrl(task: Task, contentUrl: string, adapter: VendorAdapter)
   return artifact?.kind === 'inline' || isOpaque(task, adapter) ? '' : contentUrl;
 }
 
-/** Whether the task's vendor gives its file no URL anywhere. */
+/** Whether the vendor exposes no URL for the task's file. */
 function isOpaque(task: Pick<Task, 'handle'>, { presentation }: VendorAdapter): boolean {
   return task.handle !== null && presentation?.isOpaque?.(JSON.parse(task.handle)) === true;
 }
 
-/** Kling's names of our states; it has none between submitted and processing. Source: its API reference, "Text to Video". */
+/**
+ * Kling's names for our states; there is none between submitted and processing. Source: its API reference, "Text to
+ * Video".
+ */
 const TASK_STATUS_WORDS: Readonly<Record<TaskStatus, string>> = {
   NOT_START: 'submitted',
   SUBMITTED: 'submitted',
@@ -260,6 +283,7 @@ const TASK_STATUS_WORDS: Readonly<Record<TaskStatus, string>> = {
   FAILURE: 'failed',
 };
 
+/** Wraps data in Kling's success envelope. */
 export const toKlingEnvelope = (data: Json, requestId: string) => ({
   code: 0 as const,
   message: 'SUCCEED',
@@ -270,6 +294,7 @@ export const toKlingEnvelope = (data: Json, requestId: string) => ({
 const taskInfoOf = ({ external_id }: Pick<Task, 'external_id'>): Json =>
   external_id === null ? {} : { external_task_id: external_id };
 
+/** `data` of Kling's response to a submit. */
 export const toKlingSubmitData = ({ task }: SubmitResult): Json => ({
   task_id: task.public_id,
   task_info: taskInfoOf(task),
@@ -278,7 +303,10 @@ export const toKlingSubmitData = ({ task }: SubmitResult): Json => ({
   updated_at: task.created_at,
 });
 
-/** A task as Kling's query returns it, under our id. What only the vendor knows is taken from its latest response. */
+/**
+ * A task as Kling's query returns it, under our id. Fields that only the vendor knows are copied from its latest
+ * response.
+ */
 export function toKlingTask(task: Task): Json {
   const response: unknown = JSON.parse(task.data);
   const data = isObject(response) && isObject(response.data) ? (response.data as { readonly [key: string]: Json }) : {};
@@ -301,7 +329,7 @@ function resultOf(task: Task): Json {
   return { videos: artifact?.kind === 'url' ? [{ id: task.public_id, url: artifact.url }] : [] };
 }
 
-/** Jimeng's names of our states; a failure is reported by an error code. Source: volcengine.com/docs/85621. */
+/** Jimeng's names for our states; a failure is reported by an error code. Source: volcengine.com/docs/85621. */
 const STATUS_WORDS: Readonly<Record<Exclude<TaskStatus, 'FAILURE'>, string>> = {
   NOT_START: 'in_queue',
   SUBMITTED: 'in_queue',
@@ -313,7 +341,7 @@ const STATUS_WORDS: Readonly<Record<Exclude<TaskStatus, 'FAILURE'>, string>> = {
 
 /**
  * `data` of Jimeng's query for a task.
- * @throws AppError with the vendor's own code for a failed task, `50500` where it failed for another reason
+ * @throws AppError with the vendor's own code for a failed task, or `50500` if it failed for another reason
  */
 export function toJimengTask(task: Task): Record<string, Json> {
   if (task.status === 'FAILURE')
@@ -327,13 +355,14 @@ export function toJimengTask(task: Task): Record<string, Json> {
 
 type Body = { readonly [key: string]: unknown };
 
+/** Kling's endpoints that generate videos. */
 export type KlingOperation = 'text2video' | 'image2video' | 'omni-video';
 
 const MAX_EXTERNAL_ID_LENGTH = 200;
 
 /**
- * A request in Kling's own format: `model_name` (or `model`), `prompt`, `image`, `duration` as a string, and so on. All other
- * fields reach the vendor unchanged.
+ * Parses a request in Kling's own format: `model_name` (or `model`), `prompt`, `image`, `duration` as a string, and so
+ * on. All other fields reach the vendor unchanged.
  */
 export function parseKlingRequest(
   given: Body,
@@ -352,7 +381,7 @@ export function parseKlingRequest(
   return {
     model,
     prompt: optionalText(body, 'prompt') ?? '',
-    // The omni endpoint takes a prompt for each shot instead.
+    // The omni endpoint accepts a prompt per shot instead.
     isPromptOptional: operation === 'image2video' || (operation === 'omni-video' && body.multi_shot === true),
     images:
       operation === 'image2video' && image !== undefined ? [parseMedia(bodyImages.get('image') ?? image, 'image')] : [],
@@ -368,7 +397,7 @@ export function parseKlingRequest(
   };
 }
 
-/** The vendor's defaults of its endpoints. */
+/** The default model of each of Kling's endpoints. */
 function klingModelOf(body: Body, operation: KlingOperation): string {
   const [modelName, model] = [optionalText(body, 'model_name'), optionalText(body, 'model')];
   if (modelName !== undefined && model !== undefined && modelName !== model)
@@ -376,7 +405,10 @@ function klingModelOf(body: Body, operation: KlingOperation): string {
   return modelName ?? model ?? (operation === 'omni-video' ? 'kling-video-o1' : 'kling-v1');
 }
 
-/** The caller's own id of a task, by which it can be found later. @throws AppError `invalid_request` */
+/**
+ * The caller's own id for a task, by which the task can be queried later.
+ * @throws AppError `invalid_request`
+ */
 export function externalIdOf(body: Body): string | undefined {
   const id = optionalText(withoutNulls(body), 'external_task_id');
   if (id !== undefined && id.length > MAX_EXTERNAL_ID_LENGTH)
@@ -387,7 +419,7 @@ export function externalIdOf(body: Body): string | undefined {
   return id || undefined;
 }
 
-/** A request in Jimeng's own format, where `req_key` names the model. */
+/** Parses a request in Jimeng's own format, where `req_key` names the model. */
 export function parseJimengRequest(given: Body, bodyImages: BodyImages = NO_IMAGES): GenerationRequest {
   const body = toStrictBody(given, JIMENG_FIELDS);
   const model = optionalText(body, 'req_key');
@@ -409,15 +441,15 @@ export function parseJimengRequest(given: Body, bodyImages: BodyImages = NO_IMAG
   };
 }
 
-/** The body for the vendor, with bare Base64. */
+/** The body sent to the vendor, with bare Base64. */
 const toOfficialBody = (body: Body, bodyImages: BodyImages): NonNullable<GenerationRequest['officialBody']> =>
   withImages(body, bodyImages, ({ bytes }) => new Base64Text(bytes)) as NonNullable<GenerationRequest['officialBody']>;
 
-/** The vendors' clients send null for fields they leave out. */
+/** The vendors' official clients send null for omitted fields. */
 const withoutNulls = (body: Body): Body =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 
-/** How a vendor writes fields that clients send as a text or as a number, and its fields of media. */
+/** The form in which a vendor documents fields that clients send as strings or numbers, and its media fields. */
 interface NativeFields {
   readonly texts: readonly string[];
   readonly numbers: readonly string[];
@@ -436,7 +468,10 @@ const JIMENG_FIELDS: NativeFields = {
 
 const bareOf = (value: unknown): unknown => (typeof value === 'string' ? withoutDataUrlPrefix(value) : value);
 
-/** The body as its vendor documents it: null and empty media are left out, Base64 is bare, numbers have the vendor's form. */
+/**
+ * The body in its documented form: null and empty media are dropped, Base64 is bare, and numbers have the vendor's
+ * type.
+ */
 function toStrictBody(given: Body, { texts, numbers, media }: NativeFields): Body {
   const body: Record<string, unknown> = withoutNulls(given);
   for (const field of media) {
@@ -453,7 +488,7 @@ function toStrictBody(given: Body, { texts, numbers, media }: NativeFields): Bod
   return body;
 }
 
-/** Where the caller wants to be called back; an empty text counts as absent. The submit checks the address. */
+/** The caller's callback URL; an empty string counts as absent. The submit validates the address. */
 function callbackUrlOf(body: Body): string | undefined {
   const url = optionalText(body, 'callback_url') || undefined;
   if (url !== undefined && url.length > 2_000) throw invalidRequest('callback_url is too long.', 'callback_url');
@@ -477,7 +512,7 @@ function parseMediaList(body: Body, key: string, bodyImages: BodyImages): MediaI
   });
 }
 
-/** @param posterUrl empty: it has no poster, or the row is not its owner's */
+/** @param posterUrl empty if the video has no poster or the row is not the reader's own */
 export function toVideoRow(task: Task, posterUrl = ''): Static<typeof VideoRow> {
   return {
     task_id: task.public_id,

@@ -10,9 +10,10 @@ import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, MediaInput, VideoRequest } from '../vendors/adapter.ts';
 import { arrangeMedia, findMedia, type GivenMedia, type MediaUse, normalizeDataUrls } from './request-images.ts';
 
+/** The body of a generation request in the unified or OpenAI's format, with unknown members. */
 export type GenerationRequestBody = Partial<Static<typeof GenerationBody>> & { readonly [key: string]: unknown };
 
-/** The same in its strict form: numbers as numbers, `metadata` as an object, nothing empty. */
+/** The same body in strict form: numbers as numbers, `metadata` as an object, and no empty strings. */
 interface StrictBody {
   readonly model?: string;
   readonly prompt?: string;
@@ -25,42 +26,45 @@ interface StrictBody {
   readonly [key: string]: unknown;
 }
 
-/** A request for a video as every format parses it, before its model and vendor are known. */
+/** A video request as every format parses it, before its model and vendor are known. */
 export interface GenerationRequest {
   readonly model: string;
   readonly prompt: string;
-  /** Of a vendor's own format; the others have `media`. */
+  /** Images of a vendor's own format; the other formats set `media`. */
   readonly images: readonly MediaInput[];
-  /** Pictures and other media as they were given; which of them can be used is known with the model. */
+  /** Images and other media as sent by the caller; the model decides which of them are usable. */
   readonly media?: GivenMedia;
   readonly seconds?: number;
   readonly size?: string;
   readonly mode?: string;
   readonly metadata: { readonly [key: string]: unknown };
-  /** The body, for media schemas, native fields and the record of the task; of the images in `bodyImages` it has only the start. */
+  /**
+   * The body, for media schemas, native fields and the task record; images in `bodyImages` are truncated to their
+   * start.
+   */
   readonly body: { readonly [key: string]: unknown };
   readonly bodyImages?: BodyImages;
   /** The body in the vendor's own format, on the vendor-format routes. */
   readonly officialBody?: VideoRequest['officialBody'];
-  /** With `officialBody`: whose format it is; other vendors' models cannot be requested with it. */
+  /** With `officialBody`: the vendor whose format it is; models of other vendors cannot be requested with it. */
   readonly officialVendor?: VendorId;
-  /** With `officialBody`: the vendor's operation that was called. */
+  /** With `officialBody`: the vendor operation the caller used. */
   readonly officialOperation?: string;
   /** Whether the format permits a request without a prompt, from an image alone. */
   readonly isPromptOptional?: boolean;
-  /** The caller's own id of the task. */
+  /** The caller's own id for the task. */
   readonly externalId?: string;
-  /** Where the caller wants to be called back. */
+  /** The caller's callback URL. */
   readonly callbackUrl?: string;
 }
 
-/** Images of a request that are not text in its body. */
+/** Images of a request that are not kept as text in its body. */
 export interface RequestImages {
   readonly files: readonly UploadedFile[];
   readonly bodyImages: BodyImages;
 }
 
-/** Reads the body of the unified and the OpenAI format, which share their fields. */
+/** Reads a body in the unified or OpenAI's format, which share their fields. */
 export function parseGenerationRequest(
   given: GenerationRequestBody,
   { files, bodyImages }: RequestImages,
@@ -69,7 +73,7 @@ export function parseGenerationRequest(
   const body = toStrictBody(given);
   const model = body.model ?? defaultModel;
   if (model === undefined) throw invalidRequest('model is required.', 'model');
-  // The address that is called back is checked by rules of its own.
+  // callback_url is validated separately, by rules of its own.
   const { callback_url: callbackUrl, ...rest } = body;
   assertNoPrivateUrls(rest);
   if (body.duration !== undefined && body.seconds !== undefined && Number(body.seconds) !== body.duration) {
@@ -92,7 +96,7 @@ export function parseGenerationRequest(
 
 const NEVER_EMPTY = ['size', 'mode', 'duration', 'seconds', 'metadata', 'image', 'images', 'input_reference'] as const;
 
-/** An empty text is a field that a form or a client left blank. */
+/** An empty string is a field that a form or a client left blank. */
 function toStrictBody(given: GenerationRequestBody): StrictBody {
   const body: Record<string, unknown> = { ...given };
   for (const field of NEVER_EMPTY) {
@@ -122,7 +126,10 @@ function parseMetadata(value: unknown): object {
   throw invalidRequest('metadata must be the JSON of an object.', 'metadata');
 }
 
-/** What an adapter is given, once model and task are known. @throws AppError for media the model cannot take */
+/**
+ * The request an adapter receives, once model and task are known.
+ * @throws AppError for media the model does not support
+ */
 export function toVideoRequest(
   generation: GenerationRequest,
   resolved: Pick<VideoRequest, 'taskId' | 'model' | 'extraFields'>,
@@ -131,7 +138,7 @@ export function toVideoRequest(
   const { prompt, seconds, size, mode, metadata, officialBody, officialOperation, body, media } = generation;
   const { images, fields } = media === undefined ? { images: generation.images } : arrangeMedia(media, use);
   const native = Object.entries(body).filter(
-    // Vendors call nobody back: we do.
+    // We never pass callback URLs to vendors; we send callbacks ourselves.
     ([key]) => !STANDARD_FIELDS.has(key) && key !== 'callback_url' && fields?.has(key) !== true,
   );
   return {
@@ -146,9 +153,9 @@ export function toVideoRequest(
 
 const ACTIONS = ['textGenerate', 'generate', 'firstTailGenerate'] as const;
 
-/** The requested operation, as the unified task's `action` names it, by the number of images. */
+/** The requested operation, as named by the unified task's `action`; depends on the number of images. */
 export function actionOf({ images, officialBody }: VideoRequest): string {
-  // A vendor's own body may name a last frame beside the image.
+  // A vendor's own body may contain a last frame in addition to the image.
   const count = images.length + (officialBody?.image_tail === undefined ? 0 : 1);
   return ACTIONS[count] ?? 'referenceGenerate';
 }

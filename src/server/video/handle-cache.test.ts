@@ -5,8 +5,8 @@ import { AttemptByVendorHandleCache } from './attempts.ts';
 
 const owner = (n: number) => ({ id: newTaskId(), attempt: 1 + (n % 3), at: 1_795_000_000_000 + n });
 
-describe('T55: owners of the handles that vendors answer with', () => {
-  it('are told to the second who claims a handle, as they were given', () => {
+describe('T55: owners of the handles that vendors return', () => {
+  it('are returned unchanged to the second claimant of a handle', () => {
     const owners = new AttemptByVendorHandleCache();
     const [first, second] = [owner(1), owner(2)];
     assert.equal(owners.claim(1, '{"id":"a"}', first), undefined);
@@ -16,7 +16,7 @@ describe('T55: owners of the handles that vendors answer with', () => {
     assert.equal(owners.claim(1, '{"id":"b"}', second), undefined);
   });
 
-  it('are forgotten in the order of their age, the latest thousands never', () => {
+  it('are evicted oldest first, and never while among the latest thousands', () => {
     const owners = new AttemptByVendorHandleCache();
     const given = Array.from({ length: 40_000 }, (_, n) => owner(n));
     for (const [n, each] of given.entries()) assert.equal(owners.claim(7, `handle ${n}`, each), undefined);

@@ -9,19 +9,20 @@ import type { Tables, Trx } from '../tables.ts';
 import { type SubmitResult, type TaskStore, toSubmitResult } from './task-store.ts';
 
 const KEY_TTL_MS = DAY_MS;
-/** A submit in progress whose process has not said for so long that it is alive was cut off with its process. */
+/** A submit in progress whose process has not renewed its lease for this long was interrupted when the process died. */
 const LEASE_MS = 8_000;
 const RENEW_INTERVAL_MS = 2_500;
-/** With the lease: a repeated submit is answered within ten seconds of a crash. */
+/** With the lease: a repeated submit gets its answer within ten seconds of a crash. */
 const RETRY_AFTER_SECONDS = 2;
 
 type Submit = (claimKey: ClaimKeyInTransaction) => Promise<SubmitResult>;
 
 /**
- * Idempotency-Key on submits: for 24 hours the same key and request return the same task, and another request with the key is
- * an error. The key is stored in the transaction that reserves the quota, so that neither exists without the other. A submit
- * whose task failed releases its key: nothing was charged, and trying again is what the caller wants. Where only the response
- * was lost after the vendor had begun, the key stays, since a second submit would begin and charge a second video.
+ * Idempotency-Key on submits: for 24 hours the same key and request return the same task, and a different request with
+ * the same key is an error. The key is stored in the transaction that reserves the quota, so that neither exists
+ * without the other. A submit whose task failed releases its key: nothing was charged, and the caller wants to retry.
+ * Where only the response was lost after the vendor had started, the key stays, because a second submit would start and
+ * charge a second video.
  */
 export class Idempotency {
   readonly #keys: IdempotencyStore;
@@ -37,14 +38,15 @@ export class Idempotency {
   }
 
   /**
-   * @param submit is called where the key is new; it must run the function it is given inside its transaction
-   * @throws AppError `idempotency_mismatch`, `idempotency_in_progress`, and what `submit` throws
+   * Runs `submit` once per key.
+   * @param submit called if the key is new; must run the function it receives inside its transaction
+   * @throws AppError `idempotency_mismatch`, `idempotency_in_progress`, and any error of `submit`
    */
   runOnce(claim: IdempotencyClaim, submit: Submit): Promise<SubmitResult> {
     const { scope, key, requestHash } = claim;
     const id = `${scope} ${key}`;
-    // The row decides between processes; within one, duplicates wait for the first instead of being refused. Nothing is awaited
-    // between reading and setting the map, so that exactly one of several concurrent duplicates is the first.
+    // Between processes the row decides; within one, duplicates wait for the first instead of being refused. There is
+    // no await between reading and writing the map, so exactly one of several concurrent duplicates is the first.
     const running = this.#inProgress.get(id);
     if (running !== undefined) {
       if (running.requestHash !== requestHash) throw new AppError('idempotency_mismatch');
@@ -70,7 +72,8 @@ export class Idempotency {
     let taskId: string | undefined;
     const renew = setInterval(() => {
       if (taskId === undefined) return;
-      // Without a database the lease ends: a repeated submit is told of the task then, and still begins nothing.
+      // If the database is unavailable, the lease expires: a repeated submit then finds the stored task and still
+      // starts nothing.
       this.#keys.renew({ ...claim, taskId }, this.#clock.now() + LEASE_MS).catch(() => {});
     }, RENEW_INTERVAL_MS).unref();
     try {
@@ -90,7 +93,7 @@ export class Idempotency {
     }
   }
 
-  /** Deletes expired keys; called every minute. */
+  /** Deletes expired keys. Called every minute. */
   async removeExpired(): Promise<void> {
     await this.#keys.deleteBefore(this.#clock.now() - KEY_TTL_MS);
   }
@@ -98,7 +101,7 @@ export class Idempotency {
 
 const inProgress = (): AppError => new AppError('idempotency_in_progress', { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
-/** A key as one submit claimed it; a row of the same key claimed by another submit is never touched. */
+/** A key as claimed by one submit. Rows of the same key claimed by another submit are never changed. */
 interface ClaimedKey extends IdempotencyClaim {
   readonly taskId: string;
 }
@@ -111,7 +114,7 @@ class IdempotencyStore {
     this.#database = database;
   }
 
-  /** The row of a key claimed after `since`. */
+  /** Finds the row of a key claimed after `since`. */
   find({ scope, key }: IdempotencyClaim, since: number): Promise<Selectable<Tables['idempotency_keys']> | undefined> {
     return this.#database.kysely
       .selectFrom('idempotency_keys')
@@ -123,9 +126,9 @@ class IdempotencyStore {
   }
 
   /**
-   * Claims a key inside the reserving transaction, in place of a claim that ended at `expiredBefore`.
-   * @param times `aliveUntil`: when the claim counts as abandoned unless it is renewed
-   * @returns false where another submit holds it
+   * Claims a key inside the reserving transaction, replacing a claim that ended at `expiredBefore`.
+   * @param times `aliveUntil`: when the claim counts as abandoned unless renewed
+   * @returns false when another submit holds the key
    */
   async claim(
     trx: Trx,
@@ -175,7 +178,7 @@ class IdempotencyStore {
       .execute();
   }
 
-  /** Releases a key whose task has failed or was never stored; one whose task may still succeed is kept. */
+  /** Releases a key whose task has failed or was never stored; the key of a task that may still succeed is kept. */
   async release({ scope, key, taskId }: ClaimedKey): Promise<void> {
     await this.#database.kysely
       .deleteFrom('idempotency_keys')
@@ -193,18 +196,18 @@ class IdempotencyStore {
   }
 }
 
-/** A submit that is to happen once. */
+/** A submit that must run once only. */
 export interface IdempotencyClaim {
-  /** Whose key it is: keys of different scopes never meet. */
+  /** Owner of the key; keys of different scopes are independent. */
   readonly scope: number;
   readonly key: string;
-  /** SHA-256 of everything two submits must have in common to be the same one. */
+  /** SHA-256 of everything that two submits must have in common to count as identical. */
   readonly requestHash: string;
 }
 
 /**
  * The claim of a request with an Idempotency-Key; undefined without one.
- * @param content what was asked for: the body's bytes, and what else decides about the video
+ * @param content everything that determines the video, including the bytes of the body
  * @throws AppError `invalid_request` for a key that is empty, too long or not visible ASCII
  */
 export function toIdempotencyClaim(

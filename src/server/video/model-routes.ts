@@ -17,7 +17,7 @@ interface ModelRouteDependencies {
   readonly findPlanTerms: FindPlanTerms;
 }
 
-/** The models a token may call, as the clients of OpenAI, Anthropic and Google list them. */
+/** Registers the lists of models a token may call, in the formats of OpenAI, Anthropic and Google. */
 export function addModelRoutes(
   routes: RouteRegistry,
   { channels, allowances, findPlanTerms }: ModelRouteDependencies,
@@ -70,11 +70,13 @@ export function addModelRoutes(
   );
 }
 
-/** Sends a body of another form than the endpoint's usual one, which would be cut down to that. */
+/**
+ * Sends a body that differs from the endpoint's response schema; Fastify would otherwise strip it down to that schema.
+ */
 const sendAs = (reply: FastifyReply, body: object): FastifyReply =>
   reply.type('application/json; charset=utf-8').serializer(String).send(JSON.stringify(body));
 
-/** The models a token may call, as the clients of each dialect list them. */
+/** A model a token may call, before it is rendered in a client's dialect. */
 interface CallableModel {
   readonly id: string;
   readonly vendor: string;
@@ -86,10 +88,10 @@ const MAX_PAGE = 1_000;
 const ANTHROPIC_PAGE = 20;
 const GEMINI_PAGE = 50;
 
-/** Anthropic's clients send the version of their API with every request. */
+/** Anthropic's clients send their API version with every request. */
 const isAnthropicClient = (headers: IncomingHttpHeaders): boolean => headers['anthropic-version'] !== undefined;
 
-/** Google's clients send the key in a header of its own, or in the query. */
+/** Google's clients send the key in its own header or in the query. */
 const isGeminiClient = (headers: IncomingHttpHeaders): boolean => headers['x-goog-api-key'] !== undefined;
 
 const toOpenAiModel = ({ id, vendor, createdAt }: CallableModel) => ({
@@ -101,7 +103,7 @@ const toOpenAiModel = ({ id, vendor, createdAt }: CallableModel) => ({
 
 const toTime = (ms: number): string => new Date(ms).toISOString();
 
-/** docs.claude.com/en/api/models-list */
+/** Source: docs.claude.com/en/api/models-list */
 const toAnthropicModel = ({ id, createdAt }: CallableModel, retirement: Retirement | undefined): object => ({
   type: 'model',
   id,
@@ -116,7 +118,7 @@ const toAnthropicModel = ({ id, createdAt }: CallableModel, retirement: Retireme
   max_tokens: null,
 });
 
-/** ai.google.dev/api/models */
+/** Source: ai.google.dev/api/models */
 const toGeminiModel = ({ id }: CallableModel) => ({
   name: `models/${id}`,
   displayName: id,

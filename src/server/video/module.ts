@@ -54,7 +54,7 @@ interface VideoDependencies {
   readonly database: Database<Tables>;
   readonly quota: Ledger;
   readonly allowances: Allowances;
-  /** What an account can still spend, for quotes. */
+  /** The balance an account can still spend, for quotes. */
   readonly outlook: Pick<AffordableCallCounts, 'of'>;
   readonly channels: ChannelDirectory & ReconciliationDependencies['channels'];
   readonly vendors: VendorRegistry;
@@ -62,7 +62,7 @@ interface VideoDependencies {
   readonly notifier: Notifier & AdminNotifier;
   readonly events: EventWriter;
   readonly artifacts: Artifacts;
-  /** Refuses a callback_url that nothing would be delivered to. */
+  /** Rejects a callback_url to which no callback would be delivered. */
   readonly checkCallbackUrl: UrlCheck;
   readonly outbound: OutboundClient;
   readonly pubSub: PubSub;
@@ -78,7 +78,7 @@ interface VideoDependencies {
   readonly findPlanTerms: FindPlanTerms;
   readonly masterKey: Buffer;
   readonly baseUrl: string;
-  /** Addresses of nginx that sends stored videos by itself. */
+  /** Addresses of nginx instances that send stored videos themselves. */
   readonly accelProxies: readonly string[];
   readonly site: Live<{ readonly siteName: string }>;
   readonly newTaskId: () => string;
@@ -88,10 +88,11 @@ interface VideoDependencies {
   readonly submitVisibilityMs: number;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
-  /** Named points between the steps at which money moves, for tests that stop the process there. */
+  /** Named points between the steps that move money; tests stop the process there. */
   readonly faultPoint: OnFaultPoint;
 }
 
+/** The video capability, as other capabilities use it. */
 export interface Video {
   readonly reconciliations: ReconciliationStore;
   readonly reconciliation: Pick<Reconciliation, 'states'>;
@@ -103,9 +104,12 @@ export interface Video {
   readonly figures: UnfinishedTaskStatisticsStore;
   /** Opens files of finished videos at their vendors. */
   readonly sources: VideoSources;
-  /** Downloads under way. */
+  /** Number of downloads in progress. */
   readonly openDownloads: number;
-  /** Deletes expired idempotency keys and share links, and corrects poll times after a clock change; called every minute. */
+  /**
+   * Deletes expired idempotency keys and share links, and corrects poll times after a clock change. Called every
+   * minute.
+   */
   maintain(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ const toError = (reason: ErrorReason): VendorError =>
   toVendorError(response(400), 0, { code: 'C', meaning: { reason } });
 const BUSY = { state: 'IN_PROGRESS', raw: {} } as const;
 
-/** Answers that concern the one task, and the code it fails with after three of them. */
+/** Responses that concern a single task, with the code it fails with after three of them. */
 const UNREADABLE = unreadablePoll(response(200));
 const ODD: Readonly<Record<string, [answer: object, code: string]>> = {
   'an unreadable answer': [UNREADABLE, 'unreadable_answer'],
@@ -69,7 +69,7 @@ describe('odd polls', () => {
     }
 
     for (const [name, [answer, code]] of Object.entries(ODD)) {
-      it(`${name} decides nothing at first, and ends the task with a refund the third time in a row`, async () => {
+      it(`${name} decides nothing at first and fails the task with a refund the third time in a row`, async () => {
         const { poll, row, balance, check, restart, reports } = await start();
         for (let polls = 0; polls < 5; polls += 1) assert.equal(await poll(answer), 'odd');
         assert.equal((await row()).poll_failures, 0);
@@ -88,7 +88,7 @@ describe('odd polls', () => {
       });
     }
 
-    it('odd polls of readers close together count once, and a good answer without news ends the row of them', async () => {
+    it('odd polls by readers in quick succession count once, and a readable response without news resets the count', async () => {
       const { poll, row } = await start();
       await poll(BUSY, VISIBILITY);
       for (let polls = 0; polls < 9; polls += 1) assert.equal(await poll(UNREADABLE, 10), 'odd');
@@ -97,7 +97,7 @@ describe('odd polls', () => {
       assert.equal((await row()).poll_failures, 0);
     });
 
-    it('an account or vendor in trouble ends no task', async () => {
+    it('a failing account or vendor fails no task', async () => {
       const { poll, row, balance, reports } = await start();
       await poll(BUSY, VISIBILITY);
       for (const reason of ['rate', 'capacity', 'auth', 'billing'] as const)
@@ -113,13 +113,13 @@ describe('odd polls', () => {
   });
 });
 
-describe('pauses between polls', () => {
+describe('poll backoff', () => {
   const start = () => {
     const pubSub = { publish: () => {}, subscribe: () => () => {} };
     return new PollBackoffPerCredential({ pubSub, clock: manualClock(1_000_000), periodMs: SECOND });
   };
 
-  it('a single failing or odd task pauses itself, not its account', () => {
+  it('a single failing or odd task backs off alone, without its account', () => {
     const backoffs = start();
     const pauses = Array.from({ length: 12 }, () => backoffs.failed('1/1', 7));
     assert.deepEqual([pauses[0], pauses[4], pauses[9]], [0, SECOND, 2 * SECOND]);
@@ -129,7 +129,7 @@ describe('pauses between polls', () => {
     assert.equal(backoffs.failed('1/1', 7), 0);
   });
 
-  it('several failing tasks, or an account that cannot be reached, pause the account', () => {
+  it('several failing tasks, or an unreachable account, make the account back off', () => {
     const several = start();
     for (let seq = 0; seq < 6; seq += 1) several.failed('1/1', seq);
     assert.ok(several.until('1/1') > 1_000_000);

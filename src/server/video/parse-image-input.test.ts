@@ -48,7 +48,7 @@ it('T57: accepts images by their first bytes, whatever their declared type', () 
   assert.ok(performance.now() - begun < 2_000);
 });
 
-it('T57: accepts an upload by its bytes, under a harmless name', () => {
+it('T57: accepts an upload by its bytes, under a harmless file name', () => {
   const upload = (bytes: Buffer, filename = 'a.png') => ({ field: 'image', filename, mimeType: 'image/png', bytes });
   const names = ['../../etc/passwd', 'a\r\nX: y.png', 'a"b.png', '', 'ü.png', 'a'.repeat(500)];
   for (const name of names) {

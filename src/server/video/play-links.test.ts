@@ -16,7 +16,7 @@ describe('a play link', () => {
   const links = new PlayLinks(Buffer.alloc(32, 1));
   const { link, signature } = parse(links.create('task_1', 's7', NOW));
 
-  test('T93: plays for ten minutes, and not a moment after it has expired', () => {
+  test('T93: works for ten minutes and not a millisecond after its expiry', () => {
     assert.ok(link.expires >= NOW + TEN_MINUTES && link.expires < NOW + TEN_MINUTES + 60_000);
     assert.equal(links.verify(link, signature, NOW), true);
     assert.equal(links.verify(link, signature, link.expires - 1), true);
@@ -24,7 +24,7 @@ describe('a play link', () => {
     assert.equal(links.verify(link, signature, link.expires + 86_400_000), false);
   });
 
-  test('is refused with any part changed, and where it would last longer than any that is made', () => {
+  test('is rejected when any part was changed, or when its expiry exceeds the longest lifetime issued', () => {
     assert.equal(links.verify({ ...link, taskId: 'task_2' }, signature, NOW), false);
     assert.equal(links.verify({ ...link, credential: 's8' }, signature, NOW), false);
     assert.equal(links.verify({ ...link, expires: link.expires + 60_000 }, signature, NOW), false);
@@ -34,7 +34,7 @@ describe('a play link', () => {
     assert.equal(new PlayLinks(Buffer.alloc(32, 2)).verify(link, signature, NOW), false);
   });
 
-  test('is the same within a minute, so that a browser keeps its copy', () => {
+  test('stays the same within a minute, so that the browser reuses its cached file', () => {
     const start = Math.ceil(NOW / 60_000) * 60_000;
     assert.equal(links.create('task_1', 's7', start + 1), links.create('task_1', 's7', start + 59_000));
   });

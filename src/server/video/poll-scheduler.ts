@@ -25,10 +25,10 @@ interface Backoff {
   readonly until: number;
 }
 
-/** The only task of an account whose polls have failed since the last success; `several` where there are more. */
+/** The only task of an account whose polls have failed since the last success; `several` if there is more than one. */
 type FailingTask = number | 'several';
 
-/** What one process tells the others of an account: a channel with one of its credentials. */
+/** Message from one process to the others about an account, that is, a channel with one of its credentials. */
 interface BackoffMessage extends Backoff {
   readonly sender: string;
   readonly account: string;
@@ -37,20 +37,21 @@ interface BackoffMessage extends Backoff {
 const SIGNAL_CHANNEL = 'poll_backoff';
 const FAILURES_BEFORE_BACKOFF = 5;
 const MAX_BACKOFF_MS = 5 * 60_000;
-/** An odd task is decided within a few polls, so its pauses stay short. */
+/** An odd task is decided within a few polls, so its backoff stays short. */
 const MAX_ODD_BACKOFF_PERIODS = 8;
 const MAX_TASKS_REMEMBERED = 10_000;
 
 /**
- * Accounts that are not polled for a while, because polls of several of their tasks failed in succession, and tasks whose own polls did.
- * A single failing task pauses only itself. All processes hold back from an account together: the one that meets the failures informs
- * the others, and so does the one whose poll succeeds. A lost message costs each process five more failed polls.
+ * Accounts that back off because polls of several of their tasks failed in succession, and tasks that back off because
+ * their own polls failed. A single failing task pauses only itself. All processes back off from an account together:
+ * the process that meets the failures informs the others, and so does the one whose poll succeeds. A lost message costs
+ * each process five more failed polls.
  */
 export class PollBackoffPerCredential {
   readonly #dependencies: PollBackoffPerCredentialDependencies;
   readonly #name = randomUUID();
   readonly #accounts = new Map<string, Backoff & { readonly failing: FailingTask }>();
-  /** Consecutive failed or odd polls, by `seq` of the task. */
+  /** Consecutive failed or odd polls, by the task's `seq`. */
   readonly #tasks = new LRUCache<number, number>(upToEntries(MAX_TASKS_REMEMBERED));
   readonly #unsubscribe: () => void;
 
@@ -59,16 +60,16 @@ export class PollBackoffPerCredential {
     this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) => this.#learn(JSON.parse(payload)));
   }
 
-  /** Until when an account is not polled, Unix milliseconds; 0 for one that may be. */
+  /** Unix milliseconds until which an account is not polled; 0 for an account that may be polled. */
   until(account: string): number {
     return this.#accounts.get(account)?.until ?? 0;
   }
 
   /**
-   * A poll that says nothing about its task, by the fault of the account or the vendor.
+   * Records a poll that failed because of the account or the vendor and says nothing about the task.
    *
-   * @param seq the task; undefined where the account could not be reached at all
-   * @returns for how many milliseconds beyond the usual period the task is not polled
+   * @param seq the task; undefined if the account could not be reached at all
+   * @returns additional milliseconds, beyond the usual period, before the task is polled again
    */
   failed(account: string, seq: number | undefined): number {
     const { clock, periodMs } = this.#dependencies;
@@ -78,12 +79,15 @@ export class PollBackoffPerCredential {
     const pauseMs = failing === 'several' ? backoffMs(failures, periodMs) : 0;
     const backoff = { failures, until: pauseMs === 0 ? 0 : clock.now() + pauseMs };
     this.#accounts.set(account, { ...backoff, failing });
-    // Failures in between say what is known already, and there may be a hundred of them at once.
+    // Failures in between carry no news, and up to a hundred of them may arrive at once.
     if (pauseMs > 0 && (failures % FAILURES_BEFORE_BACKOFF === 0 || known?.until === 0)) this.#tell(account, backoff);
     return seq === undefined ? 0 : this.#pauseTask(seq, MAX_BACKOFF_MS);
   }
 
-  /** An answer that shows that the account can be reached, and is odd for this task alone. @returns as `failed` */
+  /**
+   * Records a response that proves the account reachable but is odd for this task alone.
+   * @returns as `failed`
+   */
   odd(account: string, seq: number): number {
     this.#reached(account);
     return this.#pauseTask(seq, MAX_ODD_BACKOFF_PERIODS * this.#dependencies.periodMs);
@@ -125,7 +129,10 @@ export class PollBackoffPerCredential {
   }
 }
 
-/** Milliseconds an account or a task is not polled after so many consecutive failures: nothing below five, then doubling with every five. */
+/**
+ * Backoff of an account or a task in milliseconds after a number of consecutive failures: none below five, then doubled
+ * with every five.
+ */
 function backoffMs(failures: number, periodMs: number): number {
   if (failures < FAILURES_BEFORE_BACKOFF) return 0;
   const doublings = Math.min(10, Math.floor(failures / FAILURES_BEFORE_BACKOFF) - 1);
@@ -139,40 +146,44 @@ interface PollSchedulerDependencies {
   >;
   readonly poller: Pick<TaskPoller, 'poll' | 'deadlineOf'>;
   readonly backoffs: Pick<PollBackoffPerCredential, 'until' | 'failed' | 'odd' | 'succeeded' | 'close'>;
-  /** The processes on this database; undefined where there is one. */
+  /** The processes on this database; undefined on a single-process database. */
   readonly processes?: Pick<PollingConcurrencyShare, 'start' | 'stop' | 'shareOf'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly periodMs: number;
-  /** Concurrent polls per credential of a channel over all processes; default {@link MAX_POLLS_PER_CHANNEL}. */
+  /** Concurrent polls per channel credential across all processes; default {@link MAX_POLLS_PER_CHANNEL}. */
   readonly maxPerChannel?: number;
 }
 
 interface AccountQueue {
-  /** Its key (`accountKey`). */
+  /** The account's key (`accountKey`). */
   readonly account: string;
   readonly waiting: Task[];
   running: number;
 }
 
-/** Concurrent polls per credential of a channel over all processes; further ones wait in a queue. */
+/** Concurrent polls per channel credential across all processes; further polls wait in a queue. */
 export const MAX_POLLS_PER_CHANNEL = 96;
 const CLAIM_BATCH = 500;
-/** Tasks claimed and not yet polled, over all processes; none claims beyond its share, so that the others have something to do. */
+/**
+ * Tasks claimed but not yet polled, across all processes. No process claims more than its share, so that work remains
+ * for the others.
+ */
 const MAX_WAITING = 2_000;
-/** Between claims, on average. Random, so that no process is always the first to find what has become due. */
+/** Average interval between claims. Randomized, so that no process always finds due tasks first. */
 const TICK_MS = 250;
-/** A claim lasts two periods, and never less than this. Tasks claimed by a process that dies are due again afterwards. */
+/** A claim lasts two periods, and at least this long. Tasks claimed by a process that dies are due again afterwards. */
 const MIN_LEASE_MS = 5_000;
-/** No poll is scheduled further ahead than this and a few periods. */
+/** No poll is scheduled further ahead than this plus a few periods. */
 const MAX_DELAY_MS = 2 * MAX_BACKOFF_MS;
-/** What has been due for longer than this has been left: no process was running, or none had the database. */
+/** Tasks overdue by more than this were not polled at all: no process was running, or the database was unreachable. */
 const LEFT_MS = 2_000;
 
 /**
- * Polls every unfinished task once a period. Due tasks are claimed in batches and put into one queue per credential of a channel with a bound on
- * concurrency, of which each process has a share, so that a slow or failing channel delays only its own tasks; a failing
- * channel backs off exponentially. After a pause, what was left meanwhile is spread, so that no vendor gets it at once.
+ * Polls every unfinished task once per period. Due tasks are claimed in batches and put into one queue per channel
+ * credential. Each queue has a concurrency limit, of which every process has a share, so that a slow or failing channel
+ * delays only its own tasks; a failing channel backs off exponentially. After an outage, overdue tasks are spread over
+ * time, so that no vendor receives all their polls at once.
  */
 export class PollScheduler {
   readonly #dependencies: PollSchedulerDependencies;
@@ -182,10 +193,10 @@ export class PollScheduler {
   #timer: NodeJS.Timeout | undefined;
   #claiming = false;
   #waiting = 0;
-  /** Claims of the tasks claimed here and not finished, by `seq`. */
+  /** Claims of the tasks that this process has claimed and not finished, by `seq`. */
   readonly #claims = new Map<number, Claim>();
   readonly #finished = new NextPollBatch();
-  /** When due tasks were last claimed, by the monotonic clock; undefined before the first time. */
+  /** When due tasks were last claimed, by the monotonic clock; undefined before the first claim. */
   #lastClaimAt: number | undefined;
 
   constructor(dependencies: PollSchedulerDependencies) {
@@ -202,11 +213,11 @@ export class PollScheduler {
     tickLater();
   }
 
-  /** Claims what is due and starts polling; safe to call at any time. */
+  /** Claims due tasks and starts polling them. Safe to call at any time. */
   async tick(): Promise<void> {
     if (this.#claiming || this.#stopping.signal.aborted) return;
     this.#claiming = true;
-    // Before the results of earlier polls are written: a process with many of them is busy, and was not paused.
+    // Measured before the results of earlier polls are written: a process that writes many of them is busy, not paused.
     const pausedMs = performance.now() - (this.#lastClaimAt ?? Number.NEGATIVE_INFINITY);
     try {
       await this.#writeBack();
@@ -219,14 +230,14 @@ export class PollScheduler {
     }
   }
 
-  /** Makes tasks due that are scheduled impossibly far ahead, as after a clock was set back; called every minute. */
+  /** Makes tasks due whose next poll is impossibly far ahead, as after the clock was set back. Called every minute. */
   async limitPollTimes(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     const now = clock.now();
     await store.limitNextPoll(now, now + MAX_DELAY_MS + 4 * periodMs);
   }
 
-  /** Resolves when no poll is waiting or running; for tests and an orderly stop. */
+  /** Resolves when no poll is waiting or running. For tests and a graceful shutdown. */
   async idle(): Promise<void> {
     while (this.#waiting > 0 || [...this.#queues.values()].some((queue) => queue.running > 0))
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -236,7 +247,7 @@ export class PollScheduler {
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#stopping.abort();
-    // Claimed and not polled: due again at once, for the next process.
+    // Claimed but not polled: due again at once, for the next process.
     const unpolled = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));
     this.#waiting = 0;
     const now = this.#dependencies.clock.now();
@@ -247,9 +258,10 @@ export class PollScheduler {
   }
 
   /**
-   * Over as long as it was left, a period at most: together with what is due by then, vendors get twice the usual rate, and the usual one after a
-   * whole period, when nothing else is due. What has its new time while the rest is still being spread is polled then: fifty thousand take
-   * seconds, and it would come at once afterwards.
+   * Spreads overdue tasks over as long as they were overdue, at most one period. Together with the tasks that become
+   * due in that time, vendors receive twice the usual rate; after a spread over a whole period, when nothing else is
+   * due, the usual rate. A task whose new time comes while the rest is still being spread is polled right then:
+   * spreading fifty thousand tasks takes seconds, and their polls would otherwise all follow at once.
    */
   async #spreadWhatWasLeft(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
@@ -261,7 +273,7 @@ export class PollScheduler {
       await this.#claimDue(now);
   }
 
-  /** Claims what is due; only what became due after `dueAfter`, where it is given. */
+  /** Claims due tasks; with `dueAfter`, only those that became due after that time. */
   async #claimDue(dueAfter?: number): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     while (this.#waiting < this.#shareOf(MAX_WAITING)) {
@@ -274,7 +286,8 @@ export class PollScheduler {
   }
 
   #enqueue(task: Task, claim: Claim): void {
-    // A task that outlasts its claim becomes due while it still waits or runs; claimed again, it continues under the new claim.
+    // A task that outlasts its claim becomes due while it still waits or runs. Claimed again, it continues under the
+    // new claim.
     const isQueued = this.#claims.has(task.seq);
     this.#claims.set(task.seq, claim);
     if (isQueued) return;
@@ -300,12 +313,13 @@ export class PollScheduler {
       if (task === undefined) return;
       this.#waiting -= 1;
       const now = clock.now();
-      // A process that was paused must not poll what another has claimed meanwhile.
+      // A process that was paused must not poll a task that another process has claimed in the meantime.
       if (now >= (this.#claims.get(task.seq)?.lease ?? 0)) {
         this.#claims.delete(task.seq);
         continue;
       }
-      // A channel's backoff never delays a task's deadline: its quota would stay reserved for as long.
+      // A channel's backoff must not delay a task's deadline, because the task's quota would stay reserved just as
+      // long.
       const resumeAt = Math.min(backoffs.until(queue.account), poller.deadlineOf(task));
       if (now < resumeAt) {
         this.#finish(task.seq, { kind: 'at', at: resumeAt });
@@ -332,7 +346,7 @@ export class PollScheduler {
     }
   }
 
-  /** @returns for how long beyond a period the task is not polled */
+  /** @returns additional milliseconds, beyond a period, before the task is polled again */
   #learn(result: PollResult, account: string, seq: number): number {
     const { backoffs } = this.#dependencies;
     if (result === 'failed') return backoffs.failed(account, seq);
@@ -367,7 +381,7 @@ export class PollScheduler {
   }
 }
 
-/** Rows of one statement: some milliseconds on SQLite, during which nothing else is written. */
+/** Rows per statement: some milliseconds on SQLite, during which nothing else is written. */
 const ROWS_PER_WRITE = 500;
 
 /** SQL of the times at which tasks are polled. */
@@ -378,8 +392,9 @@ export class PollStore {
   }
 
   /**
-   * Claims due tasks for this process by moving their next poll one lease ahead; exactly one process claims a row. Tasks of a
-   * process that dies are due again when the lease ends, which is their `next_poll_at`. Only those are claimed that became due after `dueAfter`.
+   * Claims due tasks for this process by moving their next poll one lease ahead; exactly one process claims a row. If
+   * the process dies, its tasks are due again when the lease ends, which is their `next_poll_at`. Claims only tasks
+   * that became due after `dueAfter`.
    */
   async claimDue(now: number, leaseMs: number, limit: number, dueAfter = -1): Promise<Task[]> {
     return this.#database.transaction(async (trx) => {
@@ -402,14 +417,14 @@ export class PollStore {
   }
 
   /**
-   * Schedules tasks claimed until `lease`, each for its own time within the period, at or after `earliest`. A task whose claim has ended meanwhile may be claimed by
-   * another process: its next poll is not changed.
+   * Schedules tasks claimed until `lease`, each at its own offset within the period, at or after `earliest`. A task
+   * whose claim has ended may be claimed by another process, so its next poll is not changed.
    */
   async scheduleSpread(seqs: readonly number[], lease: number, earliest: number, spread: PollSpread): Promise<void> {
     await this.#schedule(seqs, lease, nextSpreadTime(earliest, spread));
   }
 
-  /** The same at one time for all. */
+  /** As `scheduleSpread`, with one time for all tasks. */
   async scheduleAt(seqs: readonly number[], lease: number, at: number): Promise<void> {
     await this.#schedule(seqs, lease, at);
   }
@@ -424,7 +439,7 @@ export class PollStore {
         .execute();
   }
 
-  /** When the task that has waited longest was due; undefined when none is unfinished. */
+  /** Due time of the task that has waited longest; undefined if none is unfinished. */
   async oldestDue(): Promise<number | undefined> {
     const row = await this.#database.kysely
       .selectFrom('tasks')
@@ -437,12 +452,13 @@ export class PollStore {
   }
 
   /**
-   * Spreads some of what was due at `dueAt` over the time from `now` on; over a period, each task at its own time within it, so that its next
-   * poll is a period later. @returns whether there may be more of it
+   * Spreads some of the tasks that were due at `dueAt` over the time from `now`. Over a whole period, each task gets
+   * its own offset, so that its next poll is one period later.
+   * @returns whether more such tasks may remain
    */
   async spreadDue(dueAt: number, now: number, overMs: number, spread: PollSpread): Promise<boolean> {
     const { periodMs, step } = spread;
-    // At least a millisecond ahead, so that no row is met twice.
+    // At least one millisecond ahead, so that no row is selected twice.
     const earliest = now + 1;
     const next_poll_at =
       overMs === periodMs
@@ -464,7 +480,9 @@ export class PollStore {
     return Number(numUpdatedRows) === ROWS_PER_WRITE;
   }
 
-  /** Makes tasks due whose next poll is after `latest`, later than any is scheduled: the clock was set back. */
+  /**
+   * Makes tasks due whose next poll is after `latest`, which is later than any scheduled time: the clock was set back.
+   */
   async limitNextPoll(now: number, latest: number): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
@@ -474,14 +492,14 @@ export class PollStore {
   }
 }
 
-/** The next poll of a task at its own time within the period, at or after `earliest`; in SQL. */
+/** SQL of a task's next poll: its own offset within the period, at or after `earliest`. */
 const nextSpreadTime = (earliest: number, { periodMs, step }: PollSpread): RawBuilder<number> => sql<number>`
   ${earliest} + ((seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} + ${sql.lit(periodMs - (earliest % periodMs))}) % ${sql.lit(periodMs)}`;
 
-/** What becomes of a claimed task: polled again a period later, or at a time of its own. */
+/** The next poll of a claimed task: one period later, or at a given time. */
 type NextPoll = { readonly kind: 'period' } | { readonly kind: 'at'; readonly at: number };
 
-/** A claim of tasks: when it was made and until when it lasts, which identifies it. Unix milliseconds. */
+/** A claim of tasks: when it was made, and the end of its lease, which identifies it. Unix milliseconds. */
 interface Claim {
   readonly claimedAt: number;
   readonly lease: number;
@@ -493,10 +511,10 @@ interface Group {
   readonly seqs: number[];
 }
 
-/** Times are rounded up to this, so that thousands of polls that were put off take few writes. */
+/** Times are rounded up to this, so that thousands of postponed polls need few writes. */
 const ROUNDING_MS = 250;
 
-/** Tasks whose polls are over, gathered so that thousands of them take few writes. */
+/** Tasks whose polls are finished, batched so that thousands of them need few writes. */
 class NextPollBatch {
   #groups = new Map<string, Group>();
 
@@ -508,7 +526,7 @@ class NextPollBatch {
     else known.seqs.push(seq);
   }
 
-  /** Writes when they are polled next, and begins anew. */
+  /** Writes the next poll times and clears the batch. */
   async writeTo(
     store: Pick<PollStore, 'scheduleSpread' | 'scheduleAt'>,
     { now, spread }: { readonly now: number; readonly spread: PollSpread },
@@ -518,7 +536,8 @@ class NextPollBatch {
     for (const { claim, next, seqs } of groups.values()) {
       if (next.kind === 'at') await store.scheduleAt(seqs, claim.lease, next.at);
       else {
-        // Between half a period and one and a half from the claim: a task polled late keeps its time within the period, one without gets its own.
+        // Between half a period and one and a half periods after the claim: a task polled late keeps its offset within
+        // the period, a task without an offset gets one.
         const earliest = Math.max(now, claim.claimedAt + Math.ceil(spread.periodMs / 2));
         await store.scheduleSpread(seqs, claim.lease, earliest, spread);
       }
@@ -526,7 +545,7 @@ class NextPollBatch {
   }
 }
 
-/** When tasks are polled within a period: each at an offset of its own, which spreads any number of them evenly over it. */
+/** Spread of polls within a period: each task has its own offset, which distributes any number of tasks evenly. */
 interface PollSpread {
   readonly periodMs: number;
   /** The offset of a task is its number times this, modulo the period. */
@@ -536,8 +555,8 @@ interface PollSpread {
 const GOLDEN_SECTION = 0.618;
 
 /**
- * The offsets of a period. Multiples of the golden section modulo 1 leave gaps of at most three sizes between them (three-gap theorem), so
- * that tasks with consecutive numbers, submitted at once, spread over the whole period; a step without a common divisor with the
+ * The offsets for a period. Multiples of the golden ratio modulo 1 leave gaps of at most three sizes (three-gap
+ * theorem), so tasks with consecutive numbers, submitted at once, spread over the whole period. A step coprime to the
  * period reaches every millisecond of it.
  */
 function pollSpread(periodMs: number): PollSpread {
@@ -559,12 +578,12 @@ interface PollingConcurrencyShareDependencies {
 
 const SHARE_CHANNEL = 'pollers';
 const RENEW_INTERVAL_MS = 5_000;
-/** A process that is killed or paused counts for so long. */
+/** A process that was killed or paused still counts for this long. */
 const ALIVE_MS = 15_000;
 
 /**
- * The processes that poll vendors on one database, and the share of this one in what all of them together may do at once. A process that
- * comes or goes tells the others; what is under way beyond a share that has become smaller is finished, not cut off.
+ * The processes that poll vendors on one database, and this process's share of their common limits. A process that
+ * starts or stops notifies the others. Polls in flight beyond a share that has shrunk are finished, not aborted.
  */
 export class PollingConcurrencyShare {
   readonly #dependencies: PollingConcurrencyShareDependencies;
@@ -583,7 +602,7 @@ export class PollingConcurrencyShare {
     return this.#count;
   }
 
-  /** Counts this process; resolves when its share is known and the others have been told. */
+  /** Registers this process. Resolves when its share is known and the others have been notified. */
   async start(): Promise<void> {
     const renew = (): void => void this.renew();
     this.#unsubscribe = this.#dependencies.pubSub.subscribe(SHARE_CHANNEL, renew, renew);
@@ -592,13 +611,18 @@ export class PollingConcurrencyShare {
     this.#dependencies.pubSub.publish(SHARE_CHANNEL, '');
   }
 
-  /** How many of `max` this process may do at once: the shares of all add up to `max`, and none is below 1. */
+  /**
+   * This process's share of `max` concurrent operations. The shares of all processes add up to `max`, but none is below
+   * 1.
+   */
   shareOf(max: number): number {
     const share = Math.floor(max / this.#count) + (this.#rank < max % this.#count ? 1 : 0);
     return Math.max(1, share);
   }
 
-  /** Says that this process is alive and counts the others; while the database is away, the last count stays. */
+  /**
+   * Renews this process's registration and counts the others. While the database is unavailable, the last count stays.
+   */
   renew(): Promise<void> {
     const { store, clock, log } = this.#dependencies;
     this.#renewing ??= store
@@ -633,7 +657,10 @@ export class PollingProcessStore {
     this.#database = database;
   }
 
-  /** Counts a process as alive for `aliveMs`. @returns how many are, and how many of them have a smaller name */
+  /**
+   * Registers a process as alive for `aliveMs`.
+   * @returns the number of live processes, and how many of them have a smaller name
+   */
   async renew(name: string, now: number, aliveMs: number): Promise<{ readonly count: number; readonly rank: number }> {
     const { kysely } = this.#database;
     await kysely
@@ -656,7 +683,7 @@ interface PollingDependencies extends Omit<PollSchedulerDependencies, 'store' | 
   readonly pubSub: Pick<PubSub, 'publish' | 'subscribe'>;
 }
 
-/** The scheduler of one process, which knows of the other processes where there may be some. */
+/** Creates the scheduler of one process; it coordinates with other processes where the database permits several. */
 export function makePollScheduler({ database, pubSub, ...dependencies }: PollingDependencies): PollScheduler {
   const { clock, log, periodMs } = dependencies;
   return new PollScheduler({

@@ -7,11 +7,11 @@ import type { Task } from './task-store.ts';
 
 const PERIOD = 20_000;
 const TASKS = 400;
-/** Of one statement, and what it takes: eight seconds for all. */
+/** Rows per statement, and the duration of a statement: eight seconds in total. */
 const ROWS = 10;
 const STATEMENT_MS = 200;
 
-it('polls what has its new time while the rest of what was left is still being spread', async () => {
+it('polls tasks whose new time has come while other overdue tasks are still being spread', async () => {
   const clock = manualClock(1_000_000);
   const pubSub = { publish: () => {}, subscribe: () => () => {} };
   const startedAt = clock.now();
@@ -33,7 +33,8 @@ it('polls what has its new time while the rest of what was left is still being s
       async scheduleSpread() {},
       oldestDue: async () => Math.min(...tasks.map(({ next }) => next)),
       async spreadDue(dueAt, now) {
-        // In an order that is not that of their times, so that some of the first have theirs while the rest is still spread.
+        // Not in the order of their times, so that some of the first tasks are due while the rest is still being
+        // spread.
         const left = tasks.filter(({ next }) => next <= dueAt).toSorted((a, b) => (a.seq % 7) - (b.seq % 7));
         for (const task of left.slice(0, ROWS))
           task.next = now + 1 + ((slot(task.seq) - ((now + 1) % PERIOD) + PERIOD) % PERIOD);

@@ -42,23 +42,23 @@ interface TaskPollerDependencies {
   readonly syncPeriodMs: number;
   readonly ambiguousTtlMs: number;
   readonly taskTimeoutMs: number;
-  /** How long after its submit a vendor may not know a task yet. */
+  /** Time after its submit during which a vendor may not know a task yet. */
   readonly submitVisibilityMs: number;
 }
 
-/** Odd polls in a row that end a task once its submit must be visible. */
+/** Consecutive odd polls that fail a task once its submit must be visible. */
 const ODD_POLLS_TO_FAIL = 3;
-/** Odd polls closer together than this part of a period count once. */
+/** Odd polls closer together than this fraction of a period count once. */
 const ODD_POLL_GAP = 1 / 4;
 
 /**
  * - `changed`: something was written; `same`: nothing new; `ended`: no more polls
- * - `odd`: an answer that decides nothing and concerns this task alone
- * - `failed`: the account or the vendor refused the poll; `unreachable`: there was no answer
+ * - `odd`: a response that decides nothing and concerns this task alone
+ * - `failed`: the account or the vendor refused the poll; `unreachable`: there was no response
  */
 export type PollResult = 'changed' | 'same' | 'odd' | 'failed' | 'unreachable' | 'ended';
 
-/** Polls the vendor of one task, once, and applies the result. */
+/** Polls the vendor of one task once and applies the result. */
 export class TaskPoller {
   readonly #dependencies: TaskPollerDependencies;
   constructor(dependencies: TaskPollerDependencies) {
@@ -66,8 +66,8 @@ export class TaskPoller {
   }
 
   /**
-   * When a task ends whatever its vendor says, Unix milliseconds: `ambiguousTtlMs` after its creation while the vendor has not
-   * confirmed it, `taskTimeoutMs` otherwise.
+   * When a task is ended regardless of its vendor, Unix milliseconds: `ambiguousTtlMs` after its creation while the
+   * vendor has not confirmed it, otherwise after `taskTimeoutMs`.
    */
   deadlineOf(task: Pick<Task, 'created_at' | 'handle'>): number {
     const { ambiguousTtlMs, taskTimeoutMs } = this.#dependencies;
@@ -89,7 +89,7 @@ export class TaskPoller {
     }
     if (!upstream.isConfirmed) return this.#recoverLostSubmit(task, upstream, isOverdue, signal);
     const result = await this.#query(task, upstream, signal).catch((error: unknown) => {
-      // A result that can never be stored must not keep the reserved quota beyond the deadline.
+      // A result that can never be stored must not keep the quota reserved beyond the deadline.
       if (!isOverdue || error instanceof DatabaseUnavailableError) throw error;
       log.error({ err: error, taskId: task.id }, 'a poll result could not be stored');
       return 'failed' as const;
@@ -142,7 +142,7 @@ export class TaskPoller {
     return result;
   }
 
-  /** A vendor that does not know the task, or a status that is not known here. */
+  /** The vendor does not know the task, or returned a status that is not known here. */
   async #afterOddOutcome(task: Task, outcome: QueryOutcome): Promise<PollResult> {
     const { state, raw } = outcome;
     this.#dependencies.log.warn(
@@ -155,7 +155,7 @@ export class TaskPoller {
     return 'odd';
   }
 
-  /** `outcome` is undefined while the check of the file has no result: the next poll asks again. */
+  /** `outcome` is undefined while the check of the file has no result; the next poll checks again. */
   async #afterOutcome(task: Task, outcome: QueryOutcome | undefined): Promise<PollResult> {
     const result = outcome === undefined ? 'same' : await this.applyOutcome(task, outcome);
     if (result === 'same' && task.poll_failures > 0) await this.#dependencies.store.clearOddPolls(task.id);
@@ -163,9 +163,10 @@ export class TaskPoller {
   }
 
   /**
-   * Counts an odd poll. A vendor may need some time until it knows what it has accepted, and one odd answer in between is no verdict:
-   * it takes several in a row, counted in the database, so that restarts and other processes continue the count.
-   * @returns whether they end the task
+   * Counts an odd poll. A vendor may need time before it knows a task it has accepted, and a single odd response in
+   * between proves nothing. It takes several in a row, counted in the database, so that restarts and other processes
+   * continue the count.
+   * @returns whether the count ends the task
    */
   async #isDecided(task: Task): Promise<boolean> {
     const { store, clock, syncPeriodMs, submitVisibilityMs } = this.#dependencies;
@@ -175,7 +176,7 @@ export class TaskPoller {
     return count !== undefined && count >= ODD_POLLS_TO_FAIL;
   }
 
-  /** Writes the result of a poll; writes nothing where nothing changed. */
+  /** Writes the result of a poll, unless nothing changed. */
   async applyOutcome(task: Task, outcome: QueryOutcome): Promise<PollResult> {
     const progress = progressOf(outcome.state, outcome.progress);
     const ended = isTerminal(outcome.state);
@@ -193,7 +194,10 @@ export class TaskPoller {
     return ended ? 'ended' : applied ? 'changed' : 'same';
   }
 
-  /** A submit whose response was lost: searched by our own id where the vendor can, failed after the deadline otherwise. */
+  /**
+   * Handles a submit whose response was lost: searches the vendor by our own id where supported; otherwise the task
+   * fails after the deadline.
+   */
   async #recoverLostSubmit(
     task: Task,
     upstream: VideoUpstream,
@@ -240,15 +244,16 @@ const toOutcome = (error: PollFailed | OutboundError): Pick<CallOutcome, 'outcom
       ? { outcome: 'other', message: error.message }
       : { outcome: error.error.reason, message: error.message, code: error.error.code };
 
-/** What a poll that threw says, and about whom. */
+/** Classifies a poll that threw: whether the error concerns the task, the account, or the connection. */
 function resultOf(error: unknown): 'odd' | 'failed' | 'unreachable' {
   if (error instanceof PollFailed) return error.isOdd ? 'odd' : 'failed';
-  // A status line came, so the vendor can be reached; the body broke, or had a coding that nobody asked for.
+  // A status line arrived, so the vendor is reachable; the body was interrupted, or had a coding that was never
+  // requested.
   if (error instanceof OutboundError) return error.phase === 'body' ? 'odd' : 'unreachable';
   return 'odd';
 }
 
-/** A vendor that does not know a task, or a status that is not known here: a single one decides nothing. */
+/** A vendor that does not know a task, or a status unknown here: a single one decides nothing. */
 const isOddOutcome = ({ state, error }: QueryOutcome): boolean =>
   state === 'UNKNOWN' || (state === 'FAILURE' && error?.reason === 'missing');
 
@@ -261,7 +266,7 @@ const UNKNOWN_STATUS: VendorError = {
   message: 'the vendor kept reporting a status that is not known',
 };
 
-/** Why a task ends whose polls could not be read, or were refused for its own sake. */
+/** Failure of a task whose polls were unreadable, or were refused because of the task itself. */
 function toOddFailure(error: PollFailed | OutboundError): Failure {
   const told = error instanceof PollFailed ? error.error : undefined;
   const isReason = told?.reason === 'policy' || told?.reason === 'missing' || told?.cause !== undefined;
@@ -269,9 +274,9 @@ function toOddFailure(error: PollFailed | OutboundError): Failure {
   return { cause: 'vendor_trouble', message: error.message, code: told?.code || 'unreadable_answer' };
 }
 
-/** Tasks of vendors with `refreshOnQuery` are polled when their owner reads them, but no more often than this. */
+/** Tasks of vendors with `refreshOnQuery` are polled when their owner reads them, at most once per interval. */
 const MIN_REFRESH_INTERVAL_MS = 1_000;
-/** And by the scheduler when nobody has read them for this long. */
+/** Such tasks are also polled by the scheduler when unread for this long. */
 const UNREAD_POLL_INTERVAL_MS = 60_000;
 const MAX_REFRESHES_REMEMBERED = 10_000;
 
@@ -285,7 +290,7 @@ interface TaskReaderDependencies {
   readonly stopping: AbortSignal;
 }
 
-/** Reads tasks for their owners; a task of another token does not exist for the caller. */
+/** Reads tasks for their owners. A caller cannot see tasks of another token: they are reported as not existing. */
 export class RefreshingTaskReader {
   readonly #dependencies: TaskReaderDependencies;
   readonly #refreshes = new LRUCache<string, { readonly startedAt: number; readonly done: Promise<void> }>(
@@ -297,14 +302,16 @@ export class RefreshingTaskReader {
   }
 
   /**
-   * The task in its latest state.
+   * Returns the task in its latest state.
    * @throws AppError `task_not_exist`
    */
   readForToken(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
     return this.#read(caller, publicId, new AppError('task_not_exist'));
   }
 
-  /** The same for the contract's queries, where a missing task has its code as the message, whatever the language. */
+  /**
+   * As `readForToken`, for the contract's queries: the message of a missing task is its code, whatever the language.
+   */
   readForQuery(caller: Pick<ModelCaller, 'tokenId'>, publicId: string): Promise<Task> {
     return this.#read(caller, publicId, new AppError('task_not_exist', { message: 'task_not_exist' }));
   }
@@ -315,7 +322,9 @@ export class RefreshingTaskReader {
     return this.withCurrentState(task);
   }
 
-  /** The task after whatever a read of it triggers: a poll for some vendors, a fresh URL for a finished video whose URL expired. */
+  /**
+   * Returns the task after refreshing it: a poll for some vendors, a fresh URL for a finished video whose URL expired.
+   */
   async withCurrentState(task: Task): Promise<Task> {
     const { urlRefresher, upstreams, store } = this.#dependencies;
     if (isTerminal(task.status)) return urlRefresher.withFreshUrl(task);
@@ -339,7 +348,10 @@ export class RefreshingTaskReader {
   }
 }
 
-/** Whether a vendor answered the submit with a finished video: its content is there before the scheduler has polled once. */
+/**
+ * Whether the vendor answered the submit with a finished video, whose content is available before the first scheduled
+ * poll.
+ */
 function endedAtSubmit({ status, data }: Task): boolean {
   if (status !== 'SUBMITTED') return false;
   const answer: unknown = JSON.parse(data);
@@ -352,12 +364,12 @@ interface ResultCheckDependencies {
 }
 
 /**
- * `playable`: a video, as far as its first bytes show. `unknown`: the file could not be read to where that shows. `page`: a
- * text or nothing in its place. `unplayable`: something else, or a whole file without what a player needs.
+ * `playable`: a video, judging by its first bytes. `unknown`: the file could not be read far enough. `page`: text, or
+ * nothing, instead of a file. `unplayable`: another kind of file, or a whole file without the parts a player needs.
  */
 type Finding = 'playable' | 'unknown' | 'page' | 'unplayable';
 
-/** Polls in a row that have to find the same before the task fails: a host may answer with a page for a moment. */
+/** Consecutive polls with the same finding after which the task fails: a host may serve a page for a short time. */
 const LIMITS: Readonly<Partial<Record<Finding, number>>> = { page: 10, unplayable: 3 };
 const TIMEOUT_MS = 10_000;
 const UNPLAYABLE: VendorError = {
@@ -368,13 +380,16 @@ const UNPLAYABLE: VendorError = {
   code: 'unplayable_video',
   message: 'the vendor reported success, but its file is not a playable video',
 };
-/** A file whose index comes last has to be read up to there; of a longer one the copy finds out. */
+/**
+ * A file whose index is at its end must be read up to there; if it is longer than this, the copy detects the problem.
+ */
 const MAX_BYTES = 32 * 1024 ** 2;
 const MAX_TASKS_REMEMBERED = 10_000;
 
 /**
- * Looks at the file of a video that its vendor calls finished, before anybody is charged for it: a task whose file can never be
- * played fails and is refunded like any other. The count of odd polls is kept in memory, since losing it costs a few more polls.
+ * Checks the file of a video that its vendor reports as finished, before the account is charged: a task whose file can
+ * never be played fails and is refunded. The count of findings is kept in memory, because losing it only costs a few
+ * more polls.
  */
 export class ResultCheck {
   readonly #dependencies: ResultCheckDependencies;
@@ -384,7 +399,7 @@ export class ResultCheck {
     this.#dependencies = dependencies;
   }
 
-  /** @returns the outcome to apply; undefined: the next poll decides */
+  /** @returns the outcome to apply; undefined if the next poll decides */
   async check(task: Task, outcome: QueryOutcome, signal: AbortSignal): Promise<QueryOutcome | undefined> {
     if (outcome.state !== 'SUCCESS' || outcome.artifact === undefined) return outcome;
     const finding = await this.#inspect(task, outcome, signal);
@@ -427,7 +442,10 @@ export class ResultCheck {
   }
 }
 
-/** Reads no further than to where the bytes show a video. @throws BadVideoError */
+/**
+ * Reads only until the bytes show a video.
+ * @throws BadVideoError
+ */
 async function inspectBody(body: AsyncIterable<Buffer>): Promise<Finding> {
   const check = new VideoCheck();
   let first = Buffer.alloc(0);

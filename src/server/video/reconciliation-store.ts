@@ -4,17 +4,18 @@ import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows } from '../platform/db/sql.ts';
 import type { Tables } from '../tables.ts';
 
+/** A stored reading of a vendor's account. */
 export type ReconciliationRow = Selectable<Tables['reconciliations']>;
 
-/** A video that ended well between two readings. */
+/** A video that succeeded between two readings. */
 export interface SettledVideo {
   readonly vendor: Tables['tasks']['vendor'];
-  /** The vendor's last answer, JSON. */
+  /** The vendor's latest response, JSON. */
   readonly data: string;
   readonly quota: number;
 }
 
-/** More videos than one account makes in an hour; what is beyond shows as a difference. */
+/** More videos than one account generates in an hour; any beyond this appear as a difference. */
 const MAX_VIDEOS = 20_000;
 
 /** SQL of reconciliations. */
@@ -48,7 +49,7 @@ export class ReconciliationStore {
     return this.#database.kysely.selectFrom('account_reads').selectAll().execute();
   }
 
-  /** @param error null: it was read */
+  /** @param error null if the account was read */
   async noteRead(channelId: number, time: number, error: string | null): Promise<void> {
     const row = error === null ? { read_at: time, failed_at: null, error: '' } : { failed_at: time, error };
     await this.#database.kysely
@@ -58,7 +59,7 @@ export class ReconciliationStore {
       .execute();
   }
 
-  /** The newest of every channel. */
+  /** The newest reading of every channel. */
   newestOfAll(): Promise<ReconciliationRow[]> {
     const { kysely } = this.#database;
     const last = kysely
@@ -76,7 +77,7 @@ export class ReconciliationStore {
       .execute();
   }
 
-  /** Videos of channels that ended well after `from` and until `to`, with what was charged for them. */
+  /** Videos of the channels that succeeded after `from` and until `to`, with the quota charged for them. */
   settledVideos(channelIds: readonly number[], from: number, to: number): Promise<SettledVideo[]> {
     return this.#database.kysely
       .selectFrom('tasks')
@@ -122,7 +123,7 @@ export class ReconciliationStore {
     return { rows, total: Number(counted.count) };
   }
 
-  /** Days of UTC instead of single readings, newest first; settled units of readings without a figure count too. */
+  /** UTC days instead of single readings, newest first; settled units of readings without a figure are included. */
   async listDays(
     channelId: number | undefined,
     offset: number,
@@ -165,7 +166,7 @@ export class ReconciliationStore {
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow(),
     ]);
-    // PostgreSQL sums bigints to a numeric, which arrives as text.
+    // PostgreSQL sums bigints to a numeric, which arrives as a string.
     const whole = rows.map((row) => ({
       ...row,
       videos: Number(row.videos),
@@ -176,7 +177,7 @@ export class ReconciliationStore {
     return { rows: whole, total: Number(counted.count) };
   }
 
-  /** @returns how many were removed */
+  /** @returns the number of deleted rows */
   deleteBefore(before: number, limit: number): Promise<number> {
     const old = { table: 'reconciliations', key: 'id', time: 'to_time', keysAscendWithTime: true } as const;
     return deleteOldRows(this.#database.kysely, old, before, limit);

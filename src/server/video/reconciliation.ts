@@ -15,6 +15,7 @@ import type { Json } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { ReconciliationRow, ReconciliationStore, SettledVideo } from './reconciliation-store.ts';
 
+/** Dependencies of {@link Reconciliation}. */
 export interface ReconciliationDependencies {
   readonly store: ReconciliationStore;
   readonly vendors: Pick<VendorRegistry, 'find'>;
@@ -39,15 +40,16 @@ const isShared = (entry: { readonly credentials: { readonly size: number } } | u
 const READ_TIMEOUT_MS = 20_000;
 const MAX_ERROR_LENGTH = 500;
 const MICRO = 1_000_000;
-/** Long enough for the time that is judged with the largest skew of a vendor, twelve hours. */
+/** Covers the judged period plus the largest skew of a vendor, twelve hours. */
 const JUDGED_MS = 4 * DAY_MS;
-/** Metrics and pages ask far more often than accounts are read. */
+/** Metrics and pages read the states far more often than accounts are read. */
 const STATES_KEPT_MS = 60_000;
 
 /**
- * Compares what was settled over each channel with what its vendor took from the account, every hour, where the vendor tells: units
- * of all videos that ended between two readings against the change of the account. A video that ends while the account is read falls
- * into the one hour here and into the next there, so about a day is judged together (`compareVendorBilledWithSettled`).
+ * Compares the units settled over each channel with the units its vendor billed to the account, every hour, for vendors
+ * that report usage: units of all videos that ended between two readings against the change of the account. A video
+ * that ends while the account is read falls into this hour here and into the next one at the vendor, so about a day is
+ * judged at a time (`compareVendorBilledWithSettled`).
  */
 export class Reconciliation {
   readonly #dependencies: ReconciliationDependencies;
@@ -61,7 +63,10 @@ export class Reconciliation {
     this.job = { name: 'reconciliation', intervalMs: HOUR_MS, run: (signal) => this.reconcileAll(signal) };
   }
 
-  /** Reads the accounts of all enabled channels, one after another, and reports differences. One that cannot be read is noted. */
+  /**
+   * Reads the accounts of all enabled channels sequentially and reports differences. An account that cannot be read is
+   * recorded.
+   */
   async reconcileAll(signal: AbortSignal): Promise<void> {
     const { channels, log, notices } = this.#dependencies;
     for (const { channel, enabled } of (await channels.catalog()).channels.values()) {
@@ -74,10 +79,12 @@ export class Reconciliation {
     for (const state of await this.states()) await notices.report(state);
   }
 
-  /** Of every channel whose vendor tells; at most a minute old, and of the channels as they are now. */
+  /**
+   * States of all channels whose vendors report usage; at most a minute old, for the channels as currently configured.
+   */
   async states(): Promise<readonly VendorAccountState[]> {
     const { clock, channels } = this.#dependencies;
-    // Another object as soon as a channel was changed.
+    // A new object whenever a channel is changed.
     const catalog = await channels.catalog();
     const now = clock.now();
     const kept = this.#states;
@@ -115,16 +122,17 @@ export class Reconciliation {
   }
 
   /**
-   * @returns undefined where the vendor has no endpoint for it, and for a channel with several credentials: only the vendor knows whether they
-   * belong to one account
-   * @throws OutboundError, PollFailed where the account could not be read
+   * Reads the account of one channel and stores the reading.
+   * @returns undefined if the vendor has no endpoint for it, and for a channel with several credentials, because only
+   *   the vendor knows whether they belong to one account
+   * @throws OutboundError, PollFailed if the account could not be read
    */
   async reconcile(channel: Channel): Promise<ReconciliationRow | undefined> {
     const { channels, store, vendors, contexts, clock } = this.#dependencies;
     const adapter = vendors.find(channel.vendor);
     const usage = adapter?.accountUsage;
     if (adapter === undefined || usage === undefined) return undefined;
-    // A vendor does not say which of several keys it took units for.
+    // A vendor does not report which of several keys it billed.
     if (isShared((await channels.catalog()).channels.get(channel.id))) return undefined;
     this.#states = undefined;
     const counted = await usage
@@ -136,7 +144,7 @@ export class Reconciliation {
       });
     await store.noteRead(channel.id, clock.now(), null);
     const before = await store.newest(channel.id);
-    // Two readings in one millisecond are one.
+    // Two readings in one millisecond count as one.
     const to = Math.max(clock.now(), (before?.to_time ?? 0) + 1);
     const videos =
       before === undefined ? [] : await store.settledVideos(await this.#sharing(channel), before.to_time, to);
@@ -156,7 +164,10 @@ export class Reconciliation {
     });
   }
 
-  /** All channels that use this channel's account, by the same credentials: the vendor counts their videos together. */
+  /**
+   * All channels that use this channel's account, recognized by the same credentials: the vendor counts their videos
+   * together.
+   */
   async #sharing({ id, vendor, credentials }: Channel): Promise<readonly number[]> {
     const { channels } = await this.#dependencies.channels.catalog();
     const others = [...channels.values()].filter(
@@ -165,7 +176,7 @@ export class Reconciliation {
     return [...new Set([id, ...others.map(({ channel }) => channel.id)])];
   }
 
-  /** In millionths; 0 where the answer has no figures or was emptied. */
+  /** Billed units in millionths; 0 if the response has no figures or was emptied. */
   #unitsOf({ vendor, data }: SettledVideo): number {
     if (data === '') return 0;
     const units = this.#dependencies.vendors.find(vendor)?.billedFacts?.(JSON.parse(data) as Json)?.units;
@@ -175,24 +186,25 @@ export class Reconciliation {
 
 type Reading = Pick<ReconciliationRow, 'from_time' | 'to_time' | 'settled_units' | 'billed_units'>;
 
-/** What a vendor took in a time, against what can have been settled for it. Units in millionths. */
+/** Units a vendor billed in a period, against the units that can have been settled in it. In millionths. */
 interface BilledComparison {
   /** Unix milliseconds. */
   readonly from: number;
   readonly to: number;
   readonly billed: number;
-  /** Settled in that time. */
+  /** Units settled in the period. */
   readonly settled: number;
-  /** By how much `billed` is outside of what the settled videos explain; 0 where they do. */
+  /** Amount by which `billed` lies outside the range explained by the settled videos; 0 if they explain it. */
   readonly unexplained: number;
 }
 
 /**
- * Judges about a day of one channel's readings. A vendor counts up to `skewMs` before a video ends (it takes units when a job begins) or
- * after (it counts late), so what it took in a time is compared with the least that was settled well inside of it and the most
- * that was settled around it; the time ends `skewMs` ago, since what ends later is not known yet.
+ * Compares about a day of one channel's readings. A vendor counts usage up to `skewMs` before a video ends (units are
+ * taken when a job starts) or after (usage is counted late). The billed units of a period are therefore compared with
+ * the least that was settled well inside it and the most that was settled around it. The period ends `skewMs` ago,
+ * because later usage is not known yet.
  *
- * @returns undefined while no reading of that time has a figure
+ * @returns undefined while no reading in the period has a figure
  */
 export function compareVendorBilledWithSettled(
   readings: readonly Reading[],
@@ -207,7 +219,7 @@ export function compareVendorBilledWithSettled(
   const settledOf = (rows: readonly Reading[], fits: (first: number, last: number) => boolean): number =>
     rows.reduce((sum, row) => (fits(row.from_time ?? row.to_time, row.to_time) ? sum + row.settled_units : sum), 0);
   const most = settledOf(readings, (first, last) => last > from - skewMs && first < to + skewMs);
-  // What was taken before an account was topped up is not known, so its videos need not show.
+  // Units billed before an account was topped up are unknown, so their videos need not be covered.
   const least = settledOf(judged, (first, last) => first >= from + skewMs && last <= to - skewMs);
   const billed = judged.reduce((sum, row) => sum + (row.billed_units ?? 0), 0);
   const explained = Math.min(Math.max(billed, least), most);
@@ -222,7 +234,10 @@ interface DifferenceNoticeDependencies {
   readonly clock: Clock;
 }
 
-/** Tells administrators where a vendor took more or less than the videos explain: once a day for each channel, over all processes. */
+/**
+ * Notifies administrators when a vendor billed more or less than the videos explain: once a day per channel, across all
+ * processes.
+ */
 export class DifferenceNotices {
   readonly #dependencies: DifferenceNoticeDependencies;
   constructor(dependencies: DifferenceNoticeDependencies) {
@@ -262,7 +277,7 @@ export class DifferenceNotices {
   }
 }
 
-/** What is known of the account behind a channel whose vendor tells what it took. */
+/** The state of a vendor account whose vendor reports usage. */
 export interface VendorAccountState {
   readonly channel: Channel;
   /** Unix milliseconds. */
@@ -270,8 +285,8 @@ export interface VendorAccountState {
   readonly failedAt: number | null;
   readonly error: string;
   readonly unit: string;
-  /** How far the vendor's count may be ahead of or behind the ends of videos. */
+  /** How far the vendor's count may be ahead of or behind the end of a video. */
   readonly skewMs: number;
-  /** Undefined before there are two readings, the newer of them older than `skewMs`. */
+  /** Undefined until there are two readings, the newer of them older than `skewMs`. */
   readonly judgement: BilledComparison | undefined;
 }

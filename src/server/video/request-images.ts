@@ -7,27 +7,29 @@ import type { BodyImages } from '../platform/json-scanner.ts';
 import { detectMediaType } from '../platform/media.ts';
 import type { MediaInput, ModelCapability } from '../vendors/adapter.ts';
 
-/** `any`: a frame or a reference, as the model reads a picture in this place. */
+/** `any`: a frame or a reference, depending on how the model interprets an image in this position. */
 type PictureRole = 'any' | 'first' | 'last' | 'reference';
 
-/** A picture of a request as it was given, not parsed yet. */
+/** An image of a request as sent by the caller, not yet parsed. */
 interface GivenPicture {
   /** The member of the body, or the part of the form. */
   readonly field: string;
-  /** Where in the body it is; errors name it. */
+  /** Path in the body, for error messages. */
   readonly param: string;
   readonly role: PictureRole;
   readonly content: string | Base64Text | UploadedFile;
 }
 
-/** The media of a request: pictures of the common fields first, then those of fields with a clear meaning, then uploads. */
+/**
+ * The media of a request: images of the common fields first, then those of fields with a clear meaning, then uploads.
+ */
 export interface GivenMedia {
   readonly pictures: readonly GivenPicture[];
-  /** Members that hold media which no rule here reads. */
+  /** Members that hold media but match no rule of this module. */
   readonly unread: readonly string[];
 }
 
-/** Names other APIs and their clients give a picture, without what {@link stemOf} cuts off. */
+/** Names for an image in other APIs and their clients, without the parts removed by {@link stemOf}. */
 const ROLE_BY_STEM: ReadonlyMap<string, PictureRole> = new Map(
   Object.entries({
     any: 'image img picture photo pic binary input_image input_img image_input init_image source_image prompt_image input_reference',
@@ -41,7 +43,7 @@ const ROLE_BY_STEM: ReadonlyMap<string, PictureRole> = new Map(
   ),
 );
 
-/** How a name may end without meaning anything else. */
+/** Suffixes of a field name that do not change its meaning. */
 const FORM_WORDS = new Set('url urls uri uris base64 b64 data file files list path paths'.split(' '));
 
 const wordsOf = (name: string): string[] =>
@@ -52,7 +54,10 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');
 
-/** A name in snake case and the singular, without the words that only say how the media is given: `imageUrls` is `image`. */
+/**
+ * A field name in snake case and singular, without the words that only describe the encoding: `imageUrls` becomes
+ * `image`.
+ */
 function stemOf(name: string): string {
   const words = wordsOf(name);
   while (words.length > 1 && FORM_WORDS.has(words.at(-1) ?? '')) words.pop();
@@ -61,7 +66,7 @@ function stemOf(name: string): string {
 
 const roleOf = (name: string): PictureRole | undefined => ROLE_BY_STEM.get(stemOf(name));
 
-/** Members of an object that hold its picture. */
+/** Members of an object that may hold its image. */
 const PICTURE_KEYS = ['url', 'image_url', 'uri', 'image', 'data', 'base64', 'b64_json', 'src'];
 
 interface Place {
@@ -70,7 +75,7 @@ interface Place {
   readonly role: PictureRole;
 }
 
-/** Collects the pictures in a member, whether it is a text, an object or a list; empty ones count as absent. */
+/** Collects the images in a member, which may be a string, an object or a list; empty ones count as absent. */
 function* picturesIn(value: unknown, place: Place, bodyImages: BodyImages): Generator<GivenPicture> {
   const { param } = place;
   if (value === undefined || value === null || value === '') return;
@@ -86,7 +91,7 @@ function* picturesIn(value: unknown, place: Place, bodyImages: BodyImages): Gene
   if (!isObject(value)) throw notAPicture(param);
   const keys = Object.keys(value);
   if (keys.length === 0) return;
-  // `images[0]` of a form.
+  // Form notation such as `images[0]`.
   if (keys.every((key) => /^\d{1,2}$/.test(key))) {
     for (const key of keys) yield* picturesIn(value[key], { ...place, param: `${param}.${key}` }, bodyImages);
     return;
@@ -107,7 +112,7 @@ const isPlain = (value: unknown): boolean => typeof value === 'number' || typeof
 const MAX_PICTURES = 20;
 const COMMON_FIELDS = ['image', 'images', 'input_reference'];
 
-/** Finds the media of a body in the unified or OpenAI's format. */
+/** Finds the media in a body of the unified or OpenAI's format. */
 export function findMedia(
   body: { readonly [key: string]: unknown },
   files: readonly UploadedFile[],
@@ -126,7 +131,7 @@ export function findMedia(
   };
 }
 
-/** A part by another name than those known here is the picture, unless the name says that it is something else. */
+/** A part with an unknown name is taken as the image, unless its name identifies it as something else. */
 function toGivenFile(content: UploadedFile): GivenPicture {
   const { field } = content;
   const role = roleOf(field);
@@ -143,7 +148,7 @@ const MEDIA_DATA_URL = /^\s*data:\s*(?:image|video|audio)\//i;
 const LONG_BASE64 = /^[A-Za-z0-9+/_=-]{64}/;
 const MAX_DEPTH = 8;
 
-/** Whether a member of a body holds media: an address or Base64 under a name of media, the id of a file, or a data URL. */
+/** Whether a member of a body holds media: a URL or Base64 under a media name, a file id, or a data URL. */
 function holdsMedia(name: string, value: unknown, isMedia = false, depth = 0): boolean {
   const words = wordsOf(name);
   const isNamed = isMedia || words.some((word) => MEDIA_WORD.test(word));
@@ -153,7 +158,7 @@ function holdsMedia(name: string, value: unknown, isMedia = false, depth = 0): b
     return isNamed && (ADDRESS.test(value) || LONG_BASE64.test(value));
   }
   if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) return false;
-  // `{type: "image", url}` of a list of parts.
+  // `{type: "image", url}` in a list of parts.
   const { type } = value as { readonly type?: unknown };
   const isPart = isNamed || (typeof type === 'string' && wordsOf(type).some((word) => MEDIA_WORD.test(word)));
   return Object.entries(value).some(([key, inner]) =>
@@ -167,18 +172,21 @@ const unusable = (field: string): AppError =>
     field,
   );
 
-/** What decides which of the given media a model can take. */
+/** Determines which of the given media a model accepts. */
 export interface MediaUse {
   readonly model: string;
   /** Undefined for a model that is not listed. */
   readonly capability: Pick<ModelCapability, 'images'> | undefined;
   /** Whether a member is an argument of the model's media schema. */
   readonly isDeclared: (field: string) => boolean;
-  /** Members that are not read reach the upstream under their own names. */
+  /** Unread members reach the upstream under their own names. */
   readonly passthrough: boolean;
 }
 
-/** The pictures in the order adapters expect, and the members they came from. @throws AppError for media that cannot be used */
+/**
+ * Returns the images in the order adapters expect, and the members they came from.
+ * @throws AppError for unusable media
+ */
 export function arrangeMedia(
   { pictures, unread }: GivenMedia,
   { model, capability, isDeclared, passthrough }: MediaUse,
@@ -205,14 +213,14 @@ export function arrangeMedia(
   if (any.length + references.length > 0) reject(first[0], 'there is another picture beside the first frame');
   if (references.length > 0 || any.length + first.length !== 1)
     reject(last[0], 'a last frame needs one picture, the first frame, beside it');
-  // Fewer would be taken for frames.
+  // Fewer images would be taken for frames.
   const isReference = roles.every((role) => role === 'reference') || any.length + references.length > 2;
   if (!isReference) reject(references[0], `${model} takes fewer than three pictures as frames`);
   const ordered = [...first, ...any, ...references, ...last];
   return { images: parsed(ordered), fields: new Set(read.map(({ field }) => field)) };
 }
 
-/** The same text twice counts once, except where it is first and last frame. */
+/** Drops repeated images, except where one image is both first and last frame. */
 function withoutRepeats(pictures: readonly GivenPicture[]): readonly GivenPicture[] {
   const kept: GivenPicture[] = [];
   for (const picture of pictures) {
@@ -246,12 +254,13 @@ function parsed(pictures: readonly GivenPicture[]): readonly MediaInput[] {
 }
 
 const MB = 1024 * 1024;
+/** Maximum size of one image. */
 export const MAX_IMAGE_BYTES = 20 * MB;
-/** Shorter ones have no room for the first bytes that tell kinds apart. */
+/** A shorter text is too short to contain the bytes that identify the image type. */
 const MIN_BASE64_LENGTH = 16;
 const MAX_BASE64_LENGTH = Math.ceil((MAX_IMAGE_BYTES * 4) / 3) + 4;
 
-/** Its media type is not believed, and parameters beside it mean nothing (RFC 2397). */
+/** The declared media type is not trusted, and its parameters are ignored (RFC 2397). */
 const DATA_URL = /^data:[a-z0-9.+/-]{0,80}(?:;[^;,]{0,60}){0,4};base64,/i;
 
 /** Reads an image given in JSON: an http(s) URL, a data URL, or bare Base64. */
@@ -267,7 +276,7 @@ export function parseMedia(given: string | Base64Text, param: string): MediaInpu
   return { bytes, mediaType: mediaTypeOf(bytes, param) };
 }
 
-/** Base64 alone, for vendors that take no data URL; any other text stays as it is. */
+/** Bare Base64, for vendors that reject data URLs; any other text is returned unchanged. */
 export const withoutDataUrlPrefix = (text: string): string =>
   text.slice(DATA_URL.exec(text.slice(0, 400))?.[0].length ?? 0);
 
@@ -289,7 +298,10 @@ function mediaTypeOf(bytes: Buffer, param: string): string {
   return mediaType;
 }
 
-/** A body with each of its images, which it has only the start of, in another form; the objects around them are copied. */
+/**
+ * Returns a body in which `form(image)` replaces each image, of which the body holds only the start. Only the objects
+ * around an image are copied.
+ */
 export function withImages(
   body: UntrustedObject,
   images: BodyImages,
@@ -314,7 +326,7 @@ function parseUrl(text: string, param: string): string {
   return text;
 }
 
-/** Names of picture types that vendors do not know, and the registered ones. */
+/** Nonstandard image media types that vendors reject, and their registered names. */
 const REGISTERED_TYPE: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -327,7 +339,10 @@ const REGISTERED_TYPE: Readonly<Record<string, string>> = {
 };
 const ANY_DATA_URL = /^data:([a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,80})(?:;[^;,]{0,60}){0,4};base64,/i;
 
-/** A data URL as vendors take it: the registered media type, without parameters. Any other text stays as it is. */
+/**
+ * A data URL in the form vendors accept: the registered media type, without parameters. Any other text is returned
+ * unchanged.
+ */
 function normalizeDataUrl(text: string): string {
   const [prefix, type = ''] = ANY_DATA_URL.exec(text.slice(0, 400)) ?? [];
   if (prefix === undefined) return text;
@@ -336,7 +351,7 @@ function normalizeDataUrl(text: string): string {
   return `data:${registered};base64,${text.slice(prefix.length)}`;
 }
 
-/** The same for every text in a value; what needs no change is not copied. */
+/** Normalizes every data URL in a value; unchanged parts are not copied. */
 export function normalizeDataUrls<T>(value: T): T {
   if (typeof value === 'string') return (/^data:/i.test(value) ? normalizeDataUrl(value) : value) as T;
   if (typeof value !== 'object' || value === null) return value;

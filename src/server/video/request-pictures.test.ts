@@ -34,7 +34,7 @@ function arrange({ body, roles = ALL, files = [], use = {} }: Given) {
 const addresses = (given: Given): string[] =>
   arrange(given).images.map((image) => ('url' in image ? image.url.slice(18, -4) : 'file'));
 
-it('takes a picture from whatever field and form has a clear meaning', () => {
+it('accepts an image from every field and form with a clear meaning', () => {
   const forms = [
     url('a'),
     { url: url('a') },
@@ -57,7 +57,7 @@ it('takes a picture from whatever field and form has a clear meaning', () => {
       assert.deepEqual(addresses({ body: { [field]: form } }), ['a'], `${field} ${JSON.stringify(form)}`);
 });
 
-it('puts frames and references where adapters expect them', () => {
+it('puts frames and references in the order adapters expect', () => {
   const [a, b, c] = [url('a'), url('b'), url('c')];
   for (const [body, expected] of [
     [{ last_frame_image: b, first_frame_image: a }, ['a', 'b']],
@@ -86,7 +86,7 @@ it('counts empty media as absent', () => {
       assert.deepEqual(addresses({ body: { [field]: empty } }), [], field);
 });
 
-it('refuses by name what cannot be used', () => {
+it('rejects unusable media with the name of the field', () => {
   const a = url('a');
   const cases: readonly (readonly [string, Given])[] = [
     ['video_url', { body: { video_url: 'https://a.example/a.mp4' } }],
@@ -118,7 +118,7 @@ it('refuses by name what cannot be used', () => {
     );
 });
 
-it('leaves alone what is no media, what a media schema declares, and what an upstream is sent as it is', () => {
+it('leaves other members, arguments of a media schema, and passed-through members unchanged', () => {
   const harmless = { aspect_ratio: '16:9', image_size: '1024x1024', frames: 121, audio: true, video_quality: 'high' };
   assert.deepEqual(
     addresses({ body: { ...harmless, website: 'https://a.example/', webhook_url: 'https://a.example/' } }),
@@ -130,7 +130,7 @@ it('leaves alone what is no media, what a media schema declares, and what an ups
   assert.deepEqual([images.length, [...fields]], [1, ['image_url']]);
 });
 
-it('reads numbers as texts, JSON in a form, blank fields and names of media types', () => {
+it('reads numbers sent as strings, JSON in a form, blank fields and media type names', () => {
   const read = (body: Readonly<Record<string, unknown>>) =>
     parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], bodyImages: NO_IMAGES }, undefined);
   for (const body of [{ seconds: 8 }, { seconds: ' 8 ' }, { duration: '8' }, { duration: 8, seconds: '8' }])

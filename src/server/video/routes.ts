@@ -30,7 +30,7 @@ import { type PriceQuoteService, type SubmitService, submitForAccount, submitFor
 import type { VideoDurationStatisticsStore } from './task-reports.ts';
 import { isImportedEndedTask, type SubmitResult, type Task, type TaskFilter, type TaskStore } from './task-store.ts';
 
-/** The default model of OpenAI's client. */
+/** The default model of OpenAI's client libraries. */
 const DEFAULT_MODEL = 'sora-2';
 
 const UNSUPPORTED_OPERATIONS = [
@@ -51,7 +51,7 @@ interface VideoRouteDependencies {
   readonly videoDeletion: VideoDeletion;
 }
 
-/** Videos for `sk-` tokens and llm_tokens, in the unified and in OpenAI's format. */
+/** Registers the video endpoints for `sk-` tokens and llm_tokens, in the unified and OpenAI's format. */
 export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDependencies): void {
   const { submitter, reader, renderer, channels } = dependencies;
 
@@ -89,7 +89,7 @@ export function addVideoRoutes(routes: RouteRegistry, dependencies: VideoRouteDe
   addRemixRoute(routes, dependencies, show);
 }
 
-/** Videos as OpenAI's own clients read them: its complete object, where every other client gets the contract's. */
+/** Renders videos for OpenAI's own clients as OpenAI's complete object, for every other client as the contract's. */
 class VideoPresenter {
   readonly #dependencies: Pick<VideoRouteDependencies, 'store' | 'renderer'>;
   constructor(dependencies: Pick<VideoRouteDependencies, 'store' | 'renderer'>) {
@@ -163,7 +163,7 @@ function toRemixRequest(original: Task, prompt: string): GenerationRequest {
   const { duration, seconds: text, size } = JSON.parse(original.request) as GenerationRequestBody;
   const given = duration ?? text;
   const seconds = given === undefined ? undefined : Number(given);
-  // JSON leaves out what is undefined.
+  // JSON omits undefined members.
   return {
     model: original.model,
     prompt,
@@ -184,7 +184,7 @@ interface ConsoleVideoRouteDependencies {
   readonly videoDeletion: VideoDeletion;
 }
 
-/** Videos that a person starts in the console: on the account itself, without a token and its limits. */
+/** Registers the submit endpoints of the console, which act on the account itself, without a token and its limits. */
 export function addConsoleVideoRoutes(
   routes: RouteRegistry,
   { store, submitter, quotes, videoDeletion, durations, channels }: ConsoleVideoRouteDependencies,
@@ -226,14 +226,14 @@ interface OwnerRouteDependencies {
   readonly clock: Clock;
 }
 
-/** An account's own videos, whichever token submitted them. */
+/** Registers the endpoints for an account's own videos, whichever token submitted them. */
 export function addOwnerVideoRoutes(
   routes: RouteRegistry,
   { store, reader, playLinks, artifacts, credentialWatch, vendors, clock }: OwnerRouteDependencies,
 ): void {
   const linkTo = (task: Task, caller: AccountCaller): string =>
     playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
-  /** Links to the posters of these tasks, where there are some. */
+  /** Links to the posters of those tasks that have one. */
   const findPosters = async (tasks: readonly Task[], caller: AccountCaller) => {
     const finished = tasks.filter(({ status }) => status === 'SUCCESS');
     const stored = await artifacts.findWithPoster(finished.map(({ id }) => id));
@@ -271,7 +271,10 @@ export function addOwnerVideoRoutes(
   });
 }
 
-/** The filters of the list; empty ones are ignored. @throws AppError `invalid_request` */
+/**
+ * The filters of a list; empty ones are ignored.
+ * @throws AppError `invalid_request`
+ */
 function toTaskFilter(query: {
   readonly status?: string;
   readonly model?: string;
@@ -319,7 +322,7 @@ interface FavouriteRouteDependencies {
   readonly favourites: FavouriteStore;
 }
 
-/** An account's favourites among its own videos. */
+/** Registers the endpoints for an account's favourites among its own videos. */
 export function addFavouriteRoutes(routes: RouteRegistry, { store, favourites }: FavouriteRouteDependencies): void {
   const own = async (taskId: string, userId: number): Promise<Task> => {
     const task = await store.findForUser(taskId, userId);

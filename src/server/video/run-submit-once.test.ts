@@ -10,13 +10,13 @@ import { type SubmitResult, TaskStore } from './task-store.ts';
 
 const CLAIM = { scope: 1, key: 'key', requestHash: 'hash of a cat' };
 
-describe('a submit whose answer goes wrong', () => {
+describe('a submit whose response fails', () => {
   forEachDatabase((_name, open) => {
     async function setUp() {
       const database = await open();
       const clock = manualClock();
       const submits: string[] = [];
-      /** Writes a task with its key, in the state it has when the response goes wrong. */
+      /** Stores a task with its key, in the state it has when the response fails. */
       const submit =
         (id: string, status: 'NOT_START' | 'SUBMITTED' | 'FAILURE') => async (claimKey: ClaimKeyInTransaction) => {
           submits.push(id);
@@ -29,7 +29,7 @@ describe('a submit whose answer goes wrong', () => {
       return { database, clock, submits, submit, once };
     }
 
-    it('T84: keeps its key while its task may come to something, so that a second try begins nothing', async () => {
+    it('T84: keeps its key while its task may still succeed, so that a second submit starts nothing', async () => {
       const { clock, submits, submit, once } = await setUp();
       await assert.rejects(once(submit('task_a', 'SUBMITTED')), /went away/);
       const again = () => once(submit('task_b', 'SUBMITTED'));
@@ -39,7 +39,7 @@ describe('a submit whose answer goes wrong', () => {
       assert.deepEqual(submits, ['task_a']);
     });
 
-    it('counts as in progress for as long as its process says so, however long it takes', async (t) => {
+    it('counts as in progress while its process renews the lease, however long it takes', async (t) => {
       const { database, clock, once, submit } = await setUp();
       t.mock.timers.enable({ apis: ['setInterval'] });
       const vendor = Promise.withResolvers<SubmitResult>();
@@ -59,7 +59,7 @@ describe('a submit whose answer goes wrong', () => {
         t.mock.timers.tick(2_500);
         while ((await aliveUntil()) < clock.now() + 8_000) await nextTurn();
       }
-      // Another process asks.
+      // Acts as another process.
       const other = new Idempotency(database, new TaskStore(database), clock);
       const again = other.runOnce(CLAIM, submit('task_b', 'SUBMITTED'));
       await assert.rejects(again, (error) => isAppError(error, 'idempotency_in_progress'));
@@ -74,7 +74,7 @@ describe('a submit whose answer goes wrong', () => {
       assert.deepEqual(submits, ['task_a', 'task_b']);
     });
 
-    it('never touches the key another submit has noted meanwhile', async () => {
+    it('never changes the key when another submit has claimed it in the meantime', async () => {
       const { database, submits, submit, once } = await setUp();
       const undone = async (claimKey: ClaimKeyInTransaction) => {
         await database

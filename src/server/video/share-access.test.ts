@@ -22,7 +22,7 @@ const open = (): ShareAccess => {
 };
 const isRefused = { code: 'rate_limit_exceeded' };
 
-it('T98: strangers of many networks who guess keep no viewer out', async () => {
+it('T98: password guesses from many networks lock out no viewer', async () => {
   const access = open();
   for (let network = 0; network < 100; network++)
     for (let guess = 0; guess < 10; guess++)
@@ -39,7 +39,7 @@ it('T98: the networks of one IPv6 site share a count', async () => {
   assert.ok(await access.unlock(share, 'right', '2001:db8:2::1'));
 });
 
-it('T98: right passwords use up a budget of their own and no guesses', async () => {
+it('T98: correct passwords count against their own limit, not against that of guesses', async () => {
   const access = open();
   for (let index = 0; index < 60; index++) assert.ok(await access.unlock(share, 'right', '198.51.100.1'));
   await assert.rejects(access.unlock(share, 'right', '198.51.100.1'), isRefused);

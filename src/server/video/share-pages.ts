@@ -1,25 +1,25 @@
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 
-/** What every page of a link is rendered with. */
+/** Values that every page of a share link is rendered with. */
 export interface SharePageContext {
   readonly locale: Locale;
   readonly siteName: string;
-  /** The page's own URL, absolute. */
+  /** Absolute URL of the page. */
   readonly url: string;
 }
 
 interface PlayerFacts {
-  /** Empty: none is shown. */
+  /** Empty if no title is shown. */
   readonly title: string;
   readonly hasPoster: boolean;
   /** Unix milliseconds. */
   readonly expiresAt: number | null;
-  /** What others may be told of it: with a password nothing but that there is a video. */
+  /** Whether metadata may describe the video; with a password, only its existence may be known. */
   readonly isPublic: boolean;
 }
 
-/** The page with the player. */
+/** Renders the page with the player. */
 export function playerPage(context: SharePageContext, { title, hasPoster, expiresAt, isPublic }: PlayerFacts): string {
   const texts = SHARE_TEXTS[context.locale];
   const { pathname } = new URL(context.url);
@@ -32,7 +32,10 @@ ${expiresAt === null ? undefined : html`<p class="note hint">${texts.until(forma
   return page(context, heading, section, head);
 }
 
-/** Asks for the password. It tells nothing of the video. @param error to show beside the field */
+/**
+ * Renders the password form. It reveals nothing about the video.
+ * @param error message to show next to the field
+ */
 export function lockedPage(context: SharePageContext, error?: string): string {
   const texts = SHARE_TEXTS[context.locale];
   const described = error === undefined ? undefined : html` aria-describedby="error" aria-invalid="true"`;
@@ -47,7 +50,7 @@ ${error === undefined ? undefined : html`<p class="error hint" id="error" role="
   return page(context, texts.lockedTitle, section, plainGraph(context, texts.lockedTitle));
 }
 
-/** The same for links that never were and links that have ended. */
+/** Renders the page for unknown and ended links, which look the same. */
 export function gonePage(context: SharePageContext, message?: string): string {
   const texts = SHARE_TEXTS[context.locale];
   return page(context, texts.goneTitle, html`<h1>${texts.goneTitle}</h1><p>${message ?? texts.goneText}</p>`);
@@ -71,7 +74,7 @@ const page = (context: SharePageContext, title: string, section: Markup, head?: 
 
 const GRAPH_LOCALES: Readonly<Record<Locale, string>> = { en: 'en_US', 'zh-CN': 'zh_CN' };
 
-/** Open Graph (ogp.me): what chats and feeds show in place of the bare link. */
+/** Open Graph metadata (ogp.me), which chats and feeds show in place of the bare link. */
 const openGraph = (context: SharePageContext, title: string, hasPoster: boolean): Markup =>
   html`${plainGraph(context, title)}<meta property="og:video" content="${context.url}/video">
 <meta property="og:video:type" content="video/mp4">
@@ -114,7 +117,7 @@ const EN = {
 };
 type ShareTexts = typeof EN;
 
-/** Texts of the page of a share link. */
+/** Texts of the share pages. */
 export const SHARE_TEXTS: Readonly<Record<Locale, ShareTexts>> = {
   en: EN,
   'zh-CN': {

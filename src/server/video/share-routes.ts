@@ -31,8 +31,8 @@ const toShare = (row: ShareOfVideo & { readonly url: string }) => ({
 });
 
 /**
- * The links of an account's own videos. A signed-in device may make them: it can read the files anyway, and the owner sees and
- * ends every link.
+ * Registers the endpoints for share links of an account's own videos. A signed-in device may create them: it can read
+ * the files anyway, and the owner sees and can end every link.
  */
 export function addShareRoutes(routes: RouteRegistry, shareService: ShareService): void {
   routes.add(endpoints.createShare, async ({ params, body, caller, request }) => {
@@ -58,19 +58,22 @@ interface SharePageDependencies {
   readonly artifacts: Pick<Artifacts, 'findWithPoster'>;
   readonly vendors: VendorRegistry;
   readonly baseUrl: string;
-  /** Its name may be changed while the service runs. */
+  /** Its name may change while the service runs. */
   readonly site: Live<{ readonly siteName: string }>;
 }
 
-/** Proof of a browser that it has given the password; sent back to this link's own paths only. */
+/** Proves that this browser has sent the password; scoped to the link's own paths. */
 const COOKIE = 'share';
 
-/** The browser asks before it shows its copy again, so that a link that has ended shows nothing more; search engines keep out. */
+/**
+ * The browser must revalidate its cached file, so that an ended link shows nothing more; search engines must not index
+ * it.
+ */
 const FILE_HEADERS = { 'cache-control': 'private, no-cache', vary: 'Cookie', 'x-robots-tag': 'noindex, nofollow' };
 
 const pathOf = (token: string): string => `/s/${token}`;
 
-/** The page behind a share link, and the files it shows. It works without scripts. */
+/** Registers the page behind a share link and the files it shows. The page works without scripts. */
 export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePageDependencies): void {
   const { access, baseUrl, site } = dependencies;
   const isSecure = baseUrl.startsWith('https:');
@@ -107,10 +110,10 @@ export function addSharePageRoutes(routes: RouteRegistry, dependencies: SharePag
         path: pathOf(params.token),
         maxAge: UNLOCKED_MS / 1000,
       });
-      // 303, so that the browser fetches the page and never repeats the post (RFC 9110 section 15.4.4).
+      // 303, so that the browser fetches the page and never repeats the POST (RFC 9110 section 15.4.4).
       return reply.headers(PLAYER_PAGE_HEADERS).redirect(`${pathOf(params.token)}?lang=${context.locale}`, 303);
     };
-    // Too many tries, and an overloaded service, are shown on the form itself.
+    // Rate limiting and an overloaded service are shown on the form itself.
     return showErrorsAsHtmlPage(reply, context.locale, unlock, ({ status, message }) =>
       send(reply, status, lockedPage(context, message)),
     );

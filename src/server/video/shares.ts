@@ -41,14 +41,14 @@ interface NewShare {
 /** Characters of a token: 142 bits of randomness, too many to guess. */
 const TOKEN_LENGTH = 24;
 
-/** What owners do with the links by which others watch their videos. */
+/** Creates, lists and deletes share links for the owners of videos. */
 export class ShareService {
   readonly #dependencies: ShareServiceDependencies;
   constructor(dependencies: ShareServiceDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** @throws not_exist, task_not_completed, shares_full */
+  /** @throws AppError `not_exist`, `task_not_completed`, `shares_full` */
   async create(
     actor: Actor,
     taskId: string,
@@ -60,12 +60,12 @@ export class ShareService {
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
     const token = randomText(TOKEN_LENGTH);
     const tokenHash = hashToken(token);
-    // Outside of the transaction: it takes its time on purpose.
+    // Outside the transaction, because hashing is slow by design.
     const passwordHash = password === undefined ? null : await passwords.hash(password);
     const now = clock.now();
     const expiresAt = seconds === undefined ? null : now + seconds * 1000;
     return database.transaction(async (trx) => {
-      // Two additions at once would both find room.
+      // Without the lock, two concurrent additions could both pass the limit.
       await access.lockEnabled(trx, userId);
       const isFull =
         (await shares.count(userId, now, task.id, trx)) >= MAX_SHARES_PER_VIDEO ||
@@ -90,14 +90,17 @@ export class ShareService {
     });
   }
 
-  /** Those of one video. @throws not_exist */
+  /**
+   * Links of one video.
+   * @throws AppError `not_exist`
+   */
   async listOfVideo(userId: number, taskId: string) {
     const { shares, clock } = this.#dependencies;
     const task = await this.#findOwn(taskId, userId);
     return this.#withUrls(await shares.list(userId, clock.now(), { taskId: task.id }));
   }
 
-  /** Those of all videos. */
+  /** Links of all videos. */
   async list(userId: number, page: Page) {
     const { shares, clock } = this.#dependencies;
     const now = clock.now();
@@ -105,7 +108,7 @@ export class ShareService {
     return { rows: this.#withUrls(rows), total };
   }
 
-  /** @throws not_exist */
+  /** @throws AppError `not_exist` */
   async delete(actor: Actor, taskId: string, id: number): Promise<void> {
     const { database, shares } = this.#dependencies;
     const task = await this.#findOwn(taskId, actor.actorId);
@@ -151,25 +154,28 @@ interface ShareAccessDependencies {
   readonly log: Log;
 }
 
-/** A link that works, with its video. */
+/** A valid link and its video. */
 export interface SharedVideo {
   readonly share: ShareRow;
   readonly task: Task;
 }
 
-/** How long a browser that has given the password need not give it again. */
+/** Time for which a browser that has sent the password need not send it again. */
 export const UNLOCKED_MS = 12 * HOUR_MS;
 /**
- * Wrong passwords by the viewer's network, never by all networks together: strangers who have the link could use up a common
- * count and keep its viewers out.
+ * Wrong passwords are counted per viewer network, never across networks: strangers who have the link could exhaust a
+ * common count and lock out its viewers.
  */
 const GUESSES_PER_NETWORK = { points: 10, durationSeconds: 900 } as const;
 /** A /48 has 65,536 networks of its own. An IPv4 address counts here too. */
 const GUESSES_PER_SITE = { points: 40, durationSeconds: 900 } as const;
-/** Right passwords have a budget of their own, since each costs a hash. */
+/** Correct passwords have a limit of their own, because each one costs a hash. */
 const UNLOCKS_PER_NETWORK = { points: 60, durationSeconds: 900 } as const;
 
-/** What people who have a link may do. Every call asks the database, so that a link that has ended opens nothing on any process. */
+/**
+ * Access of viewers who have a link. Every call queries the database, so that an ended link grants nothing on any
+ * process.
+ */
 export class ShareAccess {
   readonly #dependencies: ShareAccessDependencies;
   readonly #guessesByNetwork: RateLimiter;
@@ -192,7 +198,7 @@ export class ShareAccess {
     });
   }
 
-  /** @returns undefined for a token that never was, and for one whose link has ended */
+  /** @returns undefined for an unknown token, and for one whose link has ended */
   async find(token: string): Promise<SharedVideo | undefined> {
     const { shares, store, clock } = this.#dependencies;
     const share = await shares.findLive(hashToken(token), clock.now());
@@ -200,14 +206,21 @@ export class ShareAccess {
     return share && task && { share, task };
   }
 
-  /** Whether the video may be shown. @param proof what `unlock` gave this browser */
+  /**
+   * Whether the video may be shown.
+   * @param proof the proof `unlock` issued to this browser
+   */
   isOpen(share: ShareRow, proof: string | undefined): boolean {
     if (share.password_hash === null) return true;
     const [end = '', signature = ''] = (proof ?? '').split('.');
     return this.#signer.verify(proofText(share, end), signature) && Number(end) > this.#dependencies.clock.now();
   }
 
-  /** @returns a proof for `isOpen`; undefined: the password is wrong @throws rate_limit_exceeded, unavailable */
+  /**
+   * Checks a password.
+   * @returns a proof for `isOpen`; undefined if the password is wrong
+   * @throws AppError `rate_limit_exceeded`, `unavailable`
+   */
   async unlock(share: ShareRow, password: string, clientIp: string): Promise<string | undefined> {
     const { passwords, clock } = this.#dependencies;
     const network = `${share.id} ${toIpLimitKey(clientIp)}`;
@@ -222,17 +235,21 @@ export class ShareAccess {
     return `${end}.${this.#signer.sign(proofText(share, end))}`;
   }
 
-  /** Calls `onEnd` once when the link ends. @returns ends the registration */
+  /**
+   * Calls `onEnd` once when the link ends.
+   * @returns a function that unregisters the callback
+   */
   watch({ id }: ShareRow, onEnd: () => void): () => void {
     return this.#watch.watch(id, onEnd);
   }
 }
 
-/** Bound to the password, so that the proof of one link opens no other. */
+/** Includes the password hash, so that a proof is valid only for this link and this password. */
 const proofText = ({ id, password_hash }: ShareRow, end: string): string => JSON.stringify([end, id, password_hash]);
 
+/** A row of `video_shares`. */
 export type ShareRow = Selectable<Tables['video_shares']>;
-/** A link with the id its owner knows the video by. */
+/** A link with the public id of its video. */
 export type ShareOfVideo = ShareRow & { readonly public_id: string };
 
 const BATCH = 500;
@@ -255,7 +272,7 @@ export class ShareStore {
     return id;
   }
 
-  /** Those that work, of an account or of one of its videos. */
+  /** Number of valid links of an account, or of one of its videos. */
   async count(userId: number, now: number, taskId?: string, db: Executor = this.#database.kysely): Promise<number> {
     const row = await this.#ofUser(userId, now, taskId, db)
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -263,14 +280,14 @@ export class ShareStore {
     return Number(row.count);
   }
 
-  /** Those that work, newest first. */
+  /** Valid links, newest first. */
   list(userId: number, now: number, { taskId, page }: { taskId?: string; page?: Page } = {}): Promise<ShareOfVideo[]> {
     let query = this.#ofUser(userId, now, taskId).selectAll('video_shares').select('tasks.public_id');
     if (page !== undefined) query = query.limit(page.pageSize).offset(page.offset);
     return query.orderBy('video_shares.id', 'desc').execute();
   }
 
-  /** @returns whether the account had it on this video */
+  /** @returns whether the account had this link on this video */
   async delete(trx: Trx, userId: number, taskId: string, id: number): Promise<boolean> {
     const result = await trx
       .deleteFrom('video_shares')
@@ -281,12 +298,12 @@ export class ShareStore {
     return wasChanged(result);
   }
 
-  /** All links of a video, with the video. */
+  /** Deletes all links of a video, in the transaction that deletes the video. */
   async deleteOfTask(trx: Trx, taskId: string): Promise<void> {
     await trx.deleteFrom('video_shares').where('task_id', '=', taskId).execute();
   }
 
-  /** The link of a token, while it, its video and its account last. */
+  /** Finds the link of a token while the link, its video and its account exist. */
   findLive(tokenHash: string, now: number): Promise<ShareRow | undefined> {
     return this.#live(now)
       .selectAll('video_shares')
@@ -294,7 +311,7 @@ export class ShareStore {
       .executeTakeFirst();
   }
 
-  /** Which of these links still work. */
+  /** Returns the ids of those links that are still valid. */
   async findLiveIds(ids: readonly number[], now: number): Promise<Set<number>> {
     const live = new Set<number>();
     for (let start = 0; start < ids.length; start += BATCH) {
@@ -305,7 +322,7 @@ export class ShareStore {
     return live;
   }
 
-  /** Deletes those that have expired, and those of removed accounts. */
+  /** Deletes expired links and links of removed accounts. */
   async deleteEnded(now: number): Promise<void> {
     const { kysely } = this.#database;
     await kysely.deleteFrom('video_shares').where('expires_at', '<=', now).execute();
@@ -332,7 +349,7 @@ export class ShareStore {
   }
 }
 
-/** The tokens of all links. */
+/** The sealed tokens of all links, as a column whose values can be re-encrypted. */
 export function sealedShareTokens(kysely: Executor): SealedColumn {
   return {
     async readAfter(after) {

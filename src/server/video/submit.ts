@@ -73,44 +73,44 @@ interface SubmitServiceDependencies {
 
 type AddHeaders = (headers: Readonly<Record<string, string>>) => void;
 
-/** Who submits: a token with its limits, or, without one, a person in the console. */
+/** The caller of a submit: a token with its limits, or, without a token, a person in the console. */
 type SubmitCaller = Pick<ModelCaller, 'userId' | 'models' | 'limits'> & { readonly tokenId?: number };
 
 interface SubmitOptions {
-  /** The Idempotency-Key of the request, if any. */
+  /** The claim of the request's Idempotency-Key, if any. */
   readonly idempotency?: IdempotencyClaim;
   readonly remixOf?: Task;
   /** User-Agent of the request. */
   readonly client?: string;
-  /** Takes headers of the response: what is left of the key's limits, and what of the request reaches no vendor. */
+  /** Adds response headers: the remaining limits of the key, and the parts of the request that reach no vendor. */
   readonly addHeaders?: AddHeaders;
 }
 
-/** A request that was checked and priced, and can be submitted. */
+/** A validated and priced request, ready to be submitted. */
 interface PreparedSubmit {
   readonly model: ResolvedModel;
   readonly adapter: VendorAdapter;
   readonly request: VideoRequest;
   readonly price: number;
-  /** What the price came from. */
+  /** The terms behind the price. */
   readonly terms: TaskTerms;
   /** Paths of the body that reach no vendor. */
   readonly dropped: readonly string[];
-  /** Ids of the channels the account's plan permits; undefined: all. */
+  /** Ids of the channels the account's plan permits; undefined permits all. */
   readonly permitted: ReadonlySet<number> | undefined;
 }
 
-/** What is kept of the name a caller gives itself. */
+/** Characters kept of the caller's User-Agent. */
 const MAX_CLIENT_LENGTH = 64;
 
-/** Starts videos: checks and prices the request, reserves the quota, stores the task, and has it sent. */
+/** Starts videos: validates and prices the request, reserves the quota, stores the task and sends it. */
 export class SubmitService {
   readonly #dependencies: SubmitServiceDependencies;
   constructor(dependencies: SubmitServiceDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** @throws AppError when the video was not started; nothing is charged then */
+  /** @throws AppError if the video was not started; nothing is charged then */
   async submit(
     caller: SubmitCaller,
     request: GenerationRequest,
@@ -123,8 +123,8 @@ export class SubmitService {
   }
 
   /**
-   * What the request would cost, in quota, and why.
-   * @throws AppError for whatever a submit would refuse before it reserves
+   * Returns what the request would cost, in quota, and the price it is based on.
+   * @throws AppError for every reason a submit would refuse before it reserves
    */
   async quote(
     caller: SubmitCaller,
@@ -165,7 +165,10 @@ export class SubmitService {
     throw channelsFullError();
   }
 
-  /** Reserves the quota and stores the task. @returns false where the channel has become full; nothing has changed then */
+  /**
+   * Reserves the quota and stores the task.
+   * @returns false if the channel has become full; nothing has changed then
+   */
   #begin(caller: SubmitCaller, task: NewTask, channel: Channel, claimKey?: ClaimKeyInTransaction): Promise<boolean> {
     const { database, quota, store, places } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -186,7 +189,9 @@ export class SubmitService {
     addHeaders?.((await this.#dependencies.keyLimiter.admit({ tokenId, limits }, use)).headers);
   }
 
-  /** Counts the unfinished tasks in the transaction that adds one. */
+  /**
+   * Counts the unfinished tasks in the transaction that adds one, so that concurrent submits cannot exceed the limit.
+   */
   async #assertMayBegin(trx: Trx, { tokenId, limits }: SubmitCaller): Promise<void> {
     const limit = limits?.concurrentTasks;
     if (tokenId === undefined || limit === undefined) return;
@@ -204,7 +209,7 @@ export class SubmitService {
     const model = await this.#modelFor(caller, generation.model);
     if (generation.officialVendor !== undefined && generation.officialVendor !== model.vendor)
       throw invalidRequest(`${generation.model} is no model of this vendor; ask for it in another format.`, 'model');
-    // An alias may point to another vendor by now, which does not have the original.
+    // An alias may have been pointed to another vendor, which does not have the original.
     if (remixOf !== undefined && remixOf.vendor !== model.vendor) throw new AppError('remix_unsupported');
     const adapter = this.#dependencies.vendors.get(model.vendor);
     const extraFields = pickRequestArguments(model.inputSchema, generation);
@@ -227,7 +232,7 @@ export class SubmitService {
     return model;
   }
 
-  /** @throws AppError `upstream_unavailable` where there is none, or all are full */
+  /** @throws AppError `upstream_unavailable` if there is no channel or all are full */
   async #candidates(prepared: PreparedSubmit, remixOf: Task | undefined): Promise<readonly Channel[]> {
     const all = await this.#serving(prepared, remixOf);
     if (all.length === 0) throw new AppError('upstream_unavailable');
@@ -280,10 +285,10 @@ export class SubmitService {
   }
 }
 
-/** Seconds after which a caller may ask again: some task has ended by then, as a rule. */
+/** Seconds until a caller may retry; by then some task has usually ended. */
 const FULL_RETRY_SECONDS = 10;
 
-/** Every account that serves the model has as many unfinished tasks as its channel permits. */
+/** Every account that serves the model has reached its channel's limit on unfinished tasks. */
 const channelsFullError = (): AppError =>
   new AppError('upstream_unavailable', { messageKey: 'channels_full', retryAfterSeconds: FULL_RETRY_SECONDS });
 
@@ -296,11 +301,11 @@ function toMediaUse({ id, target, inputSchema }: ResolvedModel, adapter: VendorA
   };
 }
 
-/** What an adapter throws for a video its vendor does not make is the caller's mistake. */
+/** Maps an adapter's error for a video its vendor does not support to a caller error. */
 const toRefusal = (error: unknown): unknown =>
   error instanceof UnsupportedRequestError ? invalidRequest(error.message, error.param) : error;
 
-/** @throws AppError where the vendor has no such video */
+/** @throws AppError if the vendor does not support such a video */
 function findTaskHint(adapter: VendorAdapter, request: VideoRequest): Json | undefined {
   try {
     return adapter.findTaskHint?.(request);
@@ -329,8 +334,8 @@ function priceOf(
 const isPictureField = (field: string): boolean => (PICTURE_FIELDS as readonly string[]).includes(field);
 
 /**
- * Submits for a token, once where the request carries an Idempotency-Key. Two requests are the same when they remix the same
- * video, call the same operation of the same vendor, and have the same body, byte for byte, or the same form.
+ * Submits for a token, once per Idempotency-Key if the request has one. Two requests are the same when they remix the
+ * same video, call the same operation of the same vendor, and have the same body, byte for byte, or the same form.
  */
 export function submitForToken(
   submitter: SubmitService,
@@ -342,7 +347,7 @@ export function submitForToken(
   const idempotency = toIdempotencyClaim(caller.tokenId, request.headers['idempotency-key'], () => [
     JSON.stringify([remixOf?.public_id, generation.officialVendor, generation.officialOperation]),
     request.rawBody ?? JSON.stringify(generation.body),
-    // The parts of other fields say by their names what they are.
+    // The field names of the other parts determine their meaning, so the names are hashed too.
     ...request.files.flatMap(({ field, bytes }) => (isPictureField(field) ? [bytes] : [field, bytes])),
   ]);
   return submitter.submit(caller, generation, {
@@ -353,14 +358,14 @@ export function submitForToken(
   });
 }
 
-/** Submits for a person in the console: on the account itself, without a token and its limits. */
+/** Submits for a person in the console, on the account itself, without a token and its limits. */
 export function submitForAccount(
   submitter: SubmitService,
   userId: number,
   generation: GenerationRequest,
   request: RequestContext,
 ): Promise<SubmitResult> {
-  // Tokens have positive ids, so the negative of the account's id is a scope of its own.
+  // Tokens have positive ids, so the negated account id is a scope of its own.
   const idempotency = toIdempotencyClaim(-userId, request.headers['idempotency-key'], () => [
     request.rawBody ?? JSON.stringify(generation.body),
   ]);
@@ -372,16 +377,19 @@ export function submitForAccount(
   });
 }
 
-/** A sound expression needs microseconds; the time is elapsed time, on a machine that may be busy. */
+/** A sound expression needs microseconds; this limit is elapsed time on a machine that may be busy. */
 const MAX_CHECK_MS = 250;
 
-/** Whether a schema contains expressions. Compiles it too, which is not to count as time of a request. */
+/**
+ * Whether a schema contains regular expressions. Also compiles the schema, so that compilation does not count towards a
+ * request's time limit.
+ */
 const hasPatterns = memoizeByObject((schema: TSchema): boolean => {
   validatorFor(schema)({});
   return /"pattern(?:Properties)?":/.test(JSON.stringify(schema));
 });
 
-/** An administrator's expression may take any time on a caller's text. */
+/** Limits the time of a check, because an administrator's expression may backtrack excessively on a caller's text. */
 function checkInTime(schema: TSchema, value: unknown): ReturnType<ReturnType<typeof validatorFor>> {
   if (!hasPatterns(schema)) return validatorFor(schema)(value);
   const checked = runWithinTime(() => validatorFor(schema)(value), MAX_CHECK_MS);
@@ -403,9 +411,9 @@ const declaresArgument = (schema: TSchema | undefined, name: string): boolean =>
   Object.hasOwn(propertiesOf(schema), name);
 
 /**
- * Checks the body of a request against the media schema of its model and picks the arguments the schema declares, each with
- * the dotted path it takes in the vendor's body (`x-upstream`, default: its own name at the top). Without a schema nothing is
- * picked, and the prompt is required unless the format makes it optional.
+ * Checks the body of a request against its model's media schema and picks the arguments the schema declares, each with
+ * its dotted path in the vendor's body (`x-upstream`, default: its own name at the top level). Without a schema nothing
+ * is picked, and the prompt is required unless the format makes it optional.
  * @throws AppError `invalid_request`
  */
 function pickRequestArguments(
@@ -421,7 +429,7 @@ function pickRequestArguments(
     if (isMissing && isPromptOptional !== true) throw invalidRequest('prompt is required.', 'prompt');
     return [];
   }
-  // A schema may bound the length or the content of an image.
+  // A schema may constrain the length or the content of an image, so the check needs the images in full.
   const checked = checkInTime(schema, withImages(body, bodyImages, String));
   if ('error' in checked) throw checked.error;
   const whole = withImages(body, bodyImages, (image) => image);
@@ -430,7 +438,7 @@ function pickRequestArguments(
     .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as RequestJson }));
 }
 
-/** Names vendors give a video among the inputs. */
+/** Vendors' names for a video among the inputs. */
 const VIDEO_INPUT = /(^|_)videos?(_|$)/;
 
 const isGiven = (value: unknown): boolean =>
@@ -441,7 +449,7 @@ function isVideoItem(item: unknown): boolean {
   return typeof type === 'string' && VIDEO_INPUT.test(type);
 }
 
-/** A field named after it, or an element of a list whose `type` says so. */
+/** Whether a field is named after a video input, or a list element's `type` says so. */
 const hasVideoInput = (fields: Readonly<Record<string, unknown>>): boolean =>
   Object.entries(fields).some(
     ([name, value]) => (VIDEO_INPUT.test(name) && isGiven(value)) || (Array.isArray(value) && value.some(isVideoItem)),
@@ -453,8 +461,8 @@ const isFact = (value: unknown): value is string | number | boolean =>
   (typeof value === 'number' && Number.isSafeInteger(value));
 
 /**
- * What the price of a request is applied to. A price of the old form sees what it always saw, the factors of the adapter, so that a
- * multiplier that never applied does not begin to; a price with lines sees every fact of the request.
+ * The facts a request's price is applied to. A price of the old form only sees the adapter's factors, as it always has,
+ * so that a multiplier that never applied does not start to; a price with lines sees every fact of the request.
  *
  * @throws UnsupportedRequestError as the adapter does
  */
@@ -480,7 +488,7 @@ export function toPriceFacts(price: Price, adapter: VendorAdapter, request: Vide
   };
 }
 
-/** What videos would cost. */
+/** Quotes the price of a video without submitting it. */
 export class PriceQuoteService {
   readonly #submitter: Pick<SubmitService, 'quote'>;
   readonly #outlook: Pick<AffordableCallCounts, 'of'>;
@@ -489,7 +497,7 @@ export class PriceQuoteService {
     this.#outlook = outlook;
   }
 
-  /** @throws AppError for whatever a submit would refuse before it reserves */
+  /** @throws AppError for every reason a submit would refuse before it reserves */
   async quote(
     caller: SubmitCaller,
     request: GenerationRequest,
@@ -520,7 +528,7 @@ export class PriceQuoteService {
   }
 }
 
-/** The keywords of a schema that decide which keys of a value reach a vendor. */
+/** The schema keywords that decide which keys of a value reach a vendor. */
 interface SchemaKeywords {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, TSchema>>;
@@ -548,7 +556,10 @@ function droppedKeys(schema: TSchema, value: unknown, path: string): readonly st
   });
 }
 
-/** What of a body in our own formats its vendor is not sent: `metadata` the model does not know, and unknown members. */
+/**
+ * Paths of a body in our own formats that are not sent to its vendor: `metadata` the model does not know, and unknown
+ * members.
+ */
 export function droppedPaths(
   { body, metadata, media, officialBody }: GenerationRequest,
   inputSchema: TSchema | undefined,
@@ -564,7 +575,7 @@ export function droppedPaths(
 
 const MAX_DROPPED_LENGTH = 2_000;
 
-/** Names come from the caller: what a header cannot hold is percent-encoded. */
+/** Names come from the caller; characters that a header cannot hold are percent-encoded. */
 export function toDroppedHeader(paths: readonly string[]): Readonly<Record<string, string>> {
   if (paths.length === 0) return {};
   const names = paths.slice(0, 100).map((path) => path.toWellFormed().replace(/[^\w.$-]/gu, encodeURIComponent));

@@ -7,24 +7,25 @@ import type { Dialect } from '../platform/db/sql.ts';
 /** `token_id` of tasks that a person started in the console. */
 export const NO_TOKEN = 0;
 
+/** The tables of the video capability. */
 export interface VideoTables extends ReconciliationTables {
-  /** One video generation each. Times are Unix milliseconds, 0 for what has not happened yet. */
+  /** One row per video generation. Times are Unix milliseconds, 0 for an event that has not happened yet. */
   tasks: {
     /** Ascends with creation; lists are ordered and paged by it. */
     seq: Generated<number>;
-    /** Never changes: the reference in the ledger. */
+    /** Never changes; the ledger refers to it. */
     id: string;
-    /** The id callers use: `id`, or the upstream's own where the vendor's objects pass through. */
+    /** The id callers use: `id`, or the upstream's own if the vendor's objects are passed through. */
     public_id: string;
     user_id: number;
     /** The API token that submitted it, or NO_TOKEN. */
     token_id: number;
-    /** The channel it was sent over; null once that was removed. */
+    /** The channel it was sent over; null after the channel was removed. */
     channel_id: number | null;
-    /** Which credential of the channel; what is asked about the task later is asked with the same. Null: the first. */
+    /** The credential of the channel. Later requests about the task use the same one. Null: the first. */
     credential_id: number | null;
     vendor: VendorId;
-    /** As the caller named it. */
+    /** The model name used by the caller. */
     model: string;
     /** The model name sent to the vendor. */
     upstream_model: string;
@@ -33,71 +34,77 @@ export interface VideoTables extends ReconciliationTables {
     status: TaskStatus;
     /** Whole percent. */
     progress: number;
-    /** Number of the submit attempt, failovers counted. Only what concerns the latest attempt may change the task. */
+    /** Number of the submit attempt, including failovers. Only the latest attempt may change the task. */
     attempt: number;
     /** Reserved quota. */
     price: number;
-    /** JSON of the price and the facts it was applied to; empty on tasks that are older than this column. */
+    /** JSON of the price and the facts it was applied to; empty for tasks older than this column. */
     pricing: string;
-    /** User-Agent of the submit, cut. */
+    /** User-Agent of the submit, truncated. */
     client: string;
     prompt: string;
-    /** The caller's body as JSON, long Base64 cut. */
+    /** The caller's body as JSON, long Base64 truncated. */
     request: string;
     /** The vendor's latest response as JSON. */
     data: string;
-    /** JSON of the adapter, opaque to all other code: what it needs to poll the vendor. Null before the vendor confirmed. */
+    /**
+     * JSON of the adapter, opaque to all other code: everything needed to poll the vendor. Null until the vendor
+     * confirms.
+     */
     handle: string | null;
-    /** JSON the adapter needs to find the task by our id, after the response to its submit was lost. */
+    /** JSON from which the adapter finds the task by our id after the response to its submit was lost. */
     find_task_hint: string | null;
     /** JSON of the Artifact, once finished. */
     artifact: string | null;
-    /** Of a failure: why, in terms common to all vendors; empty otherwise. */
+    /** Cause of a failure, in terms common to all vendors; empty otherwise. */
     fail_cause: FailureCause | '';
-    /** The message of the vendor, or of this service. */
+    /** The error message of the vendor, or of this service. */
     fail_reason: string;
     error_code: string;
-    /** `id` of the task this one is a remix of. */
+    /** `id` of the task that this one remixes. */
     remixed_from: string | null;
-    /** The caller's own id of the task, where a format has one (`external_task_id`); unique per token. */
+    /** The caller's own id for the task, in formats that have one (`external_task_id`); unique per token. */
     external_id: string | null;
-    /** Where the caller asked to be called back when it has ended. */
+    /** Callback URL for the end of the task. */
     callback_url: string | null;
-    /** W3C `traceparent` of the request that began it; null where traces are off. */
+    /** W3C `traceparent` of the request that started it; null if tracing is off. */
     traceparent: string | null;
     created_at: number;
     submit_time: number;
     start_time: number;
     finish_time: number;
     updated_at: number;
-    /** When it is polled next, or until when a process has claimed it; null once it has ended. */
+    /** Time of the next poll, or the end of a process's claim; null once the task has ended. */
     next_poll_at: number | null;
-    /** Consecutive odd polls, whose answers could not be read or did not know the task; several in a row end it. */
+    /** Consecutive odd polls, whose responses were unreadable or did not know the task; several in a row end it. */
     poll_failures: number;
-    /** 0: its request and data were emptied (RETENTION_TASK_DETAIL_DAYS). */
+    /** 0: its request and data were cleared (RETENTION_TASK_DETAIL_DAYS). */
     has_detail: Generated<0 | 1>;
-    /** 1: its owner deleted it; the row stays for the ledger. */
+    /** 1: deleted by its owner; the row stays for the ledger. */
     deleted: 0 | 1;
   };
-  /** Failed submit attempts, for administrators; the successful one is the task itself. */
+  /** Failed submit attempts, for administrators; the successful attempt is the task itself. */
   task_attempts: {
     task_id: string;
     attempt: number;
     channel_id: number;
-    /** Which credential of the channel was refused. */
+    /** The credential of the channel that was used. */
     credential_id: number | null;
     outcome: string;
     code: string;
     message: string;
     created_at: number;
   };
-  /** Processes that poll; each renews its row and deletes it when it stops. Empty on SQLite, where there is one process. */
+  /**
+   * Processes that poll; each renews its row and deletes it when it stops. Empty on SQLite, which permits one process
+   * only.
+   */
   pollers: { name: string; alive_until: number };
   favourite_videos: {
     user_id: number;
     task_seq: number;
   };
-  /** Links by which others watch a video; a row for each that works or has expired a short time ago. */
+  /** Share links of videos: one row per link that is valid or expired recently. */
   video_shares: {
     id: Generated<number>;
     /** `id` of the task. */
@@ -105,18 +112,18 @@ export interface VideoTables extends ReconciliationTables {
     user_id: number;
     /** SHA-256 of the token in the link. */
     token_hash: string;
-    /** The token, sealed, so that its owner can see the link again. */
+    /** The sealed token, so that its owner can see the link again. */
     token: string;
     /** Shown on the page; may be empty. */
     title: string;
-    /** argon2id; null: none is asked for. */
+    /** argon2id; null if the link has no password. */
     password_hash: string | null;
     created_at: number;
     /** Null: it ends with the video. */
     expires_at: number | null;
   };
   idempotency_keys: {
-    /** The token, or the negative of the account id for submits from the console. */
+    /** The token id, or the negated account id for submits from the console. */
     scope: number;
     key: string;
     /** SHA-256 of the request's content. */
@@ -124,12 +131,13 @@ export interface VideoTables extends ReconciliationTables {
     task_id: string;
     /** JSON of the SubmitResult; null while the submit is in progress. */
     result: string | null;
-    /** Until when the process with the submit in progress counts as alive; it is moved on while it runs. */
+    /** When the process with the submit in progress stops counting as alive; renewed while the submit runs. */
     alive_until: number;
     created_at: number;
   };
 }
 
+/** Migrations of the video tables. */
 export const videoMigrations: readonly Migration[] = [
   {
     id: '0030-video',
@@ -282,30 +290,30 @@ async function createIdempotencyKeys(trx: MigrationTransaction, { int64, text }:
 }
 
 interface ReconciliationTables {
-  /** One row for each reading of a vendor's account. Amounts of units are in millionths. Never changed. */
+  /** One row per reading of a vendor's account; rows never change. Units are in millionths. */
   reconciliations: {
     id: Generated<number>;
     channel_id: number;
     vendor: VendorId;
     unit: string;
-    /** Unix milliseconds of the reading before; null for the first. */
+    /** Unix milliseconds of the previous reading; null for the first. */
     from_time: number | null;
     to_time: number;
-    /** The usage counter as the vendor gave it: ascends with what it takes. */
+    /** The vendor's usage counter, which ascends with the units it bills. */
     counter: number;
     videos: number;
     settled_units: number;
     settled_quota: number;
-    /** Null where the counter went back: the account was topped up, or is another one. */
+    /** Null if the counter decreased: the account was topped up, or replaced by another one. */
     billed_units: number | null;
   };
-  /** How reading each channel's account went; overwritten. */
+  /** Result of the latest reading of each channel's account; overwritten by the next. */
   account_reads: {
     channel_id: number;
-    /** Unix milliseconds of the last reading that worked, and of a failure after it. */
+    /** Unix milliseconds of the last successful reading, and of a failure after it. */
     read_at: number | null;
     failed_at: number | null;
-    /** Why it failed; empty after a reading that worked. */
+    /** Error of a failed reading; empty after a successful one. */
     error: string;
   };
 }

@@ -31,7 +31,7 @@ interface TaskCompletionDependencies {
   readonly vendors: Pick<VendorRegistry, 'get'>;
 }
 
-/** What the end of a task needs of its row. */
+/** The columns of a task's row that its completion needs. */
 type EndingTask = Pick<
   Task,
   | 'id'
@@ -51,13 +51,15 @@ type EndingTask = Pick<
   LoggedTask;
 
 interface FailOptions {
-  /** The caller learns of it from the response and never saw the task, so neither notification nor event is written. */
+  /**
+   * Writes neither notification nor event: the caller never saw the task and learns of the failure from the response.
+   */
   readonly suppressNotification?: boolean;
 }
 
 /**
- * Ends tasks. State, settlement, notification and event are one transaction, decided by the conditional write of the state: the first
- * to complete a task settles or refunds it, later attempts change nothing.
+ * Ends tasks. State, settlement, notification and event are one transaction, decided by the conditional write of the
+ * state: the first completion settles or refunds the task, and later ones change nothing.
  */
 export class TaskCompletion {
   readonly #dependencies: TaskCompletionDependencies;
@@ -65,7 +67,10 @@ export class TaskCompletion {
     this.#dependencies = dependencies;
   }
 
-  /** Applies the result of a poll, terminal or not. @returns whether it changed anything */
+  /**
+   * Applies the result of a poll, terminal or not.
+   * @returns whether it changed anything
+   */
   async apply(task: EndingTask, change: TaskChange, options: FailOptions = {}): Promise<boolean> {
     const write = () => this.#write(task, change, options);
     return isTerminal(change.status)
@@ -83,7 +88,7 @@ export class TaskCompletion {
         const detail = toTaskDetail(task, change, charge.terms, clock.now());
         await quota.settle(trx, task.id, charge.quota, undefined, detail);
         await artifacts.enqueue(trx, task);
-        // A program polls; a person who started it in the console may have left the page.
+        // Programs poll, but a person who started the video in the console may have left the page.
         if (task.token_id === NO_TOKEN) await notifier.notify(trx, finishedNotice(task));
         await events.write(trx, toVideoEvent(task, change, clock.now()));
       }
@@ -99,7 +104,10 @@ export class TaskCompletion {
     });
   }
 
-  /** Fails the task if this is still its attempt. @returns whether it did */
+  /**
+   * Fails the task if this is still its current attempt.
+   * @returns whether it did
+   */
   async fail(task: Pick<Task, 'id' | 'attempt'>, failure: Failure, options: FailOptions = {}): Promise<boolean> {
     const row = await this.#dependencies.store.findById(task.id);
     if (row === undefined) return false;
@@ -115,7 +123,7 @@ export class TaskCompletion {
     );
   }
 
-  /** Fails the task whatever its current attempt is. */
+  /** Fails the task, whichever attempt is current. */
   async failCurrentAttempt(id: string, failure: Failure, options: FailOptions = {}): Promise<boolean> {
     const row = await this.#dependencies.store.findById(id);
     return row === undefined ? false : this.fail(row, failure, options);
@@ -154,15 +162,16 @@ function failureNotice(
   } as const;
 }
 
-/** What a task costs by, as it was when it was submitted. Prices that change later do not touch it. */
+/** The price terms of a task, frozen at submission. */
 export interface TaskTerms {
   readonly price: Price;
   readonly facts: CallFacts;
 }
 
+/** Serializes the terms for `tasks.pricing`. */
 export const formatTerms = (terms: TaskTerms): string => JSON.stringify(terms);
 
-/** Undefined for a task from before terms were stored. */
+/** Undefined for a task older than stored terms. */
 export const parseTerms = (text: string): TaskTerms | undefined =>
   text === '' ? undefined : (JSON.parse(text) as TaskTerms);
 
@@ -171,15 +180,15 @@ type LoggedTask = Pick<
   'channel_id' | 'upstream_model' | 'pricing' | 'price' | 'client' | 'created_at' | 'error_code'
 >;
 
-/** What a finished video is charged by. */
+/** The charge of a finished video and its basis. */
 interface TaskCharge {
   readonly quota: number;
   readonly terms: TaskTerms | undefined;
 }
 
 /**
- * The charge of a finished video: what was reserved, or by the vendor's own figures where its price says so, never more. Without
- * such figures, or where they fit no line of the price, it is what was reserved.
+ * The charge of a finished video: the reserved amount, or an amount from the vendor's own figures if the price says so,
+ * never more than reserved. Without such figures, or if they match no line of the price, the reserved amount.
  *
  * @param billed reads the vendor's figures
  */
@@ -199,7 +208,10 @@ function toTaskCharge(
   }
 }
 
-/** What the request log keeps of a video that ends. @param terms of its charge; undefined: nothing is charged */
+/**
+ * Details of an ended video for the request log.
+ * @param terms price terms of its charge; undefined if nothing is charged
+ */
 function toTaskDetail(task: LoggedTask, change: TaskChange, terms: TaskTerms | undefined, now: number): CallDetail {
   const status: RequestStatus = change.status === 'SUCCESS' ? 'ok' : 'failed';
   const seconds = terms?.facts.seconds;
@@ -220,11 +232,14 @@ function toTaskDetail(task: LoggedTask, change: TaskChange, terms: TaskTerms | u
   };
 }
 
-/** Longer metadata is left out: a payload stays below 20 KB, which Standard Webhooks recommends. */
+/** Longer metadata is omitted to keep a payload below 20 KB, as Standard Webhooks recommends. */
 const MAX_METADATA_LENGTH = 4_096;
 const MAX_MESSAGE_LENGTH = 2_000;
 
-/** The event written when a task ends; `webhooks.unwrap` of OpenAI's client knows it as `video.completed` or `video.failed`. */
+/**
+ * The event written when a task ends; `webhooks.unwrap` of OpenAI's client knows it as `video.completed` or
+ * `video.failed`.
+ */
 function toVideoEvent(
   task: Pick<Task, 'id' | 'user_id' | 'public_id' | 'model' | 'created_at' | 'callback_url' | 'request'>,
   { status, failure }: Pick<TaskChange, 'status' | 'failure'>,
@@ -244,9 +259,13 @@ function toVideoEvent(
   };
 }
 
+/** The subject of a video's events. */
 export const toSubject = ({ id }: Pick<Task, 'id'>): string => `video:${id}`;
 
-/** What every event of a video has. @param endedAt Unix milliseconds */
+/**
+ * Data common to all events of a video.
+ * @param endedAt Unix milliseconds
+ */
 export function toVideoData(
   { public_id, model, created_at, request }: Pick<Task, 'public_id' | 'model' | 'created_at' | 'request'>,
   status: TaskChange['status'],
@@ -264,7 +283,7 @@ export function toVideoData(
   };
 }
 
-/** What the caller gave as `metadata`, to recognize the video by; null where there is none. */
+/** The caller's `metadata`, for recognizing the video; null if there is none. */
 function metadataOf(request: string): object | null {
   const body: unknown = JSON.parse(request);
   const metadata = isObject(body) ? body.metadata : undefined;
@@ -273,7 +292,9 @@ function metadataOf(request: string): object | null {
 
 type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;
 
-/** What a span of a video is called. Whatever process does it and whenever, it belongs to the trace of the submit. */
+/**
+ * Options of a video's span. Whichever process records it and whenever, the span belongs to the trace of the submit.
+ */
 export function videoSpanOptions(step: 'submit' | 'poll' | 'settle', task: TracedTask): SpanOptions {
   return {
     name: step === 'submit' ? `generate_content ${task.model}` : `${step} ${task.model}`,
@@ -289,7 +310,7 @@ export function videoSpanOptions(step: 'submit' | 'poll' | 'settle', task: Trace
   };
 }
 
-/** Named points between the steps of a video at which money moves; tests stop the process there. */
+/** Named points between the steps that move a video's money; tests stop the process there. */
 export type FaultPoint =
   | 'after-reserve'
   | 'before-send'
@@ -298,4 +319,5 @@ export type FaultPoint =
   | 'before-settle'
   | 'mid-refund';
 
+/** Called at every fault point; does nothing outside tests. */
 export type OnFaultPoint = (point: FaultPoint) => void;

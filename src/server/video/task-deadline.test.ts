@@ -10,7 +10,7 @@ const SECOND = 1_000;
 const TTL = 60 * SECOND;
 
 describe('a channel whose circuit is open', () => {
-  it('never postpones a deadline', async () => {
+  it('never postpones a task’s deadline', async () => {
     const clock = manualClock(1_000_000);
     const pubSub = { publish: () => {}, subscribe: () => () => {} };
     const created_at = clock.now();

@@ -15,7 +15,7 @@ import { causeOf, toFailure } from './task-store.ts';
 
 const CLASSES = { HAILUO, JIMENG, KLING, RUNWAY, SEEDANCE, VIDU, WAN };
 
-test('every code of a vendor has a cause that says more than "unknown"', () => {
+test('every vendor error code has a cause other than "unknown"', () => {
   for (const [vendor, classes] of Object.entries(CLASSES))
     for (const [code, meaning] of Object.entries(classes)) {
       if (code === 'Conflict') continue;
@@ -54,7 +54,7 @@ test('error codes decide whether the vendor or the request is at fault', () => {
   ]);
 });
 
-test('every reason has a cause, and every cause a text and an advice in both languages', () => {
+test('every reason has a cause, and every cause has a text and advice in both languages', () => {
   for (const reason of ERROR_REASONS) assert.ok(FAILURE_CAUSES.includes(causeOf({ reason })), reason);
   for (const texts of [FAILURES_EN, FAILURES_ZH_CN])
     for (const cause of FAILURE_CAUSES) {
@@ -63,6 +63,6 @@ test('every reason has a cause, and every cause a text and an advice in both lan
     }
 });
 
-test('a failure without any word of the vendor still says so', () => {
+test('a failure without a vendor message still has a text', () => {
   assert.deepEqual(toFailure(undefined), { cause: 'unknown', message: 'the vendor gave no reason', code: '' });
 });

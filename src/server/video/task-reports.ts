@@ -39,14 +39,14 @@ interface AdminTaskFilter {
 
 const TASKS: TimedRows = { table: 'tasks', key: 'seq', time: 'created_at' };
 
-/** Queries of administrators about tasks. */
+/** Queries about tasks for administrators. */
 export class TaskAdminStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Unfinished tasks by channel and credential; those without any are left out. */
+  /** Number of unfinished tasks per channel and credential; pairs without any are omitted. */
   async unfinished(): Promise<{ channelId: number; credentialId: number | null; count: number }[]> {
     const rows = await this.#database.kysely
       .selectFrom('tasks')
@@ -62,7 +62,7 @@ export class TaskAdminStore {
     }));
   }
 
-  /** @param credentialIds those that submitted the tasks; default: all */
+  /** @param credentialIds the credentials the tasks were submitted with; default: all */
   async countUnfinished(trx: Kysely<Tables>, channelId: number, credentialIds?: readonly number[]): Promise<number> {
     const open = trx
       .selectFrom('tasks')
@@ -97,7 +97,7 @@ export class TaskAdminStore {
     return new Map(rows.map((row) => [row.id, row.public_id]));
   }
 
-  /** By `id` or public id; deleted tasks too. */
+  /** Finds a task by `id` or public id, including deleted tasks. */
   find(id: string): Promise<Task | undefined> {
     return this.#database.kysely
       .selectFrom('tasks')
@@ -106,7 +106,7 @@ export class TaskAdminStore {
       .executeTakeFirst();
   }
 
-  /** What the receipt of a video needs of it, by `id` or public id. */
+  /** The columns of a video's task that its receipt needs, by `id` or public id. */
   async receiptTask(name: string): Promise<ReceiptTask | undefined> {
     const task = await this.find(name);
     return (
@@ -119,7 +119,7 @@ export class TaskAdminStore {
     );
   }
 
-  /** Newest first, including those their owners deleted. */
+  /** Newest first, including tasks deleted by their owners. */
   async page(filter: AdminTaskFilter, page: LongPage): Promise<LongListPage<Task>> {
     const ranges = await this.#rangesOf(filter);
     const { kysely } = this.#database;
@@ -154,8 +154,9 @@ export class TaskAdminStore {
   }
 
   /**
-   * The `seq` of the tasks created in a period, found by binary search: `seq` ascends with the creation time, so that no index on the
-   * time is needed, which every submit would have to update. It does so within what was made here and within each import.
+   * The `seq` ranges of the tasks created in a period, found by binary search. `seq` ascends with the creation time,
+   * which saves an index on the time that every submit would have to update. The search covers the tasks created here
+   * and each import separately.
    */
   async #rangesOf({ from, to }: AdminTaskFilter): Promise<readonly KeyBounds[] | undefined> {
     if (from === undefined && to === undefined) return undefined;
@@ -171,7 +172,7 @@ export class TaskAdminStore {
     return ranges;
   }
 
-  /** The newest series of numbers that ascend with time and are below `end`; undefined where there is none. */
+  /** The newest range of numbers below `end` that ascends with time; undefined if there is none. */
   async #seriesBelow(end: number | undefined): Promise<KeyBounds | undefined> {
     let query = this.#database.kysely.selectFrom('tasks').select(({ fn }) => fn.max('seq').as('last'));
     if (end !== undefined) query = query.where('seq', '<', end);
@@ -201,20 +202,23 @@ function conditions(
   ];
 }
 
-/** SQL that empties what is kept of a video only for a while. */
+/** SQL that clears the details of videos after their retention period. */
 export class TaskDetailRemovalStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Empties request, response and failed attempts of at most `limit` videos that ended before a time. @returns how many */
+  /**
+   * Clears the request, response and failed attempts of at most `limit` videos that ended before a time.
+   * @returns the number of videos
+   */
   clear(before: number, limit: number): Promise<number> {
     return this.#database.transaction(async (trx) => {
       const rows = await trx
         .selectFrom('tasks')
         .select(['seq', 'id'])
-        // As in the index.
+        // Same condition as in the index.
         .where(sql<boolean>`has_detail = 1 and finish_time > 0`)
         .where('finish_time', '<', before)
         .orderBy('finish_time')
@@ -233,10 +237,10 @@ export class TaskDetailRemovalStore {
   }
 }
 
-/** The unfinished tasks of all processes, as the metrics show them. */
+/** Unfinished tasks of all processes, for the metrics. */
 interface OpenTaskFigures {
   readonly open: readonly { readonly vendor: VendorId; readonly status: TaskStatus; readonly count: number }[];
-  /** How long the task that waits longest has been due for its next poll, milliseconds; 0 when none is due. */
+  /** How long the most overdue task has been due for its next poll, milliseconds; 0 if none is due. */
   readonly oldestDueMs: number;
   /** Tasks whose submit may or may not have reached its vendor. */
   readonly ambiguous: number;
@@ -244,10 +248,10 @@ interface OpenTaskFigures {
 
 /** Several scrapes, and several metrics of one scrape, share a reading. */
 const FRESH_MS = 5_000;
-/** No submit is under way for longer: three attempts of a minute each, and a margin. */
+/** Upper bound on the duration of a submit: three attempts of one minute each, plus a margin. */
 const LONGEST_SUBMIT_MS = 240_000;
 
-/** Counts unfinished tasks. Reads the index of due tasks only, which has no finished ones. */
+/** Counts unfinished tasks. Reads only the index of due tasks, which contains no finished ones. */
 export class UnfinishedTaskStatisticsStore {
   readonly #database: Database<Tables>;
   readonly #clock: Clock;
@@ -259,7 +263,10 @@ export class UnfinishedTaskStatisticsStore {
     this.#clock = clock;
   }
 
-  /** At most five seconds old. @throws DatabaseUnavailableError */
+  /**
+   * Returns figures at most five seconds old.
+   * @throws DatabaseUnavailableError
+   */
   async read(): Promise<OpenTaskFigures> {
     if (this.#latest !== undefined && performance.now() - this.#latest.readAt < FRESH_MS) return this.#latest.figures;
     return this.#flight.run('', async () => {
@@ -302,21 +309,21 @@ export class UnfinishedTaskStatisticsStore {
   }
 }
 
-/** How long the videos of one model took, from the request to the result, over all accounts. */
+/** How long the videos of one model took, from request to result, across all accounts. */
 interface ModelDuration {
   readonly model: string;
-  /** Half of them were ready within this many seconds. */
+  /** The median. */
   readonly p50_seconds: number;
   readonly p90_seconds: number;
-  /** Finished videos the two are from. */
+  /** Number of finished videos measured. */
   readonly samples: number;
 }
 
 const DURATIONS_FRESH_MS = 60_000;
 const WINDOW_MS = 30 * DAY_MS;
-/** Newest tasks read for each model; a vendor's speed changes, so older ones say little. */
+/** Newest tasks read per model; a vendor's speed changes, so older ones are not representative. */
 const TASKS_READ = 200;
-/** Fewer say nothing about a spread. */
+/** Fewer samples do not show a spread. */
 const MIN_SAMPLES = 5;
 
 /** Measures how long videos take, from the newest finished tasks of each model. */
@@ -331,13 +338,13 @@ export class VideoDurationStatisticsStore {
     this.#clock = clock;
   }
 
-  /** At most a minute old; models with fewer than five finished videos in thirty days are left out. */
+  /** Returns durations at most a minute old; models with fewer than five finished videos in thirty days are omitted. */
   async read(models: readonly string[]): Promise<readonly ModelDuration[]> {
     if (this.#latest !== undefined && performance.now() - this.#latest.readAt < DURATIONS_FRESH_MS)
       return this.#latest.durations;
     return this.#flight.run('', async () => {
       const durations: ModelDuration[] = [];
-      // One after the other: on SQLite each read blocks the process for its own time only.
+      // Sequential: on SQLite each read blocks the process only for its own duration.
       for (const model of models) {
         const taken = await this.#secondsTaken(model);
         if (taken.length >= MIN_SAMPLES) durations.push(toModelDuration(model, taken));

@@ -12,18 +12,20 @@ import type { TaskUpstream, TaskUpstreams } from '../upstreams/upstream.ts';
 import type { ErrorReason, VendorError } from '../upstreams/vendor-errors.ts';
 import type { Artifact, Json, VendorAdapter } from '../vendors/adapter.ts';
 
+/** A row of `tasks`. */
 export type Task = Selectable<Tables['tasks']>;
-/** What one poll of the vendor changed; undefined keeps the stored value. */
+/** Changes found by one poll of the vendor; undefined keeps the stored value. */
 export interface TaskChange {
   readonly status: TaskStatus;
   readonly progress: number;
   readonly data: string;
   readonly handle?: string;
   readonly artifact?: string;
-  /** With FAILURE; ill-formed text in it is replaced. */
+  /** Set with FAILURE; ill-formed Unicode in it is replaced. */
   readonly failure?: Failure;
 }
 
+/** Filters of a list of tasks. */
 export interface TaskFilter {
   readonly status?: TaskStatus;
   readonly model?: string;
@@ -31,7 +33,7 @@ export interface TaskFilter {
   readonly from?: number;
   readonly to?: number;
   readonly userId?: number;
-  /** With `userId`: the prompt contains all of these; only the newest {@link MAX_SEARCHED_TASKS} tasks are searched. */
+  /** With `userId`: the prompt contains every term; only the newest {@link MAX_SEARCHED_TASKS} tasks are searched. */
   readonly searchTerms?: readonly string[];
   /** With `userId`: favourites only. */
   readonly favourite?: boolean;
@@ -39,7 +41,7 @@ export interface TaskFilter {
   readonly unfinished?: boolean;
 }
 
-/** Prompts one search reads: they have no index, and a search must not read all of them. */
+/** Maximum number of prompts one search reads: prompts have no index. */
 export const MAX_SEARCHED_TASKS = 5_000;
 
 /** SQL of video tasks. */
@@ -49,26 +51,29 @@ export class TaskStore {
     this.#database = database;
   }
 
-  /** Of a token; others of it wait until this transaction has ended. */
+  /** Counts a token's unfinished tasks; other counts for the token wait until this transaction has ended. */
   countOpen(trx: Trx, tokenId: number): Promise<number> {
     return countOpenTasks(trx, tokenId);
   }
 
-  /** @returns false when the token has another task with this external id */
+  /** @returns false if the token has another task with this external id */
   insert(trx: Trx, task: NewTask): Promise<boolean> {
     return insertTask(trx, task);
   }
 
   /**
    * NOT_START → SUBMITTED for this attempt.
-   * @returns the task's public id: the requested one, or its own where another task has that; undefined when the task has
-   * gone on to another attempt or has ended
+   * @returns the task's public id: the requested one, or its own if another task has that; undefined if the task has
+   *   moved to another attempt or has ended
    */
   async markAccepted(executor: Executor, acceptance: Acceptance): Promise<string | undefined> {
     return (await acceptTaskQuery.first(executor, { ...acceptance }))?.public_id;
   }
 
-  /** Moves an unconfirmed task to its next channel. @returns false when it has ended meanwhile */
+  /**
+   * Moves an unconfirmed task to its next channel.
+   * @returns false if it has already ended
+   */
   async startNextAttempt(
     trx: Trx,
     id: string,
@@ -94,9 +99,9 @@ export class TaskStore {
   }
 
   /**
-   * Applies the result of a poll. States only move forward and a terminal one never changes. The attempt is part of the
-   * condition, so that a result of an abandoned attempt never changes the current one.
-   * @returns false when the result came too late
+   * Applies the result of a poll. States only move forward, and a terminal state never changes. The attempt is part of
+   * the condition, so that a result for an abandoned attempt never changes the current one.
+   * @returns false if the result came too late
    */
   async applyChange(
     executor: Executor,
@@ -112,9 +117,9 @@ export class TaskStore {
         progress: change.progress,
         data: change.data,
         updated_at: now,
-        // An unknown status is odd itself.
+        // An unknown status counts as an odd poll itself.
         poll_failures: change.status === 'UNKNOWN' ? undefined : 0,
-        // Kysely leaves out what is undefined.
+        // Kysely omits undefined values.
         handle: change.handle,
         artifact: change.artifact,
         fail_reason: toStorableText(change.failure?.message),
@@ -135,8 +140,8 @@ export class TaskStore {
   }
 
   /**
-   * Counts a poll whose answer decided nothing. Polls of readers and of other processes that follow too closely count once.
-   * @returns how many there were in a row; undefined where this one does not count
+   * Counts a poll whose response decided nothing. Polls by readers and other processes in close succession count once.
+   * @returns the number in a row; undefined if this poll does not count
    */
   async countOddPoll(
     { id, attempt }: Pick<Task, 'id' | 'attempt'>,
@@ -155,7 +160,7 @@ export class TaskStore {
     return row?.poll_failures;
   }
 
-  /** The vendor has answered about the task again. */
+  /** Resets the count after the vendor has answered about the task again. */
   async clearOddPolls(id: string): Promise<void> {
     await this.#database.kysely.updateTable('tasks').set({ poll_failures: 0 }).where('id', '=', id).execute();
   }
@@ -164,7 +169,7 @@ export class TaskStore {
     return findForTokenQuery.first(this.#database.kysely, { id: publicId, token: tokenId });
   }
 
-  /** A task by the caller's own id of it. */
+  /** Finds a task by the caller's own id for it. */
   findByExternalId(externalId: string, tokenId: number): Promise<Task | undefined> {
     return this.#database.kysely
       .selectFrom('tasks')
@@ -175,7 +180,7 @@ export class TaskStore {
       .executeTakeFirst();
   }
 
-  /** Tasks of one token at one vendor, newest first, either those made from text alone or all others. */
+  /** Tasks of one token at one vendor, newest first: either those generated from text alone, or all others. */
   listForVendorFormat(
     filter: { readonly tokenId: number; readonly vendor: VendorId; readonly isFromText: boolean },
     offset: number,
@@ -212,7 +217,7 @@ export class TaskStore {
     return this.#database.kysely.selectFrom('tasks').selectAll().where('public_id', '=', publicId).executeTakeFirst();
   }
 
-  /** Tasks of one token after `after` (a public id); one more than `limit`, which shows whether there is a further page. */
+  /** Tasks of one token after `after` (a public id); one more than `limit`, to show whether there is another page. */
   async listForToken(
     tokenId: number,
     after: string | undefined,
@@ -266,7 +271,7 @@ export class TaskStore {
     return row?.seq ?? Number.MIN_SAFE_INTEGER;
   }
 
-  /** Defers the next poll of an unfinished task; never makes it earlier. */
+  /** Defers the next poll of an unfinished task; never moves it earlier. */
   async defer(seq: number, until: number): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
@@ -276,7 +281,7 @@ export class TaskStore {
       .execute();
   }
 
-  /** Replaces the URL of a finished video; its state, times and quota stay as they are. */
+  /** Replaces the URL of a finished video; its state, times and quota stay unchanged. */
   async updateArtifact(id: string, fresh: { artifact: string; data: string; handle: string }): Promise<void> {
     await this.#database.kysely
       .updateTable('tasks')
@@ -298,7 +303,10 @@ export class TaskStore {
   }
 }
 
-/** Written into the SQL instead of a parameter, so that the indexes of failed and of unfinished tasks are known to fit. */
+/**
+ * A literal in the SQL instead of a parameter, so that the planner can use the partial indexes of failed and unfinished
+ * tasks.
+ */
 export const hasStatus = (status: TaskStatus) =>
   isTerminal(status)
     ? sql<boolean>`status = ${sql.lit(status)}`
@@ -307,10 +315,10 @@ export const hasStatus = (status: TaskStatus) =>
 const toStorableText = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : toWellFormedText(text);
 
-/** A row of `tasks` as it is inserted: every column but the database's own `seq`. */
+/** A row of `tasks` to insert: every column except the database's own `seq`. */
 export type NewTask = Required<Omit<Insertable<Tables['tasks']>, 'seq' | 'has_detail'>>;
 
-/** What differs from one new task to the next; every other column starts with the same value. */
+/** The columns that differ between new tasks; every other column starts with the same value. */
 type NewTaskFields = Pick<
   NewTask,
   | 'id'
@@ -326,7 +334,9 @@ type NewTaskFields = Pick<
 > &
   Partial<NewTask>;
 
-/** The row of a new task. Its public id is its own until a vendor's replaces it, its times are those of its creation. */
+/**
+ * The row of a new task. Its public id is its own until replaced by a vendor's; its times are those of its creation.
+ */
 export const newTaskRow = (fields: NewTaskFields): NewTask => ({
   public_id: fields.id,
   credential_id: null,
@@ -358,7 +368,7 @@ export const newTaskRow = (fields: NewTaskFields): NewTask => ({
   ...fields,
 });
 
-/** Names of all columns of {@link NewTask}, for the insert statement. */
+/** All columns of {@link NewTask}, for the insert statement. */
 const NEW_TASK_COLUMNS = Object.keys(
   newTaskRow({
     id: '',
@@ -376,7 +386,7 @@ const NEW_TASK_COLUMNS = Object.keys(
 
 const insertTasks = prepareInsert<Tables, NewTask>('tasks', NEW_TASK_COLUMNS);
 
-/** @returns false when the token has another task with this external id; of several at once, one is inserted */
+/** @returns false if the token has another task with this external id; of several concurrent inserts, one succeeds */
 async function insertTask(executor: Executor, task: NewTask): Promise<boolean> {
   if (task.external_id === null) {
     await insertTasks(executor, [task]);
@@ -394,8 +404,8 @@ async function insertTask(executor: Executor, task: NewTask): Promise<boolean> {
 }
 
 /**
- * How many tasks of a token have not ended. The token's row is locked first, so that submits of one token, on any process, count one after
- * the other.
+ * Number of unfinished tasks of a token. Locks the token's row first, so that concurrent submits of one token, on any
+ * process, are counted one after the other.
  */
 async function countOpenTasks(trx: Trx, tokenId: number): Promise<number> {
   await trx.selectFrom('tokens').select('id').where('id', '=', tokenId).forUpdate().execute();
@@ -412,16 +422,16 @@ async function countOpenTasks(trx: Trx, tokenId: number): Promise<number> {
 export interface Acceptance {
   readonly id: string;
   readonly attempt: number;
-  /** The public id to take, unless another task has it. */
+  /** The requested public id, taken unless another task has it. */
   readonly public_id: string;
   readonly handle: string;
   readonly data: string;
   readonly now: number;
-  /** When it is polled first, Unix milliseconds. */
+  /** Time of the first poll, Unix milliseconds. */
   readonly next: number;
 }
 
-/** Only the latest attempt is accepted: a late response to an earlier one changes nothing. */
+/** Only the latest attempt can be accepted: a late response to an earlier one changes nothing. */
 const acceptTaskQuery = prepareQuery<Tables, { [K in keyof Acceptance]: Acceptance[K] }>()((db, p) =>
   db
     .updateTable('tasks')
@@ -463,8 +473,8 @@ const findForTokenQuery = prepareQuery<Tables, { id: string; token: number }>()(
 );
 
 /**
- * Order of the states: a result with a lower rank than the current state is outdated and ignored. UNKNOWN ranks lowest of the
- * submitted ones: an unknown status of a vendor never replaces a known state.
+ * Order of the states: a result with a lower rank than the current state is outdated and ignored. UNKNOWN ranks lowest
+ * of the submitted ones: an unknown vendor status never replaces a known state.
  */
 const RANK: Readonly<Record<TaskStatus, number>> = {
   NOT_START: 0,
@@ -476,6 +486,7 @@ const RANK: Readonly<Record<TaskStatus, number>> = {
   SUCCESS: 5,
 };
 
+/** The rank of a state; see `RANK`. */
 export const rankOf = (status: TaskStatus): number => RANK[status];
 
 const STATES = Object.keys(RANK) as TaskStatus[];
@@ -483,25 +494,25 @@ const previousStates = new Map(
   STATES.map((status) => [status, STATES.filter((each) => !isTerminal(each) && RANK[each] <= RANK[status])]),
 );
 
-/** The unfinished states from which a task may enter this one. */
+/** The unfinished states from which a task may enter this state. */
 const allowedPreviousStates = (status: TaskStatus): readonly TaskStatus[] => previousStates.get(status) ?? [];
 
-/** Whole percent to show: 100 once ended, below 100 before, the vendor's own figure where there is one. */
+/** Whole percent to display: 100 once ended, below 100 before, the vendor's own figure if there is one. */
 export function progressOf(status: TaskStatus, vendorPercent: number | undefined): number {
   if (status === 'SUCCESS' || status === 'FAILURE' || vendorPercent === undefined || !Number.isFinite(vendorPercent))
     return COARSE_PROGRESS[status];
   return Math.max(0, Math.min(99, Math.round(vendorPercent)));
 }
 
-/** Why a task ended without a video: for people (`cause`), and as the vendor or this service put it. */
+/** The reason a task ended without a video: a `cause` for users, and the message of the vendor or this service. */
 export interface Failure {
   readonly cause: FailureCause;
   readonly message: string;
-  /** Empty where there is none. */
+  /** Empty if there is no code. */
   readonly code: string;
 }
 
-/** What the user is told where the vendor's code says no more than its reason. */
+/** Cause shown to the user if the vendor's code gives no more than a reason. */
 const CAUSE_BY_REASON: Readonly<Record<ErrorReason, FailureCause>> = {
   user: 'request_invalid',
   policy: 'content_refused',
@@ -514,16 +525,17 @@ const CAUSE_BY_REASON: Readonly<Record<ErrorReason, FailureCause>> = {
   other: 'unknown',
 };
 
+/** The cause of a vendor error for users. */
 export const causeOf = ({ cause, reason }: Pick<VendorError, 'cause' | 'reason'>): FailureCause =>
   cause ?? CAUSE_BY_REASON[reason];
 
-/** A failure as the vendor reported it. */
+/** Converts an error reported by the vendor to a failure. */
 export const toFailure = (error: VendorError | undefined): Failure =>
   error === undefined
     ? { cause: 'unknown', message: 'the vendor gave no reason', code: '' }
     : { cause: causeOf(error), message: error.message || error.code || 'the vendor gave no reason', code: error.code };
 
-/** Where the finished video of a task is; undefined before it has finished. */
+/** The location of a task's finished video; undefined until the task has finished. */
 export const parseTaskArtifact = (task: Pick<Task, 'artifact'>): Artifact | undefined =>
   task.artifact === null ? undefined : JSON.parse(task.artifact);
 
@@ -532,8 +544,8 @@ const MAX_KEPT_LENGTH = 1024;
 const BASE64 = /^[A-Za-z0-9+/=_-]+$/;
 
 /**
- * A request or a vendor's response as it is stored and shown: Base64 texts longer than 1,024 characters are cut and marked. Works level
- * by level instead of recursively, since depth is the sender's choice.
+ * A request or vendor response as stored and displayed: Base64 texts of more than 1,024 characters are truncated and
+ * marked. Works level by level instead of recursively, because the sender controls the depth.
  */
 export function truncateBase64(value: Json): Json {
   const root: { value: unknown } = { value: truncateText(value) };
@@ -566,15 +578,15 @@ export type VideoUpstreams = TaskUpstreams<VendorId, VendorAdapter, Channel>;
 /** The upstream of one video task. */
 export type VideoUpstream = TaskUpstream<VendorAdapter, Channel>;
 
-/** Rows one import may have numbers for: far above the ids of any source. */
+/** Range of numbers reserved for one import: far above the ids of any source. */
 const NUMBERS_OF_AN_IMPORT = 2 ** 40;
 
 /**
- * The `seq` of a task that ended in another program: below all that were made here, since `seq` ascends with the creation time, and in the
- * order of the source.
+ * The `seq` of a task that ended in another program. Negative, below all tasks created here, because `seq` ascends with
+ * the creation time; imported tasks keep the order of their source.
  *
- * @param sourceId of its row in the source
- * @throws RangeError for an id that is larger than any source has
+ * @param sourceId id of its row in the source
+ * @throws RangeError for an id larger than any source has
  */
 export function importedEndedTaskSeq(importId: number, sourceId: number): number {
   if (sourceId < 0 || sourceId >= NUMBERS_OF_AN_IMPORT) throw new RangeError(`the source has a task ${sourceId}`);
@@ -584,16 +596,20 @@ export function importedEndedTaskSeq(importId: number, sourceId: number): number
 /** Whether a task ended in another program: its cost was paid there and is in no ledger here. */
 export const isImportedEndedTask = ({ seq }: { readonly seq: number }): boolean => seq < 0;
 
-/** Where the numbers of the import begin that a task of history belongs to. */
+/** First number of the import that a historical task belongs to. */
 export const firstSeqOfImport = (seq: number): number => Math.floor(seq / NUMBERS_OF_AN_IMPORT) * NUMBERS_OF_AN_IMPORT;
 
-/** What a submit returns to its caller: the task and the vendor's response; every format renders it in its own way. It can be stored as JSON. */
+/**
+ * The result of a submit: the task and the vendor's response, which each format renders in its own way. Can be stored
+ * as JSON.
+ */
 export interface SubmitResult {
   readonly task: Pick<Task, 'public_id' | 'vendor' | 'model' | 'status' | 'created_at' | 'handle' | 'external_id'>;
-  /** The vendor's response; null when it was lost on the way. */
+  /** The vendor's response; null if it was lost. */
   readonly raw: Json;
 }
 
+/** The result of submitting a task, with the vendor's response. */
 export const toSubmitResult = (
   { public_id, vendor, model, status, created_at, handle, external_id }: SubmitResult['task'],
   raw: Json,

@@ -12,7 +12,7 @@ const PRICE = 700;
 
 describe('completions that are hard to store', () => {
   forEachDatabase((_name, open) => {
-    /** An account with one task in progress at a vendor whose every poll returns `outcome`. */
+    /** Creates an account with one task in progress at a vendor whose every poll returns `outcome`. */
     async function inProgress(outcome: object = {}) {
       const database = await open();
       const clock = manualClock();
@@ -29,7 +29,7 @@ describe('completions that are hard to store', () => {
       return { clock, task, poller, ended };
     }
 
-    it('a reason with characters that no database stores fails the task and refunds it', async () => {
+    it('a failure reason with characters no database stores fails the task and refunds it', async () => {
       const message = 'bad\u0000 words\ud800';
       const error = { reason: 'other', retryable: false, httpStatus: 200, code: 'E\u00001', message };
       const { task, poller, ended } = await inProgress({ state: 'FAILURE', raw: { message }, error });

@@ -11,7 +11,7 @@ import { manualClock } from '../platform/clock.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
 import { rankOf, type Task } from './task-store.ts';
 
-/** `npm run hammer` tries more, from another seed. */
+/** `npm run hammer` runs more histories, with another seed. */
 const HISTORIES = Number(process.env.HISTORIES ?? '150');
 const SEED = Number(process.env.INVALID_SUBMIT_SEED ?? '20261121');
 const PRICE = 700;
@@ -24,12 +24,15 @@ const outcomeOf = (state: TaskStatus): QueryOutcome => ({
 });
 const FILE = { artifact: { kind: 'url', url: 'https://files.example/a.mp4' } } as const;
 const STATES = ['UNKNOWN', 'SUBMITTED', 'QUEUED', 'IN_PROGRESS', 'SUCCESS', 'FAILURE'] as const;
-/** What polls of one job return, in any order and number, both ends included; those of one inner list arrive concurrently. */
+/**
+ * Poll results of one job, in any order and number, including both terminal states; those of one inner list arrive
+ * concurrently.
+ */
 const history = fc.array(fc.array(fc.constantFrom(...STATES), { minLength: 1, maxLength: 4 }), { maxLength: 7 });
 
-describe(`T81: results of polls in any order (seed ${SEED})`, () => {
+describe(`T81: poll results in any order (seed ${SEED})`, () => {
   forEachDatabase((_name, open) => {
-    it('moves it forward only, ends it once, and is paid for once', async () => {
+    it('move the task forward only, end it once, and charge it once', async () => {
       const database = await open();
       const clock = manualClock();
       const ledger = openLedger(database, undefined, clock);
@@ -45,7 +48,7 @@ describe(`T81: results of polls in any order (seed ${SEED})`, () => {
         await ledger.reserve(id, 1, PRICE);
         let before = task;
         for (const states of moments) {
-          // Concurrently, and all of them with the task as it was at the beginning.
+          // Concurrently, each with the task as it was at the start.
           const applied = await Promise.all(states.map((state) => poller.applyOutcome(task, outcomeOf(state))));
           const now = await stateOf(id);
           assert.ok(rankOf(now.status) >= rankOf(before.status), `${before.status} became ${now.status}`);

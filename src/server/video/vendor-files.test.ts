@@ -15,7 +15,7 @@ const toResponse = (type: string, text: string): OutboundResponse => ({
   body: Readable.from([Buffer.from(text)], { objectMode: false }),
 });
 
-/** Opens the file of a finished Sora task whose upstream answers `content` to a request for it. */
+/** Opens the file of a finished Sora task whose upstream answers the request with `content`. */
 async function openFile(content: OutboundResponse) {
   const untrusted: { readonly url: string; readonly headers?: object }[] = [];
   const upstream = {
@@ -40,7 +40,7 @@ async function openFile(content: OutboundResponse) {
   return { untrusted, text: Buffer.concat(await file.body.toArray()).toString() };
 }
 
-test('an upstream that names the file in JSON in place of sending it: fetched without the key', async () => {
+test('a file that the upstream names in JSON instead of sending it is fetched without the key', async () => {
   const { untrusted, text } = await openFile(toResponse('application/json', JSON.stringify({ data: { url: FILM } })));
   assert.equal(text, 'the film');
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('an upstream that names the file in JSON in place of sending it: fetched wi
   );
 });
 
-test('JSON that names no file, or has no end, is no video', async () => {
+test('JSON that names no file, or never ends, is no video', async () => {
   for (const text of ['{"error":{"message":"not ready"}}', '{', `{"url":"${FILM}","more":"${'x'.repeat(65_536)}"}`]) {
     const opened = openFile(toResponse('application/json; charset=utf-8', text));
     await assert.rejects(opened, (error) => error instanceof AppError && error.code === 'content_unavailable');

@@ -33,24 +33,28 @@ import {
 } from './task-store.ts';
 
 interface VendorFileRequest {
-  /** One `bytes=` range as the caller sent it; others are ignored, as RFC 9110 section 14.2 permits. */
+  /** A single `bytes=` range as sent by the caller; any other range is ignored, as RFC 9110 section 14.2 permits. */
   readonly range?: string;
   readonly ifRange?: string;
   /** Default: the video itself. */
   readonly variant?: string;
   /** A longer file fails. */
   readonly maxBytes?: number;
-  /** Bytes that are received before they are read. */
+  /** Bytes received ahead of the reader. */
   readonly readAheadBytes?: number;
   readonly signal: AbortSignal;
 }
 
-/** A large file may take hours over a slow connection; below the minimum rate (bytes a second) the download is aborted. */
+/**
+ * A large file may take hours over a slow connection; below the minimum rate (bytes per second) the download is
+ * aborted.
+ */
 const DOWNLOAD_TIMEOUTS = {
   totalTimeoutMs: 15 * 60_000,
   minBytesPerSecond: 4 * 1024,
 } as const satisfies Partial<OutboundRequest>;
 
+/** Dependencies of {@link VendorFiles}. */
 export interface VendorFilesDependencies {
   readonly outbound: OutboundClient;
   readonly upstreams: VideoUpstreams;
@@ -59,7 +63,7 @@ export interface VendorFilesDependencies {
   readonly log: Log;
 }
 
-/** Opens the files of finished videos where their vendors keep them. */
+/** Opens the files of finished videos at their vendors. */
 export class VendorFiles {
   readonly #dependencies: VendorFilesDependencies;
   constructor(dependencies: VendorFilesDependencies) {
@@ -67,7 +71,7 @@ export class VendorFiles {
   }
 
   /**
-   * The vendor's response with status 200, 206 or 416, its body unread.
+   * Returns the vendor's response with status 200, 206 or 416 and an unread body.
    * @throws AppError `content_not_found`, `content_unavailable`
    */
   async open(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
@@ -78,7 +82,7 @@ export class VendorFiles {
     return this.#openWithFreshUrl(task, request);
   }
 
-  /** The same without a fresh URL, for a task whose vendor has just been polled. */
+  /** As `open`, without fetching a fresh URL, for a task whose vendor has just been polled. */
   async openAsPolled(task: Task, request: VendorFileRequest): Promise<OutboundResponse> {
     const response = await this.#fetch(task, await this.#dependencies.upstreams.find(task), request);
     return checked(response, request);
@@ -128,7 +132,7 @@ export class VendorFiles {
     }
   }
 
-  /** A public URL needs no channel: that may have been removed, or have stayed behind when the video was imported. */
+  /** A public URL needs no channel: the channel may have been removed, or not have been imported with the video. */
   async #sourceOf(
     task: Task,
     upstream: VideoUpstream | undefined,
@@ -144,7 +148,7 @@ export class VendorFiles {
     );
   }
 
-  /** A vendor's own host may lead to a storage host, which gets neither the credentials nor the trust. */
+  /** A vendor's own host may redirect to a storage host, which must receive neither the credentials nor the trust. */
   async #followTrusted(
     request: OutboundRequest & { readonly method: 'GET' },
     upstream: VideoUpstream,
@@ -176,7 +180,10 @@ type TrustedSource = Extract<ContentSource, { kind: 'fetch' }>;
 const JSON_TYPE = /^\s*application\/(?:\w+\+)?json/i;
 const MAX_JSON_BYTES = 64 * 1024;
 
-/** The URL in an answer that names the file in place of being it. @throws PollFailed where it names none */
+/**
+ * The file's URL in a response that names the file instead of containing it.
+ * @throws PollFailed if it names none
+ */
 async function addressNamedIn(
   response: OutboundResponse,
   addressIn: TrustedSource['addressIn'],
@@ -206,7 +213,7 @@ function readJson(bytes: Buffer): unknown {
 
 const isGone = (status: number): boolean => status === 401 || status === 403 || status === 404 || status === 410;
 
-/** The file host of a private channel may be at a private IP address. */
+/** The file host of a private channel may have a private IP address. */
 function extraHosts(
   upstream: VideoUpstream | undefined,
   url: string,
@@ -217,8 +224,8 @@ function extraHosts(
 }
 
 /**
- * The response as that of a plain file. The bytes of a video decide, whatever the host says of their type and coding; a page is
- * refused here where a picture was asked for, and by the check of the bytes where a video was.
+ * The response as that of a plain file. The bytes of a video decide, whatever type and coding the host declares. A page
+ * is refused here if an image was requested, and by the check of the bytes if a video was.
  *
  * @throws AppError `content_unavailable`
  */
@@ -241,10 +248,13 @@ function checked(response: OutboundResponse, request: VendorFileRequest): Promis
   });
 }
 
-/** A page or a message in place of a picture, whatever its status says. */
+/** A page or a message instead of an image, whatever its status. */
 const TEXT_TYPE = /^\s*(text\/|application\/(xhtml\+|problem\+)?(xml|json))/i;
 
-/** The codings of HTTP. Hosts name others that are none (`aws-chunked`, `utf-8`, `binary`): the bytes are the file itself then. */
+/**
+ * The content codings of HTTP. Some hosts name values that are none (`aws-chunked`, `utf-8`, `binary`); the bytes are
+ * then the file itself.
+ */
 const DECODERS: Readonly<Record<string, () => Duplex>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -253,7 +263,7 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
   zstd: createZstdDecompress,
 };
 
-/** Without its coding, unless the bytes are a video already. */
+/** Decodes a response, unless its bytes already are a video. */
 async function decoded(response: OutboundResponse, decoder: () => Duplex): Promise<OutboundResponse> {
   const { headers, body } = response;
   const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
@@ -267,7 +277,7 @@ async function decoded(response: OutboundResponse, decoder: () => Duplex): Promi
   return { ...response, headers: omit(plain, 'content-length'), body: bounded.once('close', () => output.destroy()) };
 }
 
-/** A coded file may become a thousand times larger. */
+/** A compressed file may expand a thousandfold. */
 const MAX_DECODED_BYTES = 1024 ** 3;
 
 async function* upTo(maxBytes: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -284,7 +294,7 @@ async function* startingWith(first: Buffer, rest: AsyncIterator<Buffer>): AsyncG
   yield* { [Symbol.asyncIterator]: () => rest };
 }
 
-/** Also where a host sends 206 for the whole file and names no part. */
+/** Also true for a host that sends 206 with the whole file and names no range. */
 function isWholeRange(contentRange: string | undefined): boolean {
   const [, last, total] = /^bytes 0-(\d{1,15})\/(\d{1,15})$/.exec(contentRange ?? '') ?? [];
   return contentRange === undefined || (total !== undefined && Number(last) + 1 === Number(total));
@@ -305,18 +315,19 @@ interface UrlRefresherDependencies {
 /** `gone`: the vendor no longer has the video. `failed`: the vendor could not be polled. */
 type UrlRefreshResult = Task | 'gone' | 'failed';
 
-/** A reader of the task waits no longer than this for a fresh URL. */
+/** Longest time a reader of the task waits for a fresh URL. */
 const READER_WAIT_MS = 3_000;
 const MAX_TASKS_REMEMBERED = 10_000;
 
 /**
- * Signed URLs of finished videos expire while the vendor still has the video: the vendor is polled again and the fresh URL
- * stored, so that neither the task nor the next download has the expired one. State and quota never change here.
+ * Refreshes signed URLs of finished videos, which expire while the vendor still has the video. The vendor is polled
+ * again and the fresh URL stored, so that neither the task nor the next download uses the expired one. State and quota
+ * never change here.
  */
 export class UrlRefresher {
   readonly #dependencies: UrlRefresherDependencies;
   readonly #refreshes = new SingleFlight<UrlRefreshResult>();
-  /** When the vendor of a task was last polled for a URL, Unix milliseconds by task id. */
+  /** Time of the last poll for a URL, Unix milliseconds by task id. */
   readonly #refreshedAt = new LRUCache<string, number>(upToEntries(MAX_TASKS_REMEMBERED));
 
   constructor(dependencies: UrlRefresherDependencies) {
@@ -328,7 +339,7 @@ export class UrlRefresher {
     return this.#refreshes.run(task.id, () => this.#refresh(task));
   }
 
-  /** The task, with a fresh URL where the vendor's URLs are known to have expired by now. */
+  /** Returns the task, with a fresh URL if the stored URL is known to have expired. */
   async withFreshUrl(task: Task): Promise<Task> {
     const { upstreams, clock } = this.#dependencies;
     const lifetime = upstreams.adapterOf(task).artifactUrlLifetimeMs;
@@ -375,14 +386,14 @@ type InlineFile = Extract<ContentSource, { kind: 'bytes' }>;
 const MAX_CACHED_BYTES = 64 * 1024 ** 2;
 /** A player requests many ranges of one file within minutes. */
 const CACHE_TTL_MS = 5 * 60_000;
-/** Each response is in memory as text, as JSON and as bytes for a moment. */
+/** Each response is held in memory as text, as JSON and as bytes for a moment. */
 const MAX_CONCURRENT_FETCHES = 2;
 const MAX_QUEUED_FETCHES = 256;
 const FETCH_WAIT_MS = 30_000;
 
 /**
- * Videos that a vendor sends inside its JSON (Vertex AI without a bucket). Such a response has tens of megabytes whatever range
- * is requested, so it is fetched once for all concurrent readers and cached while it is being played.
+ * Caches videos that a vendor sends inside its JSON (Vertex AI without a bucket). Such a response has tens of megabytes
+ * whatever range is requested, so it is fetched once for all concurrent readers and cached while the video is played.
  */
 export class Base64VideoCache {
   readonly #files: LRUCache<string, InlineFile, { task: Task; upstream: VideoUpstream }>;
@@ -399,7 +410,7 @@ export class Base64VideoCache {
         const release = await semaphore.acquire(FETCH_WAIT_MS);
         if (release === undefined) throw new PollFailed('too many videos are being fetched');
         try {
-          // Not the first reader's signal: it may disconnect while others still wait for the file.
+          // Not the first reader's signal: that reader may disconnect while others still wait for the file.
           const file = await upstream.call(stopping, (adapter, handle, context) =>
             adapter.content(handle, JSON.parse(task.data), undefined, context),
           );
@@ -412,7 +423,7 @@ export class Base64VideoCache {
     });
   }
 
-  /** @throws what the adapter throws: PollFailed, UnsupportedRequestError, OutboundError */
+  /** @throws the adapter's errors: PollFailed, UnsupportedRequestError, OutboundError */
   get(task: Task, upstream: VideoUpstream): Promise<InlineFile> {
     return this.#files.forceFetch(task.id, { context: { task, upstream } });
   }
@@ -424,10 +435,10 @@ interface VideoSourceDependencies {
   readonly vendorFiles: VendorFiles;
 }
 
-/** A cover is no poster above 256 KiB; none is read further than this. */
+/** Posters are limited to 256 KiB, so a cover above this size is not read to its end. */
 const MAX_COVER_BYTES = 1024 ** 2;
 
-/** Opens whole files and covers at their vendors for those who copy them. */
+/** Opens whole files and covers at their vendors for storage and posters. */
 export function createVideoCopySources({ store, vendors, vendorFiles }: VideoSourceDependencies): VideoSources {
   const findFinished = async (taskId: string): Promise<Task | undefined> => {
     const task = await store.findById(taskId);
@@ -441,7 +452,7 @@ export function createVideoCopySources({ store, vendors, vendorFiles }: VideoSou
     async openVideo(taskId, signal) {
       const task = await findFinished(taskId);
       if (task === undefined) return undefined;
-      // Hundreds of files are copied at once: none holds more in memory than what is being written.
+      // Hundreds of files are copied at once: each copy holds no more in memory than the chunk being written.
       const { status, headers, body } = await vendorFiles.open(task, { signal, readAheadBytes: 0 });
       if (status !== 200) {
         body.destroy();

@@ -38,7 +38,7 @@ interface JimengInput {
   readonly reply: { headers(headers: Record<string, string>): unknown };
 }
 
-/** Submits in the formats of Kling and Jimeng, with responses in the contract's own. */
+/** Registers submits in the formats of Kling and Jimeng, with responses in the contract's own. */
 export function addVendorFormatRoutes(
   routes: RouteRegistry,
   { submitter, reader, renderer, channels }: VendorFormatRouteDependencies,
@@ -107,7 +107,10 @@ interface JimengNativeInput extends NativeInput {
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 500;
 
-/** The APIs of Kling and Jimeng as these vendors serve them: a program written for them changes only base URL and key. */
+/**
+ * Registers the APIs of Kling and Jimeng as the vendors themselves serve them: a program written for a vendor only
+ * changes base URL and key.
+ */
 export function addVendorCompatibleRoutes(
   routes: RouteRegistry,
   dependencies: VendorCompatibleRouteDependencies,

@@ -6,9 +6,9 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 import { VideoDurationStatisticsStore } from './task-reports.ts';
 
-describe('how long videos take', () => {
+describe('video durations', () => {
   forEachDatabase((_name, open) => {
-    it('is measured from finished videos of the last thirty days, per model', async () => {
+    it('are measured from finished videos of the last thirty days, per model', async () => {
       const database = await open();
       const clock = manualClock();
       let count = 0;
