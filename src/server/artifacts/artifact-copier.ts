@@ -13,14 +13,14 @@ import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.
 import type { OpenCover, Posters } from './posters.ts';
 import { NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
 
-/** Opens the file of a task where its vendor keeps it; undefined: the task has none to copy any more. */
+/** Opens a task's file at its vendor; undefined if there is no longer a file to copy. */
 export type OpenSource = (taskId: string, signal: AbortSignal) => Promise<CopySource | undefined>;
 
-/** Where the files of videos come from. */
+/** The sources of a video's file, cover and event data. */
 export interface VideoSources {
   readonly openVideo: OpenSource;
   readonly openCover?: OpenCover;
-  /** What events tell of a video. */
+  /** Describes a video for its events. */
   readonly describe?: DescribeVideo;
 }
 
@@ -36,24 +36,27 @@ interface ArtifactCopierDependencies {
   readonly log: Log;
 }
 
-/** Copies of one process at a time: most of them wait for vendors, each has less than 200 KiB in memory. */
+/** Concurrent copies per process: most of them wait for vendors, and each holds less than 200 KiB in memory. */
 const MAX_COPIES = 200;
 const LEASE_MS = 90_000;
 const RENEW_MS = 30_000;
 const POLL_MS = 2_000;
-/** Waits after the first, second, … failed try; the last one repeats. */
+/** Delays after the first, second, … failed attempt; the last one repeats. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000] as const;
-/** The vendor said so many times that it has no such file. */
+/** Attempts after which a vendor's answer that the file does not exist is final. */
 const TRIES_OF_GONE = 4;
 /** No vendor keeps files much longer. */
 const GIVE_UP_MS = 7 * DAY_MS;
 const MAX_ERROR_LENGTH = 300;
 const DEVICE_FULL = new Set(['ENOSPC', 'EDQUOT']);
 
-/** The task has been deleted, or its vendor has no file of it. */
+/** The task was deleted, or its vendor has no file for it. */
 class SourceGoneError extends Error {}
 
-/** Copies finished videos in the background: each is claimed by one process, tried again until its vendor has it no more. */
+/**
+ * Copies finished videos in the background. Each copy is claimed by one process and retried until the vendor no longer
+ * has the video.
+ */
 export class ArtifactCopier {
   readonly #dependencies: ArtifactCopierDependencies;
   readonly #sources: VideoSources;
@@ -73,7 +76,7 @@ export class ArtifactCopier {
     this.wake();
   }
 
-  /** Ends copies under way; they begin again with the next process. */
+  /** Aborts copies in flight; the next process restarts them. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -82,7 +85,7 @@ export class ArtifactCopier {
     await Promise.all(this.#running);
   }
 
-  /** Begins what is due soon; never throws. */
+  /** Starts the copies that are due soon. Never throws. */
   wake(): void {
     if (this.#timer === undefined) return;
     this.#isAwaited = true;
@@ -134,7 +137,10 @@ export class ArtifactCopier {
     }
   }
 
-  /** A process died between taking the file over and confirming it. @returns whether it is confirmed now */
+  /**
+   * Confirms a copy whose process died between storing the file and confirming it.
+   * @returns whether it is confirmed now
+   */
   async #recover(claim: Claim): Promise<boolean> {
     if (claim.tries === 1) return false;
     const { files, incoming, log } = this.#dependencies;
@@ -166,7 +172,7 @@ export class ArtifactCopier {
     try {
       const copied = await copy.receive(source.body, (bytes) => reservation.growTo(bytes));
       await posters.make({ taskId: claim.task_id, userId: claim.user_id }, copy.path, this.#sources.openCover, signal);
-      // Who has lost the claim must not touch what its new holder has put there.
+      // A process that lost its claim must not overwrite the file of the new claimant.
       if (!(await store.renew(claim, clock.now() + LEASE_MS))) throw new SourceGoneError('the copy is not wanted');
       await files.put(claim.id, copy.path, copied);
       await this.#confirm(claim, copied);
@@ -192,7 +198,7 @@ export class ArtifactCopier {
     const storedAt = clock.now();
     const expiresAt = days === 0 ? null : storedAt + days * DAY_MS;
     if (await store.confirm(claim, { bytes, sha256, mimeType, storedAt, expiresAt })) return;
-    // The video was deleted meanwhile, and its row may be gone already.
+    // The video may have been deleted in the meantime, and its row with it.
     const row = await store.findByTask(claim.task_id);
     if (row === undefined || row.state === 'removing') await files.remove(claim.id);
   }
@@ -202,7 +208,7 @@ export class ArtifactCopier {
     await incoming.removeAll(claim.id);
     if (DEVICE_FULL.has((error as NodeJS.ErrnoException).code ?? '')) await space.noteDeviceFull();
     const now = clock.now();
-    // The next process goes on with it at once.
+    // Due at once, so that the next process continues immediately.
     if (this.#stopping.signal.aborted) return store.defer(claim, now, 'the process stopped');
     const message = error instanceof Error ? error.message : String(error);
     const isFinal =
@@ -215,16 +221,16 @@ export class ArtifactCopier {
   }
 }
 
-/** A vendor's file that is being received. */
+/** A vendor's file as it is received. */
 interface CopySource {
   readonly body: Readable;
-  /** Of the vendor's Content-Length, bytes; undefined where it sent none. */
+  /** The vendor's Content-Length in bytes; undefined if none was sent. */
   readonly bytes: number | undefined;
 }
 
 interface CopiedFile {
   readonly bytes: number;
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   readonly sha256: string;
   readonly mimeType: CheckedVideo['mimeType'];
 }
@@ -232,14 +238,14 @@ interface CopiedFile {
 const READ_BYTES = 128 * 1024;
 
 /**
- * One file on its way from a vendor to this machine. It can be read meanwhile: readers get what has been written, and the last
- * byte only when the whole file has been checked, so that no reader takes a bad copy for a complete one.
+ * A file in transit from a vendor to this machine. Readers can follow it: they receive the bytes written so far, and
+ * the last byte only after the whole file has been checked, so that no reader takes a bad copy for a complete one.
  */
 export class IncomingCopy {
   readonly path: string;
-  /** Bytes of the whole file as the vendor announced them; undefined: it cannot be read before its end. */
+  /** Size of the whole file as announced by the vendor; undefined: the file cannot be read before it is complete. */
   readonly announcedBytes: number | undefined;
-  /** Known from the first bytes on. */
+  /** Known once the first bytes have arrived. */
   mimeType: CheckedVideo['mimeType'] | undefined;
   #written = 0;
   #state: 'running' | 'complete' | 'failed' = 'running';
@@ -260,11 +266,11 @@ export class IncomingCopy {
 
   /**
    * Writes, hashes and checks the file, and makes it durable under `path`.
-   * @param onGrowth called before each write with the bytes of the file after it; may throw to end the copy
-   * @throws BadVideoError, OutboundError, or what `onGrowth` throws
+   * @param onGrowth called before each write with the file's size after it; may throw to abort the copy
+   * @throws BadVideoError, OutboundError, or any error of `onGrowth`
    */
   async receive(body: Readable, onGrowth: (bytes: number) => Promise<void>): Promise<CopiedFile> {
-    // It may fail before it is read, and must not end the process then; reading it fails too.
+    // The body may fail before it is read, which must not crash the process; reading it then fails too.
     body.on('error', () => {});
     try {
       const copied = await this.#receive(body, onGrowth);
@@ -307,8 +313,9 @@ export class IncomingCopy {
   }
 
   /**
-   * Bytes `start` to `end`, both included, as they arrive. Fails with `content_unavailable` when the copy does.
-   * @returns undefined when the copy has ended and its file is elsewhere
+   * Returns the bytes `start` to `end`, both inclusive, as they arrive. Fails with `content_unavailable` if the copy
+   * fails.
+   * @returns undefined if the copy has ended and its file has been moved
    */
   async read(start: number, end: number): Promise<Readable | undefined> {
     const file = await open(this.path, 'r').catch((error: NodeJS.ErrnoException) => {
@@ -349,7 +356,7 @@ async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
 }
 
-/** The copies this process is making, by task. */
+/** The copies in progress in this process, by task. */
 export class CopiesUnderWay {
   readonly #copies = new Map<string, IncomingCopy>();
 

@@ -9,34 +9,34 @@ interface ArtifactReaderDependencies {
   readonly store: ArtifactStore;
   readonly copies: CopiesUnderWay;
   readonly log: Log;
-  /** Undefined: copies are switched off. */
+  /** Undefined if copies are disabled. */
   readonly files: ArtifactFileStorage | undefined;
 }
 
 interface OpenFile extends FileResponse {
   readonly body: Readable;
-  /** Of the file that the reader sends in place of the body, below the directory of all. */
+  /** Path, below the base directory, of the file that the reader sends instead of the body. */
   readonly path?: string;
 }
 
 interface OpenRequest extends FileRequest {
-  /** The reader can send a file of this machine by itself, whole or by the range that the client asked for. */
+  /** The reader (a proxy) can send a local file itself, whole or the range the client requested. */
   readonly acceptsPath?: boolean;
 }
 
-/** An ETag needs to be unique among the versions of one file only. */
+/** An ETag only has to be unique among the versions of one file. */
 const ETAG_LENGTH = 32;
-/** A reader that starts further ahead of a copy under way is served by the vendor. */
+/** A reader that starts further ahead of a copy in progress is served by the vendor. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 
-/** Opens copies for readers. */
+/** Opens stored copies for readers. */
 export class ArtifactReader {
   readonly #dependencies: ArtifactReaderDependencies;
   constructor(dependencies: ArtifactReaderDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** @returns undefined when there is no copy, or none yet */
+  /** @returns undefined if there is no copy, or none yet */
   async open(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, files } = this.#dependencies;
     if (files === undefined) return undefined;
@@ -46,7 +46,7 @@ export class ArtifactReader {
     return row?.state === 'stored' ? this.#openStored(files, row, request) : undefined;
   }
 
-  /** The poster of a video, where one is stored. */
+  /** Opens the stored poster of a video, if there is one. */
   async openPoster(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, files } = this.#dependencies;
     const row = files && (await store.findByTask(taskId, 'thumbnail'));
@@ -56,7 +56,7 @@ export class ArtifactReader {
   async #openGrowing(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
     const copy = this.#dependencies.copies.find(taskId);
     if (copy?.announcedBytes === undefined || copy.mimeType === undefined || copy.hasFailed) return undefined;
-    // Its hash is not known yet, and a reader who has the vendor's ETag gets the whole file.
+    // The hash is not known yet, so a reader that sends the vendor's ETag receives the whole file.
     const response = toFileResponse({ bytes: copy.announcedBytes, mimeType: copy.mimeType }, request);
     if (response.part === undefined) return { ...response, body: Readable.from([]) };
     const { start, end } = response.part;
@@ -75,7 +75,7 @@ export class ArtifactReader {
     };
     const response = toFileResponse(facts, request);
     if (response.part === undefined) return { ...response, body: Readable.from([]) };
-    // A range that is ignored here may mean something to another reader of it.
+    // A range ignored here might be honoured by the proxy that reads the same request.
     if (request.acceptsPath === true && (response.status === 206 || request.range === undefined)) {
       const path = await files.locate?.(row.id);
       if (path !== undefined) return { ...response, path, body: Readable.from([]) };
@@ -88,7 +88,7 @@ export class ArtifactReader {
   }
 }
 
-/** What is known of a file before its bytes are read. */
+/** Facts about a file that are known before its bytes are read. */
 interface FileFacts {
   readonly bytes: number;
   readonly mimeType: string;
@@ -98,6 +98,7 @@ interface FileFacts {
   readonly modifiedAt?: number;
 }
 
+/** The request headers that select a part or a version of a file. */
 export interface FileRequest {
   readonly range?: string;
   readonly ifRange?: string;
@@ -107,11 +108,11 @@ export interface FileRequest {
 interface FileResponse {
   readonly status: 200 | 206 | 304 | 416;
   readonly headers: Readonly<Record<string, string>>;
-  /** First and last byte of the body; undefined: none. */
+  /** First and last byte of the body; undefined: no body. */
   readonly part?: { readonly start: number; readonly end: number };
 }
 
-/** How a file is answered for (RFC 9110 sections 13 and 14). */
+/** Evaluates the conditions and the range of a request for a file (RFC 9110 sections 13 and 14). */
 export function toFileResponse(file: FileFacts, { range, ifRange, ifNoneMatch }: FileRequest): FileResponse {
   const validators = {
     ...(file.etag !== undefined && { etag: file.etag }),
@@ -140,14 +141,14 @@ export function toFileResponse(file: FileFacts, { range, ifRange, ifNoneMatch }:
   };
 }
 
-/** HTTP dates have whole seconds. */
+/** HTTP dates have a resolution of one second. */
 const toHttpDate = (unixMs: number): string => new Date(unixMs).toUTCString();
 
 /** If-None-Match compares weakly (RFC 9110 section 13.1.2). */
 const matchesAny = (header: string, etag: string): boolean =>
   header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 
-/** If-Range compares strongly; a date must be the very one that was sent (RFC 9110 section 13.1.5). */
+/** If-Range compares strongly; a date must equal the one that was sent (RFC 9110 section 13.1.5). */
 const isUnchanged = ({ etag, modifiedAt }: FileFacts, ifRange: string | undefined): boolean =>
   ifRange === undefined ||
   ifRange.trim() === etag ||

@@ -5,6 +5,7 @@ import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
 import type { ArtifactStore, RemovalStore } from './artifact-store.ts';
 import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
 
+/** Dependencies of {@link ArtifactRemover}. */
 export interface ArtifactRemoverDependencies {
   readonly store: ArtifactStore;
   readonly removals: RemovalStore;
@@ -16,26 +17,26 @@ export interface ArtifactRemoverDependencies {
 
 const BATCH = 200;
 const ORPHAN_INTERVAL_MS = 6 * HOUR_MS;
-/** A younger file may belong to a row that is being written. */
+/** A younger file may belong to a row that is still being written. */
 const ORPHAN_AGE_MS = HOUR_MS;
 
-/** Removes copies: first the mark in the row, then the file, then the row, so that a file without a row never comes about. */
+/** Removes copies in the order mark, file, row, so that no file ever exists without a row. */
 export class ArtifactRemover {
   readonly #dependencies: ArtifactRemoverDependencies;
   constructor(dependencies: ArtifactRemoverDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Of a copy that is marked. */
+  /** Removes the file and the row of a copy that is marked. */
   async remove(id: string): Promise<void> {
     const { removals, files, incoming } = this.#dependencies;
-    // In this order: a copy under way cannot be taken over any more once its file is gone from here.
+    // This order matters: a copy in progress cannot be stored any more once its incoming file is gone.
     await incoming.removeAll(id);
     await files.remove(id);
     await removals.delete(id);
   }
 
-  /** Removes what has passed its time, what belongs to removed accounts, and what is marked. */
+  /** Removes expired copies, copies of removed accounts, and marked copies. */
   async removeEnded(): Promise<void> {
     const { removals, clock } = this.#dependencies;
     while ((await removals.markEnded(clock.now(), BATCH)) >= BATCH);
@@ -46,7 +47,9 @@ export class ArtifactRemover {
     }
   }
 
-  /** Removes files that no row names: those of a database that was restored from a backup, or of a foreign hand. */
+  /**
+   * Removes files that no row names, such as those left by restoring a database backup or placed by another program.
+   */
   get orphanJob(): ScheduledJob {
     return {
       name: 'artifact orphans',

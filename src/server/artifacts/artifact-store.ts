@@ -5,10 +5,11 @@ import { prepareQuery } from '../platform/db/prepared-query.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
+/** A row of `artifacts`. */
 export type ArtifactRow = Selectable<Tables['artifacts']>;
 type Variant = ArtifactRow['variant'];
 
-/** A row whose copy a process makes: its try is part of every write. */
+/** A row claimed by a process for copying. Its `tries` is part of every write's condition. */
 export type Claim = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'tries' | 'created_at'>;
 
 interface StoredCopy {
@@ -68,7 +69,7 @@ export class ArtifactStore {
     });
   }
 
-  /** The row of a poster that is about to be put, which may be there from a put that was interrupted. */
+  /** Inserts the row of a poster before the poster is stored; a row may remain from an interrupted attempt. */
   async insertPoster(
     poster: { id: string; taskId: string; userId: number },
     now: number,
@@ -83,7 +84,7 @@ export class ArtifactStore {
     return selectByTask.first(this.#database.kysely, { task_id: taskId, variant });
   }
 
-  /** Which of these tasks have a stored poster. */
+  /** Returns those of the tasks that have a stored poster. */
   async findWithPoster(taskIds: readonly string[]): Promise<Set<string>> {
     if (taskIds.length === 0) return new Set();
     const rows = await this.#database.kysely
@@ -96,7 +97,7 @@ export class ArtifactStore {
     return new Set(rows.map(({ task_id }) => task_id));
   }
 
-  /** Claims due copies until `now + leaseMs`; each is claimed by one process. */
+  /** Claims due copies until `now + leaseMs`; each copy is claimed by one process. */
   claimDue(now: number, leaseMs: number, limit: number): Promise<Claim[]> {
     return this.#database.transaction((trx) =>
       trx
@@ -117,13 +118,16 @@ export class ArtifactStore {
     );
   }
 
-  /** @returns false when another process has claimed it, or it is to be removed */
+  /** @returns false if another process has claimed it, or it is marked for removal */
   async renew(claim: Claim, until: number): Promise<boolean> {
     const result = await pending(this.#database.kysely, claim).set({ next_try_at: until }).executeTakeFirst();
     return wasChanged(result);
   }
 
-  /** The copy is complete. @returns false when the claim was lost */
+  /**
+   * Marks the copy as complete.
+   * @returns false if the claim was lost
+   */
   confirm(claim: Claim, copy: StoredCopy): Promise<boolean> {
     return this.#database.transaction(async (trx) => {
       const row = await pending(trx, claim)
@@ -145,14 +149,14 @@ export class ArtifactStore {
     });
   }
 
-  /** @param at null: it is not tried again */
+  /** @param at time of the next attempt; null: no further attempt */
   async defer(claim: Claim, at: number | null, lastError: string): Promise<void> {
     await pending(this.#database.kysely, claim)
       .set({ next_try_at: at, last_error: lastError, ...(at === null && { state: 'failed' as const }) })
       .execute();
   }
 
-  /** Its file is gone: a video is copied again. */
+  /** Records that the file is lost; a video is copied again. */
   async markLost(row: Pick<ArtifactRow, 'id' | 'variant' | 'user_id' | 'bytes'>): Promise<void> {
     await this.#database.transaction(async (trx) => {
       const result = await trx
@@ -160,7 +164,7 @@ export class ArtifactStore {
         .set({ state: 'pending', bytes: 0, next_try_at: row.variant === 'video' ? 0 : null, expires_at: null })
         .where('id', '=', row.id)
         .where('state', '=', 'stored')
-        // What is taken off the sums.
+        // The size that is subtracted from the sums.
         .where('bytes', '=', row.bytes)
         .executeTakeFirst();
       if (wasChanged(result)) await countCopies(trx, [row], -1);
@@ -179,7 +183,7 @@ export class ArtifactStore {
       .execute();
   }
 
-  /** Which of these files have a row. */
+  /** Returns those of the files that have a row. */
   async findKnown(ids: readonly string[]): Promise<Set<string>> {
     const rows = await this.#database.kysely
       .selectFrom('artifacts')
@@ -202,19 +206,20 @@ export class ArtifactStore {
 const pending = (executor: Executor, { id, tries }: Claim) =>
   executor.updateTable('artifacts').where('id', '=', id).where('state', '=', 'pending').where('tries', '=', tries);
 
+/** Stored space of an account, or of all accounts. */
 export interface Usage {
-  /** Of videos and posters. */
+  /** Videos and posters. */
   readonly bytes: number;
-  /** Videos. */
+  /** Videos only. */
   readonly files: number;
 }
 
 type Counted = Pick<Selectable<Tables['artifacts']>, 'user_id' | 'variant' | 'bytes'>;
 
-/** Rows that share the sums over all accounts, so that copies that end at once seldom wait for one another. */
+/** Rows over which the totals are spread, so that copies that complete at once rarely wait for each other. */
 const SHARDS = 16;
 
-/** What must hold of the sums; a query gives the keys of the rows that break a rule. */
+/** Invariants of the sums; each query returns the keys of the rows that violate one. */
 export const USAGE_RULES = [
   {
     rule: 'the stored space of an account is that of its copies',
@@ -236,7 +241,10 @@ export const USAGE_RULES = [
   },
 ] as const;
 
-/** SQL of `artifact_usage` and `artifact_totals`: sums over the stored copies, which never have to be added up. */
+/**
+ * SQL of `artifact_usage` and `artifact_totals`: running sums over the stored copies, so that reading them needs no
+ * aggregation.
+ */
 export class StorageUsageStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -260,7 +268,10 @@ export class StorageUsageStore {
     return { bytes: Number(bytes ?? 0), files: Number(files ?? 0) };
   }
 
-  /** Adds up every stored copy. @returns how many sums differ */
+  /**
+   * Recomputes the sums from all stored copies.
+   * @returns the number of sums that differ
+   */
   async countWrong(): Promise<number> {
     let wrong = 0;
     for (const { query } of USAGE_RULES) {
@@ -272,12 +283,12 @@ export class StorageUsageStore {
 }
 
 /**
- * Adds copies to the sums or takes them off, in the transaction that changes their rows.
- * @param sign 1: they are stored from now on; -1: they no longer are
+ * Adds copies to the sums or subtracts them, in the transaction that changes their rows.
+ * @param sign 1: the copies become stored; -1: they stop being stored
  */
 export async function countCopies(trx: Trx, copies: readonly Counted[], sign: 1 | -1): Promise<void> {
   const byUser = Map.groupBy(copies, ({ user_id }) => user_id);
-  // Every transaction takes the rows in the same order, so that two of them never wait for each other.
+  // Every transaction locks the rows in the same order, which prevents deadlocks.
   for (const user of [...byUser.keys()].sort(ascending)) {
     const { bytes, files } = sumOf(byUser.get(user) ?? [], sign);
     await sql`insert into artifact_usage (user_id, bytes, files) values (${user}, ${bytes}, ${files})
@@ -300,17 +311,17 @@ const sumOf = (copies: readonly Counted[], sign: 1 | -1): Usage => ({
   files: sign * copies.filter(({ variant }) => variant === 'video').length,
 });
 
-/** A poster that was not put by then never will be: its process has ended. */
+/** A poster that was not stored within this time never will be: its process has died. */
 const INTERRUPTED_MS = HOUR_MS;
 
-/** SQL of the end of copies: a row is marked, its file removed, and then the row. */
+/** SQL of removals: a row is marked, its file removed, and then the row deleted. */
 export class RemovalStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** From now on it is served no more. */
+  /** Marks the copies of a task, which are no longer served from then on. */
   async markTaskRemoved(trx: Trx, taskId: string): Promise<void> {
     const rows = await lockable(trx).where('task_id', '=', taskId).execute();
     await markRemoving(trx, rows);
@@ -326,7 +337,7 @@ export class RemovalStore {
     });
   }
 
-  /** Marks what has passed its time, posters whose put was interrupted, and what belongs to removed accounts. */
+  /** Marks expired copies, posters whose upload was interrupted, and copies of removed accounts. */
   async markEnded(now: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
     const expired = await kysely
@@ -371,7 +382,7 @@ export class RemovalStore {
     await this.#database.kysely.deleteFrom('artifacts').where('id', '=', id).where('state', '=', 'removing').execute();
   }
 
-  /** The videos stored longest ago, of one account or of all; after `after`, where that is given. */
+  /** The videos stored longest ago, of one account or of all accounts, optionally after `after`. */
   listOldest(userId: number | undefined, limit: number, after?: OldestCopy): Promise<OldestCopy[]> {
     let query = this.#database.kysely
       .selectFrom('artifacts')
@@ -387,11 +398,12 @@ export class RemovalStore {
   }
 }
 
+/** A stored copy in the order of its age. */
 export type OldestCopy = Pick<ArtifactRow, 'id' | 'bytes' | 'stored_at'>;
 
 type LockedRow = Pick<ArtifactRow, 'id' | 'user_id' | 'variant' | 'state' | 'bytes'>;
 
-/** Locked before they are changed, since a copy that is stored meanwhile must be taken off the sums. */
+/** Locked before the change, because a copy that is confirmed concurrently must also be subtracted from the sums. */
 const lockable = (trx: Trx) =>
   trx
     .selectFrom('artifacts')
@@ -411,17 +423,20 @@ async function markRemoving(trx: Trx, rows: readonly LockedRow[]): Promise<void>
   );
 }
 
-/** A stored video whose end is near. */
+/** A stored video that expires soon. */
 export type EndingCopy = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'expires_at'>;
 
-/** SQL that finds stored videos whose owners are to be told of their end. */
+/** SQL that finds stored videos whose owners have to be notified of their expiry. */
 export class ExpiryNoticeStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Stored videos that end within `noticeMs`, or have passed half of their time if they had less than twice as much; not told yet. */
+  /**
+   * Stored videos not announced yet that expire within `noticeMs`, or that have passed half of their lifetime if it was
+   * shorter than twice that.
+   */
   listEnding(now: number, noticeMs: number, limit: number): Promise<EndingCopy[]> {
     return this.#database.kysely
       .selectFrom('artifacts')
@@ -436,7 +451,7 @@ export class ExpiryNoticeStore {
       .execute();
   }
 
-  /** @returns those of them that nobody was told of */
+  /** @returns those of the copies that had not been announced before */
   markAnnounced(trx: Trx, ids: readonly string[]): Promise<EndingCopy[]> {
     return trx
       .updateTable('artifacts')

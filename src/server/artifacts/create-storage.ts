@@ -10,11 +10,11 @@ interface ConfiguredFileStorage {
   readonly disk: DiskFileStorage;
   /** Undefined unless ARTIFACTS=s3. */
   readonly s3: S3FileStorage | undefined;
-  /** Of copies on their way. */
+  /** Directory of incoming copies. */
   readonly incomingDirectory: string;
 }
 
-/** The place of copies that the settings name; undefined where copies are switched off. */
+/** Creates the storage configured for copies; undefined if copies are disabled. */
 export function createFileStorage(config: Config, outbound: OutboundClient): ConfiguredFileStorage | undefined {
   const directory = resolveArtifactsDirectory(config);
   if (directory === undefined) return undefined;
@@ -29,7 +29,7 @@ export function createFileStorage(config: Config, outbound: OutboundClient): Con
   return { files: new DiskToS3TransitionFileStorage(disk, s3), disk, s3, incomingDirectory };
 }
 
-/** Copies that are moved from one place to another: new ones are kept at the second, and each is read from where it is. */
+/** Storage during a move from disk to S3: new copies are stored in S3, and each copy is read from wherever it is. */
 class DiskToS3TransitionFileStorage implements ArtifactFileStorage {
   readonly #from: ArtifactFileStorage;
   readonly #to: ArtifactFileStorage;
@@ -66,8 +66,9 @@ class DiskToS3TransitionFileStorage implements ArtifactFileStorage {
 }
 
 /**
- * Where copies are kept, or pass through on their way to another store: under ARTIFACTS_DIR, else beside the SQLite database.
- * @returns undefined where copies are switched off, as they are for a database in memory without a directory
+ * Directory in which copies are kept, or in which they arrive before they move to another store: ARTIFACTS_DIR, or next
+ * to the SQLite database.
+ * @returns undefined if copies are disabled, as for an in-memory database without a directory
  */
 export function resolveArtifactsDirectory({
   artifacts,

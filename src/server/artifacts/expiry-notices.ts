@@ -6,9 +6,10 @@ import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { EndingCopy, ExpiryNoticeStore } from './artifact-store.ts';
 
-/** What is told of a video: the subject of its events and their data; undefined: it is gone. */
+/** Returns the subject and the data of a video's events; undefined if the video no longer exists. */
 export type DescribeVideo = (taskId: string) => Promise<Pick<NewEvent, 'subject' | 'data'> | undefined>;
 
+/** Dependencies of {@link ExpiryNotices}. */
 export interface ExpiryNoticesDependencies {
   readonly database: Database<Tables>;
   readonly store: ExpiryNoticeStore;
@@ -17,18 +18,18 @@ export interface ExpiryNoticesDependencies {
   readonly clock: Clock;
 }
 
-/** Before the end of a copy; of one that is kept for a shorter time than twice this, at half of it. */
+/** Time before a copy's expiry; a copy with a lifetime shorter than twice this is announced halfway through. */
 export const NOTICE_MS = 3 * DAY_MS;
 const BATCH = 100;
 
-/** Tells owners of stored videos that end soon: an event for each video, and one notification a day. */
+/** Notifies owners of stored videos that expire soon: one event per video, and one notification a day. */
 export class ExpiryNotices {
   readonly #dependencies: ExpiryNoticesDependencies;
   constructor(dependencies: ExpiryNoticesDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Called every now and then, in all processes: each copy is told of once. */
+  /** Called periodically in every process; each copy is announced once. */
   async send(describe: DescribeVideo): Promise<void> {
     const { store, clock } = this.#dependencies;
     for (;;) {

@@ -11,7 +11,7 @@ import { FileRangeStream } from './file-storage.ts';
 
 const BYTES = randomBytes(1_500_001);
 
-describe('the body of a file', () => {
+describe('FileRangeStream', () => {
   let folder: string;
   let path: string;
   before(async () => {
@@ -22,7 +22,7 @@ describe('the body of a file', () => {
   after(() => rm(folder, { recursive: true, force: true }));
   const bodyOf = async (start: number, end: number) => new FileRangeStream(await open(path, 'r'), start, end);
 
-  /** One body for each request; the path has its first and last byte. */
+  /** Serves one body per request; the request path holds its first and last byte. */
   async function serve(use: (origin: string, bodies: FileRangeStream[]) => Promise<void>): Promise<void> {
     const bodies: FileRangeStream[] = [];
     const server = createServer(({ url = '' }, response) => {
@@ -43,7 +43,7 @@ describe('the body of a file', () => {
   const responseTo = (url: string) =>
     new Promise<IncomingMessage>((resolve, reject) => get(url, resolve).on('error', reject));
 
-  it('has the bytes of its part, read and piped, many at once', async () => {
+  it('delivers the bytes of its range, read and piped, many at once', async () => {
     assert.deepEqual(await buffer(await bodyOf(10, 700_000)), BYTES.subarray(10, 700_001));
     await serve(async (origin, bodies) => {
       const parts = Array.from({ length: 40 }, (_, n) => [n * 7_001, BYTES.length - 1 - n * 13_007] as const);
@@ -56,7 +56,7 @@ describe('the body of a file', () => {
     });
   });
 
-  it('ends when the receiver goes, and when it is destroyed', async () => {
+  it('ends when the receiver disconnects and when it is destroyed', async () => {
     await serve(async (origin, bodies) => {
       const left = await responseTo(`${origin}/0-${BYTES.length - 1}`);
       left.on('error', () => {}).destroy();
@@ -67,7 +67,7 @@ describe('the body of a file', () => {
     });
   });
 
-  it('fails when the file is shorter than it was', async () => {
+  it('fails when the file has become shorter', async () => {
     const body = await bodyOf(0, BYTES.length - 1);
     await truncate(path, 1_000);
     await assert.rejects(buffer(body), /ended early/);

@@ -2,28 +2,28 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 
-/** Where copies are kept, by the id of their row. */
+/** Stores copies under the ids of their rows. */
 export interface ArtifactFileStorage {
-  /** Takes over a complete file of this machine; afterwards it is durable under `id`, and `path` may be gone. */
+  /** Stores a complete local file. Afterwards it is durable under `id`, and `path` may no longer exist. */
   put(id: string, path: string, copy: { readonly bytes: number; readonly sha256: string }): Promise<void>;
-  /** Bytes `start` to `end`, both included; undefined: there is no such file. */
+  /** Opens the bytes `start` to `end`, both inclusive; undefined if there is no such file. */
   open(id: string, start: number, end: number): Promise<Readable | undefined>;
-  /** Path of the file below the directory of all, where that is on this machine; undefined: there is no such file. */
+  /** Path of the file below the base directory, if that is on this machine; undefined if there is no such file. */
   locate?(id: string): Promise<string | undefined>;
-  /** Bytes of the file; undefined: there is none. */
+  /** Size of the file in bytes; undefined if there is none. */
   size(id: string): Promise<number | undefined>;
-  /** A file that is not there is removed already. */
+  /** Removing a missing file succeeds. */
   remove(id: string): Promise<void>;
-  /** All files in batches, with the time of their last change in Unix milliseconds. */
+  /** Lists all files in batches, with the time of their last change in Unix milliseconds. */
   list(): AsyncIterable<readonly { readonly id: string; readonly changedAt: number }[]>;
-  /** What more fits on its device; undefined: without a bound. */
+  /** Free bytes on the device; undefined if there is no limit. */
   freeBytes(): Promise<number | undefined>;
 }
 
 /** Characters of an id that name its folder: 64² folders keep each of them small. */
 const FOLDER_LENGTH = 2;
 
-/** Stores the copies of videos as files in a directory that all processes share. */
+/** Stores the copies of videos as files in a directory shared by all processes. */
 export class DiskFileStorage implements ArtifactFileStorage {
   readonly #directory: string;
   constructor(directory: string) {
@@ -34,7 +34,7 @@ export class DiskFileStorage implements ArtifactFileStorage {
     const target = this.pathOf(id);
     await mkdir(dirname(target), { recursive: true });
     await rename(path, target);
-    // The name is durable only with its directory.
+    // The name is durable only once its directory has been synced.
     const folder = await open(dirname(target), 'r');
     try {
       await folder.sync();
@@ -78,7 +78,7 @@ export class DiskFileStorage implements ArtifactFileStorage {
     return bsize * bavail;
   }
 
-  /** Where the file of this id is, if it is there. */
+  /** Path of the file with this id, whether or not it exists. */
   pathOf(id: string): string {
     return join(this.#directory, relativePathOf(id));
   }
@@ -90,22 +90,28 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
 }
 
-/** Each read is a trip to another thread, and a larger part does not stay in the processor's cache until it is sent. */
+/**
+ * Each read is a round trip to the thread pool, and a larger chunk does not stay in the processor's cache until it is
+ * sent.
+ */
 const PART_BYTES = 256 * 1024;
-/** Buffers kept for the next downloads. */
+/** Buffers kept for later downloads. */
 const MAX_SPARE = 16;
 const spare: Buffer[] = [];
 
 /**
- * A part of a file. Piped to a response it is read into one buffer over and over, which takes half of the CPU of a plain stream:
- * no memory is allocated for the bytes that pass.
+ * A range of a file. Piped to a response, the file is read into one reused buffer, which takes half of the CPU of a
+ * plain stream because no memory is allocated for the bytes that pass.
  */
 export class FileRangeStream extends Readable {
   readonly #file: FileHandle;
   readonly #end: number;
   #position: number;
 
-  /** @param end the last byte @param file closed with this stream */
+  /**
+   * @param end last byte, inclusive
+   * @param file closed together with this stream
+   */
   constructor(file: FileHandle, start: number, end: number) {
     super({ highWaterMark: PART_BYTES });
     this.#file = file;
@@ -137,7 +143,7 @@ export class FileRangeStream extends Readable {
     const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(PART_BYTES);
     while (this.#position <= this.#end) {
       const part = await this.#fill(buffer);
-      // Used again only when the system has taken what is in it.
+      // The buffer may be reused only after the kernel has taken its content.
       const isWritten = !this.destroyed && (await write(destination, part));
       if (!isWritten) return void this.destroy();
     }
@@ -156,21 +162,21 @@ export class FileRangeStream extends Readable {
   }
 }
 
-/** @returns false when the receiver has gone */
+/** @returns false if the receiver has disconnected */
 function write(destination: NodeJS.WritableStream, part: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     destination.write(part, (error) => resolve(error == null));
   });
 }
 
-/** The files of copies under way: `<id>.<try>` in a directory of their own, on the device the copies are kept on. */
+/** The files of copies in progress: `<id>.<try>` in a directory of their own, on the device that stores the copies. */
 export class IncomingFileDirectory {
   readonly #directory: string;
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** Where this try writes; what earlier tries left is removed. */
+  /** Returns the path this attempt writes to and removes the files of earlier attempts. */
   async begin({ id, tries }: { readonly id: string; readonly tries: number }): Promise<string> {
     await mkdir(this.#directory, { recursive: true });
     await this.removeAll(id);
@@ -181,7 +187,7 @@ export class IncomingFileDirectory {
     for (const name of await this.#names()) if (name.startsWith(`${id}.`)) await this.#remove(name);
   }
 
-  /** Removes what was last written before `before` (Unix milliseconds): its process has ended. */
+  /** Removes files last written before `before` (Unix milliseconds): their process has died. */
   async removeOlder(before: number): Promise<void> {
     for (const name of await this.#names()) {
       const changedAt = await stat(join(this.#directory, name)).then(

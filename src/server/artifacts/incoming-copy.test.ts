@@ -18,7 +18,7 @@ const CLIP = loadMedia('wide.mp4').bytes;
 const HALF = CLIP.length >> 1;
 const anyGrowth = async (): Promise<void> => {};
 
-describe('a copy under way', () => {
+describe('a copy in progress', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rg-copy-'));
@@ -39,7 +39,7 @@ describe('a copy under way', () => {
     while (copy.writtenBytes < bytes && !copy.hasFailed) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('is read while it arrives, and is the file in the end', async () => {
+  it('can be read while it arrives, and ends up as the file', async () => {
     const { body, copy, received } = begin(CLIP.length);
     body.write(CLIP.subarray(0, HALF));
     await grownTo(copy, HALF);
@@ -65,7 +65,7 @@ describe('a copy under way', () => {
     ['a whole file of another length than announced', CLIP, CLIP.length + 5],
     ['a page', Buffer.from('<html>gone</html>'), 17],
   ] as const)
-    it(`${name}: fails, and no reader gets the last byte`, async () => {
+    it(`${name}: fails, and no reader receives the last byte`, async () => {
       const { body, copy, received } = begin(announced);
       const refused = assert.rejects(received, BadVideoError);
       body.write(bytes.subarray(0, 10));
@@ -81,7 +81,7 @@ describe('a copy under way', () => {
       assert.equal(copy.hasFailed, true);
     });
 
-  it('a broken connection fails it', async () => {
+  it('fails when the connection breaks', async () => {
     const { body, received } = begin(undefined);
     body.write(CLIP.subarray(0, HALF));
     body.destroy(new Error('reset'));
@@ -89,7 +89,7 @@ describe('a copy under way', () => {
   });
 });
 
-it('has every byte of a file that comes from a host in many pieces', async () => {
+it('keeps every byte of a file that arrives in many chunks', async () => {
   const box = Buffer.alloc(8);
   box.writeUInt32BE(box.length + 3_000_001);
   box.write('mdat', 4, 'latin1');

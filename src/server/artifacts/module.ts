@@ -32,46 +32,49 @@ interface ArtifactsDependencies {
   readonly notifier: Notifier & AdminNotifier;
   readonly events: EventWriter;
   readonly findPlanStorage: (userId: number) => Promise<PlanStorage>;
-  /** Name or path; used by tests. Default: `ffmpeg` of the PATH. */
+  /** Name or path of ffmpeg; set by tests. Default: `ffmpeg` on the PATH. */
   readonly ffmpeg?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What stored copies offer their own routes, other capabilities and app.ts. */
+/** The stored copies, as used by this capability's routes, other capabilities and app.ts. */
 export interface Artifacts {
   /** False: nothing is copied, and every file is served by its vendor. */
   readonly isEnabled: boolean;
   readonly storedFiles: ArtifactReader;
-  /** Has the file of a video copied that has just finished: in the transaction that ends its task. */
+  /** Schedules the copy of a finished video, in the transaction that ends its task. */
   enqueue(trx: Trx, task: { readonly id: string; readonly user_id: number }): Promise<void>;
-  /** Removes the copy with the video: in the transaction that deletes it. */
+  /** Removes the copy of a video, in the transaction that deletes the video. */
   removeWithTask(trx: Trx, taskId: string): Promise<void>;
-  /** Stores a poster that the owner of the video has made; undefined: copies are switched off. */
+  /** Stores a poster extracted by the owner's browser; undefined if copies are disabled. */
   putPoster(owner: PosterOwner, bytes: Buffer): Promise<PosterOutcome | undefined>;
-  /** Which of these tasks have a stored poster. */
+  /** Returns those of the tasks that have a stored poster. */
   findWithPoster(taskIds: readonly string[]): Promise<Set<string>>;
-  /** When the copy of a video is removed, Unix milliseconds; undefined: there is none, null: never. */
+  /** Expiry of a video's copy, Unix milliseconds; undefined: there is no copy, null: it never expires. */
   findExpiry(taskId: string): Promise<number | null | undefined>;
-  /** Of one account, or of all. */
+  /** Stored space of one account, or of all accounts. */
   usage(userId?: number): Promise<Usage>;
   limitsOf(userId: number): Promise<StorageLimits>;
   countPending(): Promise<number>;
-  /** Sums of stored space that differ from the copies, as this process found last; undefined: it has not checked. */
+  /**
+   * Number of space sums that differ from the stored copies, from this process's latest check; undefined if it has made
+   * none.
+   */
   countWrongSums(): number | undefined;
-  /** Makes what is due now, without waiting for the next check. */
+  /** Starts due copies now, without waiting for the next check. */
   wake(): void;
-  /** Begins to copy. */
+  /** Starts copying. */
   start(sources: VideoSources): void;
   stop(): Promise<void>;
-  /** Tells owners of what ends soon, and removes what has ended; called every minute. */
+  /** Announces copies that expire soon and removes expired ones. Called every minute. */
   removeEnded(): Promise<void>;
   readonly jobs: readonly ScheduledJob[];
 }
 
 const GB = 1024 ** 3;
 
-/** Assembles this capability. */
+/** Assembles the artifacts capability and registers its routes. */
 export function makeArtifacts({
   config,
   database,

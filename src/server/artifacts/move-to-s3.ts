@@ -3,20 +3,22 @@ import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
 import type { DiskFileStorage } from './file-storage.ts';
 import type { S3FileStorage } from './s3.ts';
 
+/** Result of moving copies to S3. */
 export interface MoveReport {
   readonly moved: number;
   readonly bytes: number;
-  /** Were at S3 already. */
+  /** Copies that were at S3 already. */
   readonly skipped: number;
-  /** Differ from what was stored, or are nowhere: left as they are. */
+  /** Copies that are missing or differ from their stored hash; left as they are. */
   readonly bad: readonly string[];
 }
 
 const BATCH = 100;
 
 /**
- * Moves stored copies from the disk to S3, one after the other: each is read again and compared with its hash, put, and removed
- * from the disk once S3 has it whole. It may be interrupted and repeated, and the service may run meanwhile with ARTIFACTS=s3.
+ * Moves stored copies from disk to S3, sequentially: each copy is read and compared with its hash, uploaded, and
+ * removed from the disk once S3 has it in full. The move can be interrupted and repeated, and the service may run
+ * meanwhile with ARTIFACTS=s3.
  */
 export async function moveToS3(store: ArtifactStore, disk: DiskFileStorage, s3: S3FileStorage): Promise<MoveReport> {
   const report = { moved: 0, bytes: 0, skipped: 0, bad: [] as string[] };
@@ -43,7 +45,7 @@ async function moveOne(
   const hash = createHash('sha256');
   for await (const chunk of body as AsyncIterable<Buffer>) hash.update(chunk);
   if (hash.digest('hex') !== row.sha256 || (await disk.size(row.id)) !== row.bytes) return 'bad';
-  // Removes the file once it is there.
+  // Also removes the local file after the upload.
   await s3.put(row.id, disk.pathOf(row.id), row);
   return 'moved';
 }

@@ -11,7 +11,7 @@ import type { ArtifactStore } from './artifact-store.ts';
 import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
 import type { StorageLimits } from './storage-space.ts';
 
-/** Bytes of a poster at most. */
+/** Maximum size of a poster in bytes. */
 const MAX_POSTER_BYTES = 256 * 1024;
 
 interface PostersDependencies {
@@ -31,12 +31,16 @@ export interface PosterOwner {
   readonly userId: number;
 }
 
-/** Reads the vendor's own cover of a video; undefined where the vendor has none. */
+/** Reads the vendor's own cover of a video; undefined if the vendor has none. */
 export type OpenCover = (taskId: string, signal: AbortSignal) => Promise<Buffer | undefined>;
 
+/** Result of storing a poster. */
 export type PosterOutcome = 'stored' | 'exists' | 'invalid';
 
-/** Still pictures of videos: the vendor's own, else a frame read by ffmpeg, else one that the owner's browser has read. */
+/**
+ * Still images of videos: the vendor's cover, otherwise a frame read by ffmpeg, otherwise a frame extracted by the
+ * owner's browser.
+ */
 export class Posters {
   readonly #dependencies: PostersDependencies;
   readonly #frames: VideoFrameExtractor;
@@ -45,7 +49,10 @@ export class Posters {
     this.#frames = new VideoFrameExtractor(dependencies.ffmpeg);
   }
 
-  /** Makes the poster of a video that has just been received; never throws. @param path of the video */
+  /**
+   * Creates the poster of a video that has just been received. Never throws.
+   * @param path path of the video
+   */
   async make(owner: PosterOwner, path: string, openCover: OpenCover | undefined, signal: AbortSignal): Promise<void> {
     try {
       const cover = await openCover?.(owner.taskId, signal);
@@ -72,7 +79,7 @@ export class Posters {
     const storedAt = clock.now();
     const expiresAt = days === 0 ? null : storedAt + days * DAY_MS;
     const isStored = await store.confirm(row, { bytes: bytes.length, sha256, mimeType, storedAt, expiresAt });
-    // The video was deleted meanwhile.
+    // The video was deleted in the meantime.
     if (!isStored && (await store.findByTask(taskId, 'thumbnail'))?.state !== 'stored') await files.remove(row.id);
     return isStored ? 'stored' : 'exists';
   }
@@ -81,26 +88,29 @@ export class Posters {
 const run = promisify(execFile);
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 1024 ** 2;
-/** Of the poster, pixels. */
+/** Width of a poster, pixels. */
 const WIDTH = 640;
 
-/** A machine without ffmpeg is looked at again after so long: each attempt to start it takes milliseconds, in which nothing else runs. */
+/**
+ * Time until ffmpeg is tried again on a machine without it: each attempt to start it blocks the process for
+ * milliseconds.
+ */
 const ABSENT_MS = 10 * 60_000;
 
-/** Reads frames of videos with ffmpeg, where that is installed. */
+/** Extracts frames of videos with ffmpeg, if installed. */
 export class VideoFrameExtractor {
   readonly #ffmpeg: string;
   /** By the monotonic clock. */
   #absentUntil = 0;
 
-  /** @param ffmpeg its name or path */
+  /** @param ffmpeg name or path */
   constructor(ffmpeg: string) {
     this.#ffmpeg = ffmpeg;
   }
 
   /**
-   * One frame of a video as JPEG. The file is from a vendor: it may open nothing else than itself.
-   * @returns undefined where ffmpeg is not installed
+   * Extracts one frame of a video as JPEG. The file comes from a vendor, so ffmpeg must not open any other file or URL.
+   * @returns undefined if ffmpeg is not installed
    */
   async read(path: string, signal: AbortSignal): Promise<Buffer | undefined> {
     if (performance.now() < this.#absentUntil) return undefined;

@@ -3,7 +3,7 @@ import { ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { Artifacts } from './module.ts';
 
-/** Stored copies, for the owner of the account. */
+/** Registers the endpoints for an account's stored copies. */
 export function addArtifactRoutes(routes: RouteRegistry, artifacts: Artifacts): void {
   routes.add(getStorage, async ({ caller }) => {
     const [usage, limits] = await Promise.all([artifacts.usage(caller.userId), artifacts.limitsOf(caller.userId)]);

@@ -6,19 +6,19 @@ import { AwsV4Signer } from 'aws4fetch';
 import type { OutboundClient, OutboundResponse } from '../platform/outbound/outbound.ts';
 import type { ArtifactFileStorage } from './file-storage.ts';
 
-/** Copies as objects of an S3 bucket. */
+/** Stores copies as objects in an S3 bucket. */
 export class S3FileStorage implements ArtifactFileStorage {
   readonly #client: S3Client;
   readonly #prefix: string;
 
-  /** @param prefix before the ids; may be empty */
+  /** @param prefix prefix of the object keys; may be empty */
   constructor(client: S3Client, prefix: string) {
     this.#client = client;
     this.#prefix = prefix;
   }
 
   async put(id: string, path: string, { bytes, sha256 }: { bytes: number; sha256: string }): Promise<void> {
-    // S3 compares what arrives with the hash, and refuses it otherwise.
+    // S3 verifies the received bytes against the hash and rejects a mismatch.
     const headers = { 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
     await this.#run({ method: 'PUT', key: this.#prefix + id, headers, body: createReadStream(path) });
     await rm(path, { force: true });
@@ -50,12 +50,12 @@ export class S3FileStorage implements ArtifactFileStorage {
     }
   }
 
-  /** The provider bounds nothing here. */
+  /** A bucket has no size limit. */
   async freeBytes(): Promise<undefined> {
     return undefined;
   }
 
-  /** Ids are letters and digits, so that nothing in the answer is escaped; keys of others are left alone. */
+  /** Ids consist of letters and digits, so the response contains nothing escaped; foreign keys are ignored. */
   #read(page: string): { id: string; changedAt: number }[] {
     return (page.match(/<Contents>.*?<\/Contents>/gs) ?? []).flatMap((entry) => {
       const id = (elementOf(entry, 'Key') ?? '').slice(this.#prefix.length);
@@ -73,9 +73,9 @@ export class S3FileStorage implements ArtifactFileStorage {
 const elementOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
 
-/** A bucket and how to get into it. */
+/** Bucket name and credentials. */
 interface S3Options {
-  /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket follows in the path. */
+  /** For example `https://s3.eu-central-1.amazonaws.com`; the bucket follows in the path. */
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
@@ -92,7 +92,7 @@ interface S3Request {
   readonly body?: Readable;
 }
 
-/** S3 did something else than it was asked for. */
+/** S3 returned an unexpected response. */
 class S3Error extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -102,13 +102,13 @@ class S3Error extends Error {
   }
 }
 
-/** An upload is answered when its last byte has arrived. */
+/** S3 answers an upload only after its last byte has arrived. */
 const HEADERS_TIMEOUT_MS = 15 * 60_000;
 const MAX_MESSAGE_LENGTH = 200;
 
 /**
- * Requests to an S3 bucket (API version 2006-03-01), signed with AWS Signature Version 4 and sent by the client that sends
- * everything else.
+ * Sends requests to an S3 bucket (API version 2006-03-01), signed with AWS Signature Version 4, through the common
+ * outbound client.
  */
 export class S3Client {
   readonly #options: S3Options;
@@ -119,7 +119,7 @@ export class S3Client {
   }
 
   /**
-   * @returns the response with a 2xx status, its body unread; undefined for 404
+   * @returns the response with a 2xx status and an unread body; undefined for 404
    * @throws S3Error, OutboundError
    */
   async send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<OutboundResponse | undefined> {
@@ -142,7 +142,7 @@ export class S3Client {
       headers: Object.fromEntries([...signed.headers].filter(([name]) => name !== 'host')),
       body,
       headersTimeoutMs: HEADERS_TIMEOUT_MS,
-      // The operator's own setting, often a host of the own network.
+      // Configured by the operator, and often a host in the operator's own network.
       private: true,
     });
     if (response.status >= 200 && response.status < 300) return response;

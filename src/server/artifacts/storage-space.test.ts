@@ -6,7 +6,7 @@ import { NoSpaceError, type SpaceShortage, StorageSpace } from './storage-space.
 const MB = 1024 ** 2;
 const USER = 1;
 
-/** Space of 100 MB over copies of 10 MB each, the oldest first, of which `others` belong to another account. */
+/** A space of 100 MB with copies of 10 MB each, oldest first, of which `others` belong to another account. */
 function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb = 100 }) {
   const stored = Array.from({ length: copies + others }, (_, n) => ({
     id: String(n).padStart(3, '0'),
@@ -50,7 +50,7 @@ function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb
 const noSpace = (error: unknown): boolean => error instanceof NoSpaceError && !error.isPermanent;
 
 describe('space of stored videos', () => {
-  it('is made by the oldest copies: of the account for its own limit, of all for that of all', async () => {
+  it('is freed by evicting the oldest copies: the account’s own for its limit, any account’s for the total', async () => {
     const account = spaceOf({ copies: 3, others: 2 });
     await account.reserve(15, 40);
     assert.deepEqual([account.removed, account.kinds()], [['002'], []]);
@@ -59,19 +59,19 @@ describe('space of stored videos', () => {
     assert.deepEqual([all.removed, all.kinds()], [['000', '001'], ['evicting']]);
   });
 
-  it('counts what goes for the account towards the space of all', async () => {
+  it('counts space freed for the account towards the total', async () => {
     const both = spaceOf({ copies: 5, others: 5 });
     await both.reserve(10, 50);
     assert.deepEqual(both.removed, ['005']);
   });
 
-  it('removes nothing of the account where the space of all stays out', async () => {
+  it('evicts no copies of the account when the total would still be exceeded', async () => {
     const { reserve, removed, kinds } = spaceOf({ copies: 2, freeMb: 5, minFreeMb: 20 });
     await assert.rejects(reserve(10, 20), noSpace);
     assert.deepEqual([removed, kinds()], [[], ['blocked']]);
   });
 
-  it('of the device: as many bytes as the new copy has, and none for what something else took', async () => {
+  it('of the device: evicts as many bytes as the new copy has, and none for bytes used by other programs', async () => {
     const steady = spaceOf({ copies: 5, freeMb: 20, minFreeMb: 20 });
     await steady.reserve(10);
     assert.deepEqual([steady.removed, steady.kinds()], [['000'], ['evicting']]);
@@ -85,13 +85,13 @@ describe('space of stored videos', () => {
     }
   });
 
-  it('removes nothing where all copies together are too small', async () => {
+  it('evicts nothing when all copies together would not free enough', async () => {
     const { reserve, removed, kinds } = spaceOf({ copies: 1, freeMb: 5, minFreeMb: 0 });
     await assert.rejects(reserve(30), noSpace);
     assert.deepEqual([removed, kinds()], [[], ['blocked']]);
   });
 
-  it('does not count bytes twice that a copy under way has written', async () => {
+  it('does not count bytes twice that a copy in progress has written', async () => {
     const { reserve, removed, device } = spaceOf({ copies: 2, freeMb: 60, minFreeMb: 20, maxMb: 1_000 });
     const first = await reserve(20, 1_000);
     device.freeBytes -= 19 * MB;
@@ -103,7 +103,7 @@ describe('space of stored videos', () => {
     first.release();
   });
 
-  it('tells of a shortage that begins anew as another one', async () => {
+  it('reports a shortage that recurs as a new one', async () => {
     const { reserve, device, told, clock } = spaceOf({ copies: 1, freeMb: 0, minFreeMb: 20 });
     await assert.rejects(reserve(10), noSpace);
     clock.advance(1_000);

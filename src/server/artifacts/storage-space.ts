@@ -9,7 +9,10 @@ import type { ArtifactRemover } from './artifact-remover.ts';
 import type { OldestCopy, RemovalStore, StorageUsageStore } from './artifact-store.ts';
 import type { ArtifactFileStorage } from './file-storage.ts';
 
-/** `evicting`: the oldest copies were removed for a newer one. `blocked`: a copy was not stored, and none was removed for it. */
+/**
+ * `evicting`: the oldest copies were removed for a newer one. `blocked`: a copy was not stored, and none was removed
+ * for it.
+ */
 export type SpaceShortage = 'evicting' | 'blocked';
 
 interface StorageSpaceDependencies {
@@ -17,16 +20,18 @@ interface StorageSpaceDependencies {
   readonly removals: RemovalStore;
   readonly files: ArtifactFileStorage;
   readonly remover: ArtifactRemover;
-  /** Bytes of all copies together. */
+  /** Limit on the bytes of all copies. */
   readonly maxBytes: number;
-  /** Bytes left free on the device. */
+  /** Bytes to leave free on the device. */
   readonly minFreeBytes: number;
-  /** The space of all is out, since then (Unix milliseconds); never throws. */
+  /**
+   * Called when the total space is exhausted; `since` is the start of the shortage in Unix milliseconds. Never throws.
+   */
   readonly onShortage: (shortage: SpaceShortage, since: number) => Promise<void>;
   readonly clock: Clock;
 }
 
-/** No space for a copy. `isPermanent`: it is larger than what the account gets at all. */
+/** Not enough space for a copy. `isPermanent`: the copy exceeds the account's whole limit. */
 export class NoSpaceError extends Error {
   readonly isPermanent: boolean;
   constructor(message: string, isPermanent: boolean) {
@@ -36,40 +41,43 @@ export class NoSpaceError extends Error {
   }
 }
 
-/** Space held for a copy under way. */
+/** Space reserved for a copy in progress. */
 interface Reservation {
-  /** Holds at least so many bytes. @throws NoSpaceError */
+  /**
+   * Reserves at least this many bytes in total.
+   * @throws NoSpaceError
+   */
   growTo(bytes: number): Promise<void>;
   release(): void;
 }
 
 const EVICTION_BATCH = 200;
-/** A copy of unknown length takes its space in steps. */
+/** A copy of unknown length reserves space in steps of this size. */
 const STEP_BYTES = 32 * 1024 ** 2;
-/** Other programs that took more than this share of the space left free fill the device, and not the copies. */
+/** If more than this share of the bytes to leave free is missing, other programs fill the device, not the copies. */
 const FOREIGN_SHARE = 0.5;
 
-/** Bytes that have to go before a copy fits. */
+/** Bytes that must be freed before a copy fits. */
 interface Shortage {
-  /** Of its account's own copies. */
+  /** Of the account's own copies. */
   readonly ofAccount: number;
-  /** Of anybody's. */
+  /** Of any account's copies. */
   readonly ofAll: number;
-  /** Bytes that something else took of the space left free. */
+  /** Bytes of the space to leave free that other programs use. */
   readonly foreign: number;
 }
 
 /**
- * Keeps the copies within the space of their account and of all: the oldest make room for the newest. Decides before it
- * removes: where the removal of copies would not be enough, or something else has filled the device, none is removed. Counts
- * stored bytes by the sums over the rows, and those this process is about to store by its reservations.
+ * Keeps the copies within the limits of their account and of the total by evicting the oldest. Decides before removing:
+ * if evictions would not free enough, or other programs have filled the device, nothing is removed. Stored bytes are
+ * counted by the sums over the rows, bytes about to be stored by this process's reservations.
  */
 export class StorageSpace {
   readonly #dependencies: StorageSpaceDependencies;
   readonly #mutex = new KeyedMutex<'space'>();
   readonly #reservedByUser = new Map<number, number>();
   #reserved = 0;
-  /** Reserved, and not on the device yet. */
+  /** Bytes reserved but not on the device yet. */
   #unwritten = 0;
   /** Since when no copy could be stored, Unix milliseconds. */
   #blockedSince: number | undefined;
@@ -79,15 +87,15 @@ export class StorageSpace {
   }
 
   /**
-   * @param bytes undefined: not known
-   * @param limitBytes what the account gets
+   * @param bytes undefined: unknown
+   * @param limitBytes the account's limit
    * @throws NoSpaceError
    */
   async reserve(userId: number, bytes: number | undefined, limitBytes: number): Promise<Reservation> {
     let held = 0;
     let written = 0;
     const growTo = async (wanted: number): Promise<void> => {
-      // What is written is missing on the device already.
+      // Bytes already written are included in the device's usage.
       this.#unwritten -= Math.min(wanted, held) - written;
       written = Math.min(wanted, held);
       if (wanted <= held) return;
@@ -136,7 +144,7 @@ export class StorageSpace {
     );
   }
 
-  /** A write to the device failed because it is full. */
+  /** Records that a write failed because the device is full. */
   async noteDeviceFull(): Promise<void> {
     await this.#tell('blocked');
   }
@@ -148,7 +156,8 @@ export class StorageSpace {
   }
 
   /**
-   * The copies never take the space left free: bytes missing from it are somebody else's, and no copy is removed to replace them.
+   * Copies never use the space to leave free: bytes missing from it belong to other programs, and no copy is evicted to
+   * replace them.
    */
   async #measure(userId: number, bytes: number, limitBytes: number): Promise<Shortage> {
     const { usage, files, maxBytes, minFreeBytes } = this.#dependencies;
@@ -163,7 +172,10 @@ export class StorageSpace {
     };
   }
 
-  /** The oldest copies whose removal is enough: first of the account, then of all. @returns undefined where none is */
+  /**
+   * The oldest copies whose eviction is sufficient: first the account's, then any account's.
+   * @returns undefined if no selection is sufficient
+   */
   async #choose(userId: number, { ofAccount, ofAll }: Shortage): Promise<string[] | undefined> {
     const own = await this.#oldest(userId, ofAccount, new Set());
     if (own === undefined) return undefined;
@@ -204,7 +216,7 @@ const sumOf = (copies: readonly OldestCopy[]): number => copies.reduce((sum, { b
 
 const INTERVAL_MS = 6 * HOUR_MS;
 
-/** Compares the sums of stored space with the copies they are of, and keeps the outcome for the metrics. */
+/** Compares the sums of stored space with the actual copies and keeps the result for the metrics. */
 export class StorageUsageSumCheck {
   readonly #usage: StorageUsageStore;
   readonly #log: Log;
@@ -215,7 +227,7 @@ export class StorageUsageSumCheck {
     this.#log = log;
   }
 
-  /** Sums that differed when this process last checked; undefined: it has not, another process does. */
+  /** Sums that differed in this process's latest check; undefined if another process checks. */
   get wrongSums(): number | undefined {
     return this.#wrong;
   }
@@ -251,9 +263,9 @@ const TEXTS: Readonly<Record<SpaceShortage, { readonly title: Bilingual; readonl
 };
 
 /**
- * Once a day while it lasts; a shortage that begins anew is told anew where nothing can be stored.
+ * Notified once a day while the shortage lasts; a new shortage is notified separately if nothing can be stored.
  *
- * @param since when it began, Unix milliseconds
+ * @param since start of the shortage, Unix milliseconds
  * @param now Unix milliseconds
  */
 export const buildAdminStorageFullNotice = (shortage: SpaceShortage, since: number, now: number): AdminNotice => ({
@@ -264,24 +276,27 @@ export const buildAdminStorageFullNotice = (shortage: SpaceShortage, since: numb
   deduplicationKey: `storage.${shortage === 'blocked' ? `blocked:${since}` : 'full'}:${Math.floor(now / DAY_MS)}`,
 });
 
-/** What a plan says of stored copies; null: what the settings say. */
+/** A plan's limits for stored copies; null: the setting applies. */
 export interface PlanStorage {
   readonly days: number | null;
   readonly gb: number | null;
 }
 
-/** What an account's copies get. */
+/** The limits that apply to an account's copies. */
 export interface StorageLimits {
-  /** 0: for ever. */
+  /** 0: indefinitely. */
   readonly days: number;
   readonly bytes: number;
 }
 
 const GB = 1024 ** 3;
-/** An account without a limit of its plan gets this part of the space, so that one alone cannot evict the copies of all others. */
+/**
+ * An account without a limit in its plan gets this fraction of the space, so that it alone cannot evict everyone else's
+ * copies.
+ */
 const ACCOUNTS_SHARING = 4;
 
-/** The limits of an account: its plan's where that has its own, never above the space of all. */
+/** The limits of an account: its plan's, if the plan has any, but never more than the total space. */
 export function accountStorageLimits(
   config: Pick<Config, 'artifactsDays' | 'artifactsMaxGb'>,
   plan: PlanStorage,

@@ -1,46 +1,48 @@
 import { type Generated, sql } from 'kysely';
 import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
+/** The tables of the artifacts capability. */
 export interface ArtifactTables {
-  /** One copy of a finished video's file, or its poster, each. Every stored file has a row that names it. */
+  /** One row per copy of a finished video's file and per poster. Every stored file has a row that names it. */
   artifacts: {
-    /** Random; the name of the file. */
+    /** Random; also the name of the file. */
     id: string;
     task_id: string;
     user_id: number;
     variant: 'video' | 'thumbnail';
-    /** See states.ts. */
+    /** `pending`: to be copied. `failed`: no further attempt. `removing`: marked for removal, no longer served. */
     state: 'pending' | 'stored' | 'failed' | 'removing';
-    /** Bytes of the file; 0 before it is stored. */
+    /** Bytes of the file; 0 until stored. */
     bytes: number;
-    /** In hexadecimal; empty before it is stored. */
+    /** Hexadecimal; empty until stored. */
     sha256: string;
     mime_type: string;
-    /** Times it was tried to copy. The number of a try identifies the claim of the process that makes it. */
+    /** Copy attempts. The number of an attempt identifies the claim of its process. */
     tries: number;
-    /** When it is tried next, or until when a process has claimed it; null unless it is a `pending` video. */
+    /** Time of the next attempt, or the end of a process's claim; null unless it is a `pending` video. */
     next_try_at: number | null;
-    /** Why the last try failed. */
+    /** Error of the last attempt. */
     last_error: string;
     created_at: number;
     stored_at: number;
-    /** When it is removed; null: never. */
+    /** Expiry; null: never. */
     expires_at: number | null;
-    /** 1: its owner was told that it ends. */
+    /** 1: its owner was notified of the expiry. */
     is_announced: Generated<0 | 1>;
   };
   /** Sums over the stored copies of an account, changed in the transaction that changes their rows. */
   artifact_usage: {
     user_id: number;
-    /** Of videos and posters. */
+    /** Videos and posters. */
     bytes: number;
-    /** Videos. */
+    /** Videos only. */
     files: number;
   };
-  /** The same over all accounts, in several rows whose sum counts: each account changes one of them. */
+  /** Totals over all accounts, spread over several rows that have to be added up: each account changes one of them. */
   artifact_totals: { shard: number; bytes: number; files: number };
 }
 
+/** Migrations of the artifact tables. */
 export const artifactMigrations: readonly Migration[] = [
   {
     id: '0068-artifacts',

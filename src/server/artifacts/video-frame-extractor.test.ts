@@ -11,13 +11,13 @@ const { signal } = new AbortController();
 const install = (path: string): void => writeFileSync(path, '#!/bin/sh\nprintf picture\n', { mode: 0o755 });
 
 describe('frames of videos', () => {
-  it('are what ffmpeg prints', async () => {
+  it('are the output of ffmpeg', async () => {
     const path = join(folder, 'there');
     install(path);
     assert.equal(String(await new VideoFrameExtractor(path).read('/none.mp4', signal)), 'picture');
   });
 
-  it('cost no attempt to start ffmpeg for a while where it is not installed', async () => {
+  it('cause no further start attempts for a while if ffmpeg is not installed', async () => {
     const path = join(folder, 'absent');
     const frames = new VideoFrameExtractor(path);
     assert.equal(await frames.read('/none.mp4', signal), undefined);
