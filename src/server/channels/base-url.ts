@@ -1,7 +1,7 @@
 import { invalidRequest } from '../platform/app-error.ts';
 import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/guard.ts';
 
-/** Endpoints of the dialects and of the video vendors, as they stand at the end of an address copied from an example. */
+/** Endpoints of the chat dialects and video vendors as they appear at the end of an address copied from an example. */
 const ENDPOINT = new RegExp(
   `/(?:${[
     // OpenAI
@@ -19,12 +19,12 @@ const ENDPOINT = new RegExp(
   ].join('|')})$`,
   'i',
 );
-/** A base URL could end in this word too, unless a version stands before it. */
+/** A base URL may itself end in this word, so it is only cut off after a version. */
 const MODEL_LIST = /(\/v\d[a-z0-9.]*(?:\/openai)?)\/models$/i;
 
 /**
- * An upstream's base URL as it is stored: scheme, host, port, and the path below which its endpoints are. What its name resolves to is
- * checked again by the outbound client at every call.
+ * Validates and normalizes an upstream's base URL: scheme, host, port, and the path below which its endpoints are. The
+ * outbound client checks the resolved address again on every call.
  *
  * @throws AppError `invalid_request`
  */
@@ -46,13 +46,13 @@ export function parseBaseUrl(text: string, isPrivate: boolean): string {
   return address;
 }
 
-/** The path of a base URL without slashes at its end, and without an endpoint that was pasted with it. */
+/** The path of a base URL without trailing slashes and without an endpoint pasted with it. */
 function toBasePath(pathname: string): string {
   const path = pathname.replace(/\/{2,}/g, '/').replace(/\/$/, '');
   return path.replace(ENDPOINT, '').replace(MODEL_LIST, '$1');
 }
 
-/** Host names under which clouds serve their metadata; their IP addresses are known to `isCloudMetadataIp`. */
+/** Host names under which clouds serve their metadata; `isCloudMetadataIp` knows their IP addresses. */
 const METADATA_NAMES: ReadonlySet<string> = new Set([
   'metadata',
   'metadata.google.internal',
@@ -61,13 +61,16 @@ const METADATA_NAMES: ReadonlySet<string> = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Whether a text is a URL of a cloud's metadata service. No upstream is there, not even of a private channel. */
+/** Whether a text is the URL of a cloud's metadata service, which is forbidden even for private channels. */
 export function isMetadataUrl(text: string): boolean {
   const name = URL.parse(text.trim())?.hostname.replace(/\.$/, '').toLowerCase() ?? '';
   return METADATA_NAMES.has(name) || isCloudMetadataIp(name.replace(/^\[|\]$/g, ''));
 }
 
-/** Names no public host has (RFC 6761, RFC 6762, RFC 8375 and the metadata names of clouds), and every address that is not public. */
+/**
+ * Whether a host name is private: names no public host has (RFC 6761, RFC 6762, RFC 8375 and the metadata names of
+ * clouds), and every address that is not public.
+ */
 export function isPrivateHostname(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '');
   if (name.startsWith('[')) return !isPublicIp(name.slice(1, -1));

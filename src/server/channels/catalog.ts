@@ -8,12 +8,12 @@ import type { Tables } from '../tables.ts';
 import { type ChannelConnection, type CredentialList, labelOf, maxConcurrentTasks } from './credentials.ts';
 import type { Channel, ResolvedModel } from './directory.ts';
 
-/** A channel in memory; a disabled one still serves the tasks pinned to it. */
+/** A channel in memory. A disabled channel still serves the tasks pinned to it. */
 export interface CatalogChannel {
-  /** With its first enabled credential. */
+  /** The channel with its first enabled credential. */
   readonly channel: Channel;
   readonly enabled: boolean;
-  /** With each of its credentials, by their ids. */
+  /** The channel with each of its credentials, by credential id. */
   readonly credentials: ReadonlyMap<number, CatalogCredential>;
 }
 
@@ -21,10 +21,11 @@ export interface CatalogChannel {
 interface CatalogCredential {
   readonly channel: Channel;
   readonly enabled: boolean;
-  /** How administrators call it. */
+  /** Name shown to administrators. */
   readonly label: string;
 }
 
+/** A model as listed for callers. */
 export interface ListedModel {
   readonly id: string;
   readonly vendor: Channel['vendor'];
@@ -32,23 +33,24 @@ export interface ListedModel {
   readonly createdAt: number;
 }
 
-/** Everything about channels and models that a request needs, built once for each version of the rows. */
+/** Everything about channels and models that a request needs, built once per version of the rows. */
 export interface Catalog {
   readonly version: number;
   readonly channels: ReadonlyMap<number, CatalogChannel>;
-  /** Enabled ones, aliases followed. */
+  /** Enabled models, with aliases resolved. */
   readonly models: ReadonlyMap<string, ResolvedModel>;
   /** Enabled models that an enabled channel serves, by name. */
   readonly listed: readonly ListedModel[];
-  /** Whether any plan has a price factor or channels of its own. */
+  /** Whether any plan has its own price factor or channels. */
   readonly hasPlanTerms: boolean;
-  /** Enabled channels by the models they name, once with each enabled credential. */
+  /** Enabled channels that serve the model, once per enabled credential. */
   serving(model: Pick<ResolvedModel, 'id' | 'target' | 'vendor'>): readonly Channel[];
 }
 
+/** The catalogue before the first load. */
 export const EMPTY_CATALOG = buildCatalog(0, [], []);
 
-/** Pure: follows aliases and sorts channels under the models they serve. */
+/** Builds the catalogue: resolves aliases and groups channels by the models they serve. Has no side effects. */
 export function buildCatalog(version: number, channels: readonly CatalogChannel[], rows: readonly ModelRow[]): Catalog {
   const byModel = new Map<string, Channel[]>();
   for (const { channel, enabled, credentials } of channels) {
@@ -60,7 +62,7 @@ export function buildCatalog(version: number, channels: readonly CatalogChannel[
       else serving.push(...usable);
     }
   }
-  // By the object, since every call asks with the one of this catalog.
+  // Memoized by object identity, because every call passes the object of this catalogue.
   const serving: Catalog['serving'] = memoizeByObject(({ id, target, vendor }) => {
     const found = new Set([...(byModel.get(id) ?? []), ...(byModel.get(target) ?? [])]);
     return [...found].filter((channel) => channel.vendor === vendor);
@@ -79,7 +81,7 @@ export function buildCatalog(version: number, channels: readonly CatalogChannel[
   return { version, channels: byChannelId, models, listed, hasPlanTerms: false, serving };
 }
 
-/** One step only: an alias of an alias cannot be saved, and is not followed. */
+/** Resolves one step only: an alias of an alias cannot be saved, and is not followed. */
 function resolveModel(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): ResolvedModel | undefined {
   const target = row.alias_of === null ? row : byId.get(row.alias_of);
   if (row.enabled === 0 || target === undefined || target.enabled === 0) return undefined;
@@ -97,7 +99,7 @@ function resolveModel(row: ModelRow, byId: ReadonlyMap<string, ModelRow>): Resol
   });
 }
 
-/** A row with each of its credentials, what is sealed of it opened already. */
+/** The channel of a row with each of its credentials; sealed columns are already opened. */
 export function toCatalogChannel(
   row: ChannelRow,
   { items }: CredentialList,
@@ -142,11 +144,14 @@ export function toSettings(
 }
 
 type Trx = Transaction<Tables>;
+/** A row of `channels`. */
 export type ChannelRow = Selectable<Tables['channels']>;
+/** A row of `models`. */
 export type ModelRow = Selectable<Tables['models']>;
+/** A row of `channel_errors`. */
 export type ChannelErrorRow = Selectable<Tables['channel_errors']>;
 
-/** Newest errors kept of each channel. */
+/** Newest errors kept per channel. */
 const MAX_STORED_ERRORS = 20;
 
 const version = prepareQuery<Tables, Record<never, never>>()((db) =>
@@ -161,12 +166,12 @@ export class ChannelAndModelStore {
     this.#database = database;
   }
 
-  /** Increases with every change. Every request reads it. */
+  /** Increases with every change. Read by every request. */
   async version(): Promise<number> {
     return (await version.first(this.#database.kysely, {}))?.version ?? 0;
   }
 
-  /** A change of the catalogue: first in line, then alone with it until it ends, so that checks hold what they found. */
+  /** Runs a change of the catalogue. Changes are serialized by a lock held until commit, so that checks stay valid. */
   change<R>(work: (trx: Trx) => Promise<R>): Promise<R> {
     return this.#database.transaction(async (trx) => {
       await trx.updateTable('catalog_version').set({ version: sql`version + 1` }).execute();
@@ -174,7 +179,10 @@ export class ChannelAndModelStore {
     });
   }
 
-  /** Everything. The version is read first: rows that change meanwhile are newer than it says, and are read again. */
+  /**
+   * Reads all rows. The version is read first, so that rows changed during the read belong to a newer version and are
+   * read again.
+   */
   async all(): Promise<{ version: number; channels: ChannelRow[]; models: ModelRow[]; hasPlanTerms: boolean }> {
     const before = await this.version();
     const [channels, models, terms] = await Promise.all([
@@ -210,13 +218,16 @@ export class ChannelAndModelStore {
     return (await trx.insertInto('channels').values(row).returning('id').executeTakeFirstOrThrow()).id;
   }
 
-  /** A changed channel may be another account altogether: what was learned of the old one does not count. */
+  /** A changed channel may be a different account, so the health of the previous one is discarded. */
   async setChannel(trx: Trx, id: number, change: Updateable<Tables['channels']>): Promise<void> {
     await trx.updateTable('channels').set(change).where('id', '=', id).execute();
     await trx.deleteFrom('channel_circuits').where('channel_id', '=', id).execute();
   }
 
-  /** Only the list of models changes, and with it no account: `updated_at`, by which processes forget the channel's health, stays. */
+  /**
+   * Only the list of models changes, not the account, so `updated_at`, on which processes reset the channel's health,
+   * is kept.
+   */
   async setServedModels(trx: Trx, id: number, models: readonly string[]): Promise<void> {
     await trx
       .updateTable('channels')
@@ -231,7 +242,7 @@ export class ChannelAndModelStore {
     await trx.deleteFrom('channel_circuits').where('channel_id', '=', id).execute();
   }
 
-  /** False when there is one of that name. */
+  /** @returns false if a model of that name exists */
   async addModel(trx: Trx, row: Insertable<Tables['models']>): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await trx
       .insertInto('models')
@@ -249,14 +260,14 @@ export class ChannelAndModelStore {
     await trx.deleteFrom('models').where('id', '=', id).execute();
   }
 
-  /** Those of the names that were never seeded. */
+  /** Returns those of the names that were never seeded. */
   async findUnseeded(ids: readonly string[]): Promise<string[]> {
     const rows = await this.#database.kysely.selectFrom('seeded_models').select('id').execute();
     const seeded = new Set(rows.map(({ id }) => id));
     return ids.filter((id) => !seeded.has(id));
   }
 
-  /** False when another process seeded it first. */
+  /** @returns false if another process seeded it first */
   async markSeeded(trx: Trx, id: string): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await trx
       .insertInto('seeded_models')
@@ -270,7 +281,7 @@ export class ChannelAndModelStore {
     return trx.selectFrom('channels').selectAll().where('sandbox', '=', name).executeTakeFirst();
   }
 
-  /** Adds errors and drops all but the newest of each channel they belong to. */
+  /** Adds errors and deletes all but the newest of each affected channel. */
   async addErrors(errors: readonly Insertable<Tables['channel_errors']>[]): Promise<void> {
     if (errors.length === 0) return;
     await this.#database.transaction(async (trx) => {

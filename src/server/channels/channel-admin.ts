@@ -39,17 +39,18 @@ import { type SuggestedModel, suggestModel, suggestModels } from './suggested-mo
 type NewChannel = Static<(typeof makeChannel)['body']>;
 type ChannelChange = Static<(typeof changeChannel)['body']>;
 
-/** How many unfinished tasks are pinned to channels. Implemented by video. */
+/** Number of unfinished tasks pinned to channels. Implemented by `video`. */
 export interface UnfinishedTasks {
-  /** Unfinished tasks by channel and credential; those without any are left out. */
+  /** Unfinished tasks per channel and credential; pairs without any are omitted. */
   unfinished(): Promise<readonly UnfinishedCount[]>;
-  /** @param credentialIds those that submitted the tasks; default: all */
+  /** @param credentialIds the credentials the tasks were submitted with; default: all */
   countUnfinished(trx: Trx, channelId: number, credentialIds?: readonly number[]): Promise<number>;
 }
 
+/** Unfinished tasks of a channel's credential. */
 export interface UnfinishedCount {
   readonly channelId: number;
-  /** Null: a task that names none. */
+  /** Null: tasks that name no credential. */
   readonly credentialId: number | null;
   readonly count: number;
 }
@@ -71,7 +72,7 @@ interface ChannelFilter {
 
 type ChannelSort = Sort<(typeof CHANNEL_SORTS)[number]>;
 
-/** Administration of channels. Every change and its entry in the audit log are one transaction. */
+/** Administration of channels. Each change and its audit log entry are one transaction. */
 export class ChannelAdminService {
   readonly #dependencies: ChannelAdminDependencies;
   constructor(dependencies: ChannelAdminDependencies) {
@@ -142,7 +143,9 @@ export class ChannelAdminService {
     });
   }
 
-  /** @throws AppError `forbidden` for a private channel, unless the caller is root; `invalid_request` for invalid values */
+  /**
+   * @throws AppError `forbidden` for a private channel unless the caller is root; `invalid_request` for invalid values
+   */
   async update(actor: Actor, role: Role, id: number, change: ChannelChange): Promise<void> {
     const { store, vault, clock, audit, tasks } = this.#dependencies;
     await store.change(async (trx) => {
@@ -159,11 +162,12 @@ export class ChannelAdminService {
       const options = change.options ?? optionsBefore;
       assertMayReach(role, options, optionsBefore);
       assertMaxConcurrentTasks(options);
-      // Removing `private` must not leave a private base URL, and the base URL must not become private without it.
+      // Removing `private` must not leave a private base URL, and without `private` the base URL must not become
+      // private.
       const base_url = this.#baseUrl(before.vendor, change.base_url ?? before.base_url, options);
       const isMoved =
         credentialDestination(base_url, options) !== credentialDestination(before.base_url, optionsBefore);
-      // Stored credentials are never shown. Sending them to a new host would reveal them there.
+      // Stored credentials are never shown; sending them to a new host would reveal them to that host.
       if (isMoved && keepsStoredValues(stored, credentials) && role !== 'root')
         throw invalidRequest('Give the credentials again: they would go to another address.', 'credentials');
       const connection = changeConnection(this.#connection(before), change, options.private === true);
@@ -197,7 +201,7 @@ export class ChannelAdminService {
     });
   }
 
-  /** Models an upstream lists that its channel does not serve yet, each with a price. */
+  /** Models the upstream lists that its channel does not serve yet, each with a price. */
   async suggestModels(id: number, listed: readonly string[]): Promise<SuggestedModel[]> {
     const { store, vendors } = this.#dependencies;
     const [row, models] = await Promise.all([store.channel(id), store.models()]);
@@ -207,7 +211,7 @@ export class ChannelAdminService {
   }
 
   /**
-   * Lets a channel serve models. Those without a row get one at the price that was suggested; rows that exist stay as they are.
+   * Adds models to a channel. Models without a row get one at the suggested price; existing rows stay unchanged.
    *
    * @throws AppError `invalid_request` for a model of another vendor, or a video model without a shipped price
    */
@@ -305,7 +309,7 @@ export class ChannelAdminService {
     return changeCredentials(before, change, check);
   }
 
-  /** A model whose row does not exist yet is let through: scripts may make channel and model in either order. */
+  /** A model without a row is accepted, because scripts may create channel and model in either order. */
   async #assertModels(trx: Trx, vendor: ChannelVendor, models: readonly string[]): Promise<void> {
     const rows = new Map((await this.#dependencies.store.models(trx)).map((row) => [row.id, row]));
     for (const id of models) {
@@ -317,7 +321,7 @@ export class ChannelAdminService {
   }
 }
 
-/** As many as one change can name. */
+/** The maximum number of models one change can name. */
 const MAX_MODELS = 500;
 
 const toModelRow = (vendor: ChannelVendor, model: SuggestedModel | undefined, now: number) =>
@@ -337,8 +341,8 @@ const toModelRow = (vendor: ChannelVendor, model: SuggestedModel | undefined, no
 const toBit = (flag: boolean): 0 | 1 => (flag ? 1 : 0);
 
 /**
- * A private channel makes this server call hosts inside its own network and shows parts of their responses, which is more
- * than an administrator of accounts may see: only root makes, changes or opens one.
+ * A private channel makes this server call hosts in its own network and shows parts of their responses, which is more
+ * than administrators may see: only root may create, change or open one.
  *
  * @throws AppError `forbidden`
  */
@@ -346,7 +350,7 @@ function assertMayReach(role: Role, ...options: readonly Channel['options'][]): 
   if (role !== 'root' && options.some((each) => each.private === true)) throw new AppError('forbidden');
 }
 
-/** Where a channel's credentials are sent. */
+/** The hosts that receive a channel's credentials. */
 const credentialDestination = (baseUrl: string, { storage_base_url: storage }: Channel['options']): string =>
   JSON.stringify([baseUrl, storage ?? '']);
 
@@ -355,7 +359,7 @@ function requireChannel(row: ChannelRow | undefined): ChannelRow {
   return row;
 }
 
-/** What the audit log keeps of a channel. */
+/** The fields of a channel kept in the audit log. */
 function toAuditRecord(row: ChannelRow) {
   const {
     credentials: _secret,
@@ -384,6 +388,7 @@ export interface ChannelView
   readonly updatedAt: number;
 }
 
+/** A credential as administrators see it: the names of its keys and a hint, never their values. */
 export interface CredentialView extends Omit<ChannelCredential, 'values'> {
   readonly keys: readonly string[];
   readonly hint: string;

@@ -7,7 +7,7 @@ import { openLog } from '../platform/log.ts';
 import { ChannelFailureNotices } from './channel-health.ts';
 
 forEachDatabase((_name, open) => {
-  it('the recovery of a channel is reported after its failure, once over all processes, and never without one', async () => {
+  it('the recovery of a channel is reported once across all processes, and only after a reported failure', async () => {
     const database = await open();
     const clock = manualClock();
     const log = openLog('silent');

@@ -10,18 +10,18 @@ import type { CatalogChannel } from './catalog.ts';
 import { type CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
 import type { CallOutcome } from './directory.ts';
 
-/** What this process knows of one credential of a channel. */
+/** This process's view of the health of a channel's credential. */
 export interface CredentialHealth {
   readonly credentialId: number;
   readonly state: CircuitState;
   readonly condition: ChannelCondition;
-  /** The credential as a whole first, then models on it. */
+  /** The credential as a whole first, then its models. */
   readonly views: readonly HealthView[];
 }
 
 const CONDITIONS: readonly ChannelCondition[] = ['working', 'untested', 'failing', 'trying', 'resting'];
 
-/** Of each credential of a channel. */
+/** The health of each credential of a channel. */
 export function credentialHealth(
   { channel: { id }, credentials }: CatalogChannel,
   breakers: CircuitBreakers,
@@ -34,7 +34,7 @@ export function credentialHealth(
   });
 }
 
-/** A channel is as healthy as the best of its credentials that are in use; undefined where it has none. */
+/** A channel is as healthy as the best of its enabled credentials; undefined if it has none. */
 export function bestHealth(
   { credentials }: CatalogChannel,
   all: readonly CredentialHealth[],
@@ -44,13 +44,14 @@ export function bestHealth(
   return (used.length === 0 ? all : used).toSorted((one, other) => rank(one) - rank(other))[0];
 }
 
-/** Whose circuit opened or closed. */
+/** The channel and credential whose circuit opened or closed. */
 export interface CircuitOwner {
   readonly name: string;
-  /** Where the channel has several credentials: which one it is, and how many others can be used. */
+  /** For a channel with several credentials: the affected one, and how many others are usable. */
   readonly credential?: { readonly label: string; readonly usableOthers: number };
 }
 
+/** The owner of a credential's circuit, for notices. */
 export function circuitOwner(
   { channel: { name }, credentials }: CatalogChannel,
   credentialId: number,
@@ -63,7 +64,7 @@ export function circuitOwner(
   return { name, credential: { label: own.label, usableOthers } };
 }
 
-/** Failures that end only when an administrator does something; overload passes by itself. */
+/** Failures that last until an administrator acts; overload passes by itself. */
 const NEEDS_ADMINISTRATOR: Partial<Record<CallOutcome['outcome'], Bilingual>> = {
   auth: { en: 'The vendor rejects its credentials', 'zh-CN': '供应商拒绝其凭证' },
   billing: { en: 'The balance of the vendor account is exhausted', 'zh-CN': '供应商账号余额不足' },
@@ -79,7 +80,7 @@ interface ChannelFailureNoticeDependencies {
   readonly log: Log;
 }
 
-/** Notifies administrators of channels that need them: once a day for a channel and a reason, over all processes. */
+/** Notifies administrators of channels that need attention: once a day per channel and reason, across all processes. */
 export class ChannelFailureNotices {
   readonly #dependencies: ChannelFailureNoticeDependencies;
   constructor(dependencies: ChannelFailureNoticeDependencies) {
@@ -132,7 +133,7 @@ export class ChannelFailureNotices {
       );
   }
 
-  /** Never throws. The channel works again after a failure that was reported; other closings say nothing new. */
+  /** Never throws. Notifies only if a failure was reported before; other closings are not news. */
   async circuitClosed(call: CallOutcome, { name, credential }: CircuitOwner): Promise<void> {
     const { database, events, eventHistory, log } = this.#dependencies;
     const { channelId } = call;
@@ -145,7 +146,7 @@ export class ChannelFailureNotices {
           type: 'channel.recovered',
           subject,
           data: { id: channelId, name, ...credentialData(call, credential) },
-          // Several processes may notice; one of them reports it.
+          // Several processes may notice the recovery; one of them reports it.
           deduplicationKey: newest.id,
         });
       })
@@ -155,7 +156,7 @@ export class ChannelFailureNotices {
 
 type Credential = CircuitOwner['credential'];
 
-/** Credentials of one channel fail and recover each for itself. */
+/** Credentials of one channel fail and recover independently. */
 const subjectOf = ({ channelId, credentialId }: CallOutcome, credential: Credential): string =>
   credential === undefined ? `channel:${channelId}` : `channel:${channelId}/credential:${credentialId}`;
 

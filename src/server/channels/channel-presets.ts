@@ -2,16 +2,16 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { endpointUrl, openaiUrl } from '../upstreams/upstream.ts';
 
-/** A known provider: what an administrator enters for a channel to it. */
+/** A known provider: the values an administrator enters to create a channel to it. */
 export interface Preset {
   readonly id: string;
   readonly title: string;
   /** Default: the title. */
   readonly titleZh?: string;
   readonly dialect: ChatVendor;
-  /** Names in braces are the administrator's own. */
+  /** Parts in braces are replaced by the administrator's own values. */
   readonly baseUrl: string;
-  /** Where keys are handed out; empty: it needs none. */
+  /** Page on which the provider issues keys; empty if no key is needed. */
   readonly keyPage: string;
   readonly options: Readonly<Record<string, unknown>>;
   readonly deviations: readonly Localized[];
@@ -23,13 +23,13 @@ const MODEL_LISTS: Readonly<Record<ChatVendor, string>> = {
   gemini: '/v1beta/models',
 };
 
-/** The URL a test reads the models from. */
+/** The URL from which a channel test reads the models. */
 export const modelListOf = ({ dialect, ...address }: Pick<Preset, 'dialect' | 'baseUrl' | 'options'>): string =>
   dialect === 'openai' ? openaiUrl(address, MODEL_LISTS.openai) : endpointUrl(address, MODEL_LISTS[dialect]);
 
 const note = (en: string, zh: string): Localized => ({ en, 'zh-CN': zh });
 
-/** Without the Responses API, which is converted to chat completions. */
+/** Providers without the Responses API: calls are converted to chat completions. */
 const NO_RESPONSES = { responses: false } as const;
 const CHAT_ONLY = note(
   'It has no Responses API; such calls are converted to chat completions.',
@@ -47,7 +47,7 @@ const AZURE_MODELS = note(
   '列表包含该区域的全部模型：请只添加已部署的模型，名称为部署名。',
 );
 
-/** Providers in the order in which they are offered. Base URLs as in their own documentation, read on 2026-11-28. */
+/** Providers in display order. Base URLs as in their own documentation, read on 2026-11-28. */
 export const CHANNEL_PRESETS: readonly Preset[] = [
   {
     id: 'openai',

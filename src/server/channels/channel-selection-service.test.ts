@@ -55,7 +55,7 @@ describe('channels and models', () => {
       return { store, clock, vault, replica, find, parts: { store, vault, clock } };
     }
 
-    it('holds a change on every replica at its next question', async () => {
+    it('applies a change on every replica at its next request', async () => {
       const { store, clock, replica, find, parts } = await setUp();
       const [one, other] = [replica(), replica()];
       assert.deepEqual(await find(one), []);
@@ -71,7 +71,7 @@ describe('channels and models', () => {
       assert.equal((await one.byId(channel?.id ?? 0))?.name, 'a (sandbox)', 'pinned tasks still find it');
     });
 
-    it('never answers with rows older than the question, however many ask at once', async () => {
+    it('never returns rows older than the request, however many requests are concurrent', async () => {
       const { store, replica, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a')]);
       const service = replica();
@@ -86,7 +86,7 @@ describe('channels and models', () => {
       }
     });
 
-    it('keeps credentials sealed, for their own row only', async () => {
+    it('keeps credentials sealed, each for its own row only', async () => {
       const { store, replica, find, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
       const [a, b] = await store.channels();
@@ -139,7 +139,7 @@ describe('channels and models', () => {
       );
     });
 
-    it('finds sandbox channels again and keeps what an administrator set', async () => {
+    it('finds sandbox channels again and keeps the administrator’s settings', async () => {
       const { store, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a')]);
       const [before] = await store.channels();
@@ -164,7 +164,7 @@ describe('channels and models', () => {
       assert.deepEqual(await find(replica()), ['a (sandbox)']);
     });
 
-    it('leaves channels with an open circuit out, unless all are open, and lets one trial through', async () => {
+    it('skips channels with an open circuit, unless all are open, and lets one trial call through', async () => {
       const { clock, replica, find, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
       const service = replica();
@@ -188,7 +188,7 @@ describe('channels and models', () => {
       assert.equal((await find(service)).length, 2);
     });
 
-    it('is not used on any replica once one has opened its circuit, also after a restart, and is tried by one of them', async () => {
+    it('skips a channel on every replica once one has opened its circuit, even after a restart, and lets one replica try it', async () => {
       const { clock, replica, find, parts, store } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
       const [one, other] = [replica(), replica()];
@@ -223,7 +223,7 @@ describe('channels and models', () => {
         assert.equal((await find(each)).length, 2, 'a changed channel is new');
     });
 
-    it('keeps the newest errors of a channel, masked, and no faults of callers', async () => {
+    it('keeps the newest errors of a channel, masked, without the errors caused by callers', async () => {
       const { clock, replica, parts } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a')]);
       const service = replica();

@@ -25,7 +25,7 @@ function ward() {
 }
 
 describe('health of a channel', () => {
-  it('is not touched by faults of callers', () => {
+  it('ignores errors caused by callers', () => {
     const { learn, fitness } = ward();
     for (let i = 0; i < 100; i++) for (const outcome of ['user', 'policy', 'missing', 'other'] as const) learn(outcome);
     assert.equal(fitness(), 'closed');
@@ -51,7 +51,7 @@ describe('health of a channel', () => {
     assert.equal(condition(), 'resting');
   });
 
-  it('survives one error, and opens after several in a row, for that model only', () => {
+  it('tolerates one error, and opens for the model after several in a row', () => {
     const { learn, fitness } = ward();
     learn('capacity');
     assert.equal(fitness(), 'closed');
@@ -69,7 +69,7 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'open');
   });
 
-  it('does not rest while most calls go through', () => {
+  it('does not open while most calls succeed', () => {
     const { learn, fitness } = ward();
     for (let i = 0; i < 100; i++) {
       learn('ok');
@@ -80,7 +80,7 @@ describe('health of a channel', () => {
     }
   });
 
-  it('lets one trial through after its rest, and comes back by it', () => {
+  it('lets one trial call through after its rest, and closes when that succeeds', () => {
     const { learn, fitness, beginTrial, pass, view } = ward();
     for (let i = 0; i < 5; i++) learn('unreachable');
     assert.equal(fitness('any'), 'open');
@@ -107,7 +107,7 @@ describe('health of a channel', () => {
     }
   });
 
-  it('abandons a trial request that was never reported', () => {
+  it('abandons a trial call whose result was never reported', () => {
     const { learn, fitness, beginTrial, pass } = ward();
     for (let i = 0; i < 5; i++) learn('capacity');
     pass(5 * SECOND);
@@ -116,7 +116,7 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'halfOpen');
   });
 
-  it('opens at once and longer, for all models, when its account is refused', () => {
+  it('opens at once, longer and for all models when its account is refused', () => {
     for (const outcome of ['auth', 'billing'] as const) {
       const { learn, fitness, pass, view } = ward();
       assert.equal(learn(outcome), true);
@@ -133,7 +133,7 @@ describe('health of a channel', () => {
     }
   });
 
-  it('waits as long as a vendor says, within a bound', () => {
+  it('waits as long as a vendor demands, up to a limit', () => {
     const { learn, fitness, pass } = ward();
     learn('rate', { retryAfterMs: 20 * SECOND });
     pass(19 * SECOND);
@@ -161,7 +161,7 @@ describe('health of a channel', () => {
     assert.equal(fitness(), 'closed');
   });
 
-  it('does not take a successful poll for a successful submit', () => {
+  it('does not count a successful poll as a successful submit', () => {
     const { learn, fitness, pass } = ward();
     for (let i = 0; i < 5; i++) learn('capacity');
     learn('ok', { operation: 'poll' });
@@ -172,12 +172,12 @@ describe('health of a channel', () => {
     assert.equal(fitness('another'), 'closed', 'but the account is shown to work');
   });
 
-  it('is not taken from others by requests of one account that alone fail', () => {
+  it('is not opened by failing requests of a single account', () => {
     for (const outcome of ['auth', 'model', 'capacity', 'unreachable'] as const) {
       const { learn, fitness, condition, pass } = ward();
       for (let i = 0; i < 50; i++) {
         if (i % 10 === 0) learn('ok', { userId: 1 });
-        // Who sends junk may send good requests too.
+        // An account that sends broken requests may also send good ones.
         if (i % 3 === 0) learn('ok', { userId: 2 });
         assert.equal(learn(outcome, { userId: 2 }), false, outcome);
         pass(SECOND);
@@ -187,7 +187,7 @@ describe('health of a channel', () => {
     }
   });
 
-  it('opens when calls of a second account fail too, or none of another has succeeded for a minute', () => {
+  it('opens when calls of a second account fail too, or no other account has succeeded for a minute', () => {
     const ofTwo = ward();
     ofTwo.learn('ok', { userId: 1 });
     assert.equal(ofTwo.learn('auth', { userId: 2 }), false);
@@ -203,7 +203,7 @@ describe('health of a channel', () => {
     assert.equal(ofOne.learn('auth', { userId: 1 }), true);
   });
 
-  it('opens for a limit of the vendor, whichever account reaches it', () => {
+  it('opens for a vendor’s rate limit, whichever account reaches it', () => {
     const { learn, fitness } = ward();
     learn('ok', { userId: 1 });
     learn('rate', { userId: 2, retryAfterMs: 20 * SECOND });

@@ -9,7 +9,7 @@ import type { Tables } from '../tables.ts';
 import { AccountMap, type ChannelAccount } from '../upstreams/upstream.ts';
 import type { CallOutcome } from './directory.ts';
 
-/** How one kind of outcome counts. Kinds without a row say nothing about the channel, such as the caller's own errors. */
+/** Weight of an outcome kind. Kinds without a row say nothing about the channel, such as the caller's own errors. */
 interface FailurePolicy {
   /** `account`: the whole channel. `model`: this model on this channel. */
   readonly scope: 'account' | 'model';
@@ -44,42 +44,43 @@ const FAILURE_POLICIES: Partial<Record<CallOutcome['outcome'], FailurePolicy>> =
   model: { ...REFUSED_ACCOUNT_POLICY, scope: 'model' },
 };
 
-/** Failures weigh half after this long. */
+/** Half-life of a failure's weight. */
 const HALF_LIFE_MS = MINUTE;
-/** Recent calls needed before a failure rate means anything: one error never opens a circuit. */
+/** Recent calls required before a failure rate is meaningful: a single error never opens a circuit. */
 const MIN_CALLS = 5;
 const FAILURE_RATE_THRESHOLD = 0.5;
-/** The same for channels with little traffic, whose counts decay before they reach the minimum. */
+/** Threshold for channels with little traffic, whose counts decay before they reach the minimum. */
 const CONSECUTIVE_FAILURE_THRESHOLD = 5;
 /** How long a trial call may take before the next one is let through. */
 const TRIAL_TIMEOUT_MS = 30 * SECOND;
 
 const NONE: readonly string[] = [];
 
-/** `closed`: calls go through. `open`: none is sent. `halfOpen`: one trial call at a time decides. */
+/** `closed`: calls go through. `open`: no calls are sent. `halfOpen`: one trial call at a time decides. */
 export type CircuitState = 'closed' | 'open' | 'halfOpen';
 
+/** The health of an account, or of one model on it. */
 export interface HealthView {
   /** Empty: the whole account. */
   readonly model: string;
   readonly state: CircuitState;
   readonly reason: string;
-  /** Share of failures lately, 0 to 1. */
+  /** Decaying share of failures, 0 to 1. */
   readonly failureRate: number;
   /** Unix milliseconds; 0 unless open. */
   readonly openUntil: number;
 }
 
-/** The worst of several circuits: what holds for a call that needs all of them. */
+/** The worst of several circuits, which applies to a call that needs all of them. */
 export const worstOf = (states: readonly CircuitState[]): CircuitState =>
   states.includes('open') ? 'open' : states.includes('halfOpen') ? 'halfOpen' : 'closed';
 
-/** A circuit that is open or half open, as all processes know it. */
+/** An open or half-open circuit, as shared by all processes. */
 interface StoredCircuit {
   /** Empty: the whole account. */
   readonly model: string;
   readonly timesOpened: number;
-  /** Unix milliseconds, as the next. */
+  /** Unix milliseconds, as is the next. */
   readonly openUntil: number;
   readonly trialUntil: number;
   readonly reason: string;
@@ -90,37 +91,40 @@ interface BreakerState {
   failures: number;
   consecutiveFailures: number;
   decayedAt: number;
-  /** Times opened in a row without a success between. */
+  /** Times opened in a row without a success in between. */
   timesOpened: number;
   openUntil: number;
-  /** Until then a trial call is in progress. */
+  /** End of the trial call in progress. */
   trialUntil: number;
   reason: string;
 }
 
-/** What this process knows of an account. */
+/** Circuits of an account, in this process. */
 interface AccountCircuits {
-  /** By model; empty text: the account as a whole. */
+  /** By model; the empty string stands for the account as a whole. */
   readonly breakers: Map<string, BreakerState>;
   readonly evidence: Map<string, SingleCallerFailureDetector>;
-  /** Whether the newest call to the account that says something about the account itself succeeded. */
+  /** Whether the latest call that says something about the account itself succeeded. */
   newestSucceeded: boolean | undefined;
 }
 
 /**
- * One circuit breaker per account (a channel with one of its credentials) and one per model on it, fed by the calls of this process
- * (`ReplicatedCircuitBreakers` joins those of all): a decaying failure rate opens it, each further opening lasts twice as long, and trial calls close it
- * again.
+ * One circuit breaker per account (a channel with one of its credentials) and one per model on it, fed by the calls of
+ * this process (`ReplicatedCircuitBreakers` joins those of all processes). A decaying failure rate opens a circuit,
+ * each further opening lasts twice as long, and trial calls close it again.
  */
 export class CircuitBreakers {
   readonly #accounts = new AccountMap<AccountCircuits>();
 
-  /** @returns the models whose circuits this call opened, or closed after they were open; empty text stands for the whole channel */
+  /**
+   * @returns the models whose circuits this call opened, or closed after they were open; the empty string stands for
+   *   the whole account
+   */
   record(call: CallOutcome, now: number): readonly string[] {
     const policy = FAILURE_POLICIES[call.outcome];
     if (call.outcome === 'ok') return this.#recordSuccess(call, now);
     if (policy === undefined) return NONE;
-    // A vendor that is too busy to answer a poll may accept submits; those find out for themselves.
+    // A vendor that is too busy to answer a poll may still accept submits; submits detect overload themselves.
     if (call.operation === 'poll' && (call.outcome === 'rate' || call.outcome === 'capacity')) return NONE;
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = false;
@@ -132,7 +136,7 @@ export class CircuitBreakers {
     const caller = callerOf(call);
     const isOfOneCaller = caller !== undefined && evidenceOf(circuits, scope).failed(caller, now);
     if (breaker.openUntil > now) return NONE;
-    // Limits of a vendor are about the account, whatever was asked for.
+    // A vendor's rate limits concern the account, whatever the request was.
     const mayBeOfRequest = call.outcome !== 'rate' && call.retryAfterMs === undefined;
     if (isOfOneCaller && mayBeOfRequest && breaker.timesOpened === 0) return NONE;
     const failing =
@@ -154,7 +158,10 @@ export class CircuitBreakers {
     return worstOf([availabilityOf(breakers.get(''), now), availabilityOf(breakers.get(model), now)]);
   }
 
-  /** Marks half-open circuits as being tried, so that no second call is sent meanwhile. @returns their models */
+  /**
+   * Marks half-open circuits as being tried, so that no second call is sent meanwhile.
+   * @returns their models
+   */
   beginTrial(account: ChannelAccount, model: string, now: number): readonly string[] {
     const circuits = this.#accounts.get(account);
     if (circuits === undefined || circuits.breakers.size === 0) return NONE;
@@ -163,7 +170,7 @@ export class CircuitBreakers {
     return tried;
   }
 
-  /** What other processes should know of a circuit; undefined when it is closed. */
+  /** The state of a circuit to share with other processes; undefined if it is closed. */
   stored(account: ChannelAccount, model: string): StoredCircuit | undefined {
     const breaker = this.#accounts.get(account)?.breakers.get(model);
     if (breaker === undefined || breaker.timesOpened === 0) return undefined;
@@ -171,7 +178,7 @@ export class CircuitBreakers {
     return { model, timesOpened, openUntil, trialUntil, reason };
   }
 
-  /** Takes over all circuits of one channel, or of all, that are not closed; the others are. */
+  /** Replaces the circuits of one channel, or of all: those passed are restored, the others are closed. */
   restore(
     circuits: readonly (StoredCircuit & { readonly account: ChannelAccount })[],
     now: number,
@@ -186,18 +193,18 @@ export class CircuitBreakers {
         if (breaker.timesOpened > 0 && !isRestored(account, model)) Object.assign(breaker, newBreakerState(now));
     for (const { account, model, timesOpened, openUntil, trialUntil, reason } of circuits) {
       const breaker = breakerOf(this.#accounts.getOrMake(account, newCircuits), model, now);
-      // What was read may be older than a trial that this process has begun since.
+      // The stored state may be older than a trial that this process has started since.
       const ownTrial = breaker.openUntil === openUntil ? breaker.trialUntil : 0;
       Object.assign(breaker, { timesOpened, openUntil, trialUntil: Math.max(trialUntil, ownTrial), reason });
     }
   }
 
-  /** Forgets everything about a channel: it was changed or removed. */
+  /** Discards everything known about a channel after it was changed or removed. */
   forget(channelId: number): void {
     this.#accounts.deleteChannel(channelId);
   }
 
-  /** The worst that is known of an account as a whole or of any of its models. */
+  /** The worst condition of an account as a whole and of its models. */
   condition(account: ChannelAccount, now: number): ChannelCondition {
     const states = this.view(account, now).map(({ state }) => state);
     if (states.includes('open')) return 'resting';
@@ -208,7 +215,7 @@ export class CircuitBreakers {
     return circuits.newestSucceeded && isClean ? 'working' : 'failing';
   }
 
-  /** The account as a whole first, then those of its models that have recorded outcomes. */
+  /** The account as a whole first, then those of its models with recorded outcomes. */
   view(account: ChannelAccount, now: number): HealthView[] {
     const breakers = this.#accounts.get(account)?.breakers;
     const whole = breakers?.get('') ?? newBreakerState(now);
@@ -216,7 +223,7 @@ export class CircuitBreakers {
     return [toView('', whole, now), ...models.map(([model, gauge]) => toView(model, gauge, now))];
   }
 
-  /** Any success shows that the account is reachable and accepted; only a submit shows that a model takes work. */
+  /** Any success proves that the account is reachable and accepted; only a submit proves that a model accepts work. */
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = true;
@@ -233,7 +240,7 @@ export class CircuitBreakers {
   }
 }
 
-/** Whose call it was: the account of a submit, or the task of a poll, which never has the number of an account. */
+/** The caller of a call: the account of a submit, or the task of a poll, whose number never equals an account's. */
 const callerOf = ({ userId, taskSeq }: CallOutcome): number | undefined =>
   userId ?? (taskSeq === undefined ? undefined : -taskSeq);
 
@@ -250,7 +257,7 @@ function breakerOf({ breakers }: AccountCircuits, scope: string, now: number): B
   return breaker;
 }
 
-/** @returns whether the circuit was open, and is closed now */
+/** @returns whether the circuit was open and is now closed */
 function succeedIn(circuits: AccountCircuits, scope: string, caller: number | undefined, now: number): boolean {
   if (caller !== undefined) evidenceOf(circuits, scope).succeeded(caller, now);
   const breaker = circuits.breakers.get(scope);
@@ -307,9 +314,9 @@ interface ReplicatedCircuitBreakersDependencies {
 const SIGNAL_CHANNEL = 'channel_circuits';
 
 /**
- * The circuits of all processes on one database. Calls are counted by each process for itself, in memory; a circuit that one opens
- * or closes is written down, and the others are told to read it. So a circuit that is open is open everywhere, also after a
- * restart, and one process at a time tries whether it works again.
+ * The circuits of all processes on one database. Each process counts its own calls in memory. A circuit that a process
+ * opens or closes is stored, and the others are notified to read it. An open circuit is therefore open on every
+ * process, even after a restart, and one process at a time tries it.
  */
 export class ReplicatedCircuitBreakers {
   readonly breakers = new CircuitBreakers();
@@ -330,7 +337,7 @@ export class ReplicatedCircuitBreakers {
     );
   }
 
-  /** Reads what earlier and other processes have found, before the first use; undefined once that is done. */
+  /** Loads the circuits stored by earlier and other processes, before the first use; undefined once loaded. */
   load(): Promise<void> | undefined {
     return this.#isLoaded ? undefined : this.#readAgain();
   }
@@ -351,16 +358,16 @@ export class ReplicatedCircuitBreakers {
   }
 
   /**
-   * To be asked before a channel is called: if one of its circuits is half open, this is its one trial call.
+   * Must be called before a channel is called: if one of its circuits is half open, the call becomes its only trial.
    *
-   * @returns false when another process tries it at this moment; what is known of it has been brought up to date then
+   * @returns false if another process is trying it; the local state is then up to date
    */
   beginTrial(account: ChannelAccount, model: string, now: number): true | Promise<boolean> {
     const models = this.breakers.beginTrial(account, model, now);
     return models.length === 0 || this.#claimTrial(account, models, now);
   }
 
-  /** Resolves when what was found so far is written. Never rejects. */
+  /** Resolves when all state so far has been written. Never rejects. */
   flush(): Promise<void> {
     return this.#writes;
   }
@@ -386,7 +393,7 @@ export class ReplicatedCircuitBreakers {
     }
   }
 
-  /** Reads one channel after another, or all: many signals at once must not take all connections. */
+  /** Reads one channel after another, or all: many simultaneous signals must not use up all connections. */
   #readAgain(channelId?: number): Promise<void> {
     this.#stale.add(channelId);
     this.#reading ??= this.#readStale();
@@ -405,7 +412,7 @@ export class ReplicatedCircuitBreakers {
     const { store, clock } = this.#dependencies;
     try {
       const circuits = await store.find(channelId);
-      // What this process has found itself is newer; it hears of it once that is written.
+      // This process's own changes are newer; it is notified again once they are written.
       if (this.#unwritten > 0) return;
       this.breakers.restore(circuits, clock.now(), channelId);
       if (channelId === undefined) this.#isLoaded = true;
@@ -419,14 +426,14 @@ export class ReplicatedCircuitBreakers {
   }
 }
 
-/** SQL of circuits that are open, or were and have not been closed by a success yet. */
+/** SQL of circuits that are open, or that were opened and not yet closed by a success. */
 export class CircuitStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Of one channel, or of all. */
+  /** Finds the circuits of one channel, or of all. */
   async find(channelId?: number): Promise<(StoredCircuit & { readonly account: ChannelAccount })[]> {
     let query = this.#database.kysely.selectFrom('channel_circuits').selectAll();
     if (channelId !== undefined) query = query.where('channel_id', '=', channelId);
@@ -440,7 +447,7 @@ export class CircuitStore {
     }));
   }
 
-  /** Of two processes that open it at once, the later end counts. */
+  /** If two processes open it at once, the later end wins. */
   async open(account: ChannelAccount, { model, timesOpened, openUntil, reason }: StoredCircuit): Promise<void> {
     await this.#database.kysely
       .insertInto('channel_circuits')
@@ -473,7 +480,10 @@ export class CircuitStore {
       .execute();
   }
 
-  /** Begins a trial of circuits whose time has passed. @returns false when another process tries them, or they are closed */
+  /**
+   * Starts a trial of circuits whose rest is over.
+   * @returns false if another process is trying them, or they are closed
+   */
   async beginTrial(
     { id, credentialId }: ChannelAccount,
     models: readonly string[],
@@ -493,21 +503,21 @@ export class CircuitStore {
   }
 }
 
-/** How long a success of another account is evidence that a channel works, milliseconds. */
+/** Milliseconds for which a success of another account proves that a channel works. */
 const VALID_MS = 60_000;
 
 /**
- * Whose calls over one circuit succeed and fail. While calls of others succeed, what fails for one account alone is the fault of its
- * requests: a firewall in front of a vendor answers 403 to a prompt with markup in it, and some bodies break a vendor's server
- * every time. Such failures must not take the channel from everybody else.
+ * Tracks which accounts succeed and fail over one circuit. While other accounts succeed, failures of a single account
+ * are caused by its requests: a firewall in front of a vendor answers 403 to a prompt with markup in it, and some
+ * bodies break a vendor's server every time. Such failures must not disable the channel for all other accounts.
  */
 class SingleCallerFailureDetector {
-  /** The accounts of the two newest successes, of different accounts; times are Unix milliseconds. */
+  /** The accounts of the two latest successes, of different accounts; times are Unix milliseconds. */
   #newest: number | undefined;
   #newestAt = 0;
   #other: number | undefined;
   #otherAt = 0;
-  /** The accounts whose calls have failed since the newest success. */
+  /** The accounts whose calls have failed since the latest success. */
   #failing: number | 'several' | undefined;
 
   succeeded(userId: number, now: number): void {
@@ -520,7 +530,7 @@ class SingleCallerFailureDetector {
     this.#failing = undefined;
   }
 
-  /** @returns whether calls fail for this account alone, and for another one succeeded within the last minute */
+  /** @returns whether only this account's calls fail while another account succeeded within the last minute */
   failed(userId: number, now: number): boolean {
     this.#failing = this.#failing === undefined || this.#failing === userId ? userId : 'several';
     if (this.#failing === 'several') return false;

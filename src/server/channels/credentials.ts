@@ -11,32 +11,33 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import { isMetadataUrl, isPrivateHostname } from './base-url.ts';
 import type { Channel } from './directory.ts';
 
-/** The keys of one account at the vendor, in clear: `{api_key}`, `{access_key, secret_key}`, … */
+/** The keys of one account at the vendor, in plain text: `{api_key}`, `{access_key, secret_key}`, … */
 type CredentialValues = { readonly [key: string]: unknown };
 
 /** One of the credentials of a channel. */
 export interface ChannelCredential {
-  /** Unique in its channel, and never used again after a removal: tasks name the credential that submitted them. */
+  /** Unique within its channel, and never reused after a removal: tasks refer to the credential that submitted them. */
   readonly id: number;
-  /** The administrator's own word for it; may be empty. */
+  /** Label given by the administrator; may be empty. */
   readonly name: string;
-  /** A disabled one still polls the tasks it submitted. */
+  /** A disabled credential still polls the tasks it submitted. */
   readonly enabled: boolean;
   readonly values: CredentialValues;
 }
 
-/** What is sealed in the row of a channel. */
+/** The sealed content of a channel's `credentials` column. */
 export interface CredentialList {
   readonly nextId: number;
   readonly items: readonly ChannelCredential[];
 }
 
+/** The list of a channel without credentials. */
 export const NO_CREDENTIALS: CredentialList = { nextId: 1, items: [] };
 
 type CredentialChange = Pick<Static<(typeof changeChannel)['body']>, 'credentials' | 'credential_list'>;
 type ListEntry = NonNullable<CredentialChange['credential_list']>[number];
 
-/** A list of credentials that are all new and enabled unless said otherwise. */
+/** Creates a list of new credentials, enabled unless stated otherwise. */
 export const toCredentialList = (
   all: readonly { readonly values: CredentialValues; readonly name?: string; readonly enabled?: boolean }[],
 ): CredentialList => ({
@@ -45,8 +46,8 @@ export const toCredentialList = (
 });
 
 /**
- * What a change makes of the credentials of a channel. The single form replaces all of them by one: in place where there is one, so that a
- * key that its vendor has renewed goes on with the tasks of the old one.
+ * Applies a change to a channel's credentials. The single form replaces all of them by one; if there was exactly one,
+ * it is replaced in place, so that a renewed key continues with the tasks of the old one.
  *
  * @param check throws for keys that are not those of the vendor
  * @throws AppError `invalid_request`
@@ -98,11 +99,11 @@ function applyList(
   return { nextId, items };
 }
 
-/** Ids of credentials that a change removes. */
+/** Ids of the credentials that a change removes. */
 export const removedIds = (before: CredentialList, after: CredentialList): number[] =>
   before.items.map(({ id }) => id).filter((id) => !after.items.some((item) => item.id === id));
 
-/** Whether any stored value stays as it was. */
+/** Whether any stored value stays unchanged. */
 export const keepsStoredValues = (before: CredentialList, after: CredentialList): boolean =>
   after.items.some(({ values }) => before.items.some((item) => item.values === values));
 
@@ -110,10 +111,13 @@ export const keepsStoredValues = (before: CredentialList, after: CredentialList)
 export const replacesValues = (before: CredentialList, { items }: CredentialList): boolean =>
   items.some(({ values }) => !before.items.some((item) => item.values === values));
 
-/** Shorter secrets are not hinted at: four characters would be too large a part of them. */
+/** Shorter secrets get no hint: four characters would reveal too large a part of them. */
 const MIN_HINTED_LENGTH = 20;
 
-/** What tells a credential from the others without showing it: the account's e-mail address, or the end of its first long key. */
+/**
+ * A hint that identifies a credential without revealing it: the account's e-mail address, or the end of its first long
+ * key.
+ */
 export function hintOf(values: CredentialValues): string {
   for (const value of Object.values(values)) {
     if (typeof value === 'string' && value.length >= MIN_HINTED_LENGTH) return `…${value.slice(-4)}`;
@@ -123,20 +127,24 @@ export function hintOf(values: CredentialValues): string {
   return '';
 }
 
-/** How people call a credential. */
+/** Display name of a credential. */
 export const labelOf = ({ id, name, values }: ChannelCredential): string =>
   [name === '' ? `#${id}` : name, hintOf(values)].filter((part) => part !== '').join(' ');
 
-/** What the audit log keeps of credentials. */
+/** The credentials as kept in the audit log. */
 export const toAuditList = ({ items }: CredentialList) => items.map(({ id, name, enabled }) => ({ id, name, enabled }));
 
-/** How a channel's upstream is reached, beside its base URL. Sealed, since headers and the proxy may hold credentials. */
+/**
+ * How a channel's upstream is reached, in addition to its base URL. Sealed, because headers and the proxy may contain
+ * credentials.
+ */
 export type ChannelConnection = Pick<Channel, 'extraHeaders' | 'proxy'>;
 
-/** Credentials can be moved to no other row: the seal is made for this one. */
+/** Sealed for its own row, so that credentials cannot be moved to another one. */
 const credentialCell = (id: number) => ({ table: 'channels', row: id, column: 'credentials' });
 const connectionCell = (id: number) => ({ table: 'channels', row: id, column: 'connection' });
 
+/** Seals a channel's credentials for its row. */
 export const encryptCredentials = (vault: Vault, id: number, credentials: CredentialList): string =>
   vault.seal(JSON.stringify(credentials), credentialCell(id));
 
@@ -146,7 +154,7 @@ export const decryptCredentials = (
   row: { readonly id: number; readonly credentials: string },
 ): CredentialList => JSON.parse(vault.open(row.credentials, credentialCell(row.id)));
 
-/** Null where nothing is set. */
+/** Null if nothing is set. */
 export const encryptConnection = (vault: Vault, id: number, connection: ChannelConnection): string | null =>
   connection.extraHeaders === undefined && connection.proxy === undefined
     ? null
@@ -158,7 +166,7 @@ export const decryptConnection = (
   row: { readonly id: number; readonly connection: string | null },
 ): ChannelConnection => (row.connection === null ? {} : JSON.parse(vault.open(row.connection, connectionCell(row.id))));
 
-/** What is decrypted, or the other value where the master key does not decrypt it. */
+/** Returns the decrypted value, or `otherwise` if the master key does not decrypt it. */
 export function decryptOr<T extends object>(decrypt: () => T, otherwise: T): T {
   try {
     return decrypt();
@@ -170,7 +178,7 @@ export function decryptOr<T extends object>(decrypt: () => T, otherwise: T): T {
 
 const MAX_LENGTH = 16_384;
 
-/** Throws `invalid_request` for keys that are not those of the vendor. */
+/** Returns a check that throws `invalid_request` for keys that are not those of the vendor. */
 export function credentialCheck({
   title,
   credentials: schema,
@@ -179,7 +187,7 @@ export function credentialCheck({
   return (values) => {
     if (JSON.stringify(values).length > MAX_LENGTH) throw invalidRequest('credentials are too long.', 'credentials');
     if (validator.Check(values)) return;
-    // Never the library's own words here: they may quote what was sent.
+    // Never includes the library's message, which may quote the submitted values.
     throw invalidRequest(
       `credentials do not have the keys ${title} needs: ${describeCredentialKeys(schema)}.`,
       'credentials',
@@ -187,7 +195,7 @@ export function credentialCheck({
   };
 }
 
-/** The ways to fill in credentials, such as `{access_key, secret_key} or {api_key}`. */
+/** Describes the accepted sets of keys, such as `{access_key, secret_key} or {api_key}`. */
 function describeCredentialKeys(schema: unknown): string {
   const { anyOf, properties } = schema as { readonly anyOf?: readonly unknown[]; readonly properties?: object };
   return anyOf?.map(describeCredentialKeys).join(' or ') ?? `{${Object.keys(properties ?? {}).join(', ')}}`;
@@ -195,7 +203,7 @@ function describeCredentialKeys(schema: unknown): string {
 
 type ConnectionChange = Pick<Static<(typeof changeChannel)['body']>, 'extra_headers' | 'proxy'>;
 
-/** Headers that describe one message or connection; HTTP itself sets them (RFC 9110 section 7.6.1). */
+/** Headers that describe one message or connection; the HTTP client sets them (RFC 9110 section 7.6.1). */
 const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -213,7 +221,10 @@ const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What a change makes of a connection. @throws invalid_request */
+/**
+ * Applies a change to a connection.
+ * @throws AppError `invalid_request`
+ */
 export function changeConnection(
   before: ChannelConnection,
   change: ConnectionChange,
@@ -252,7 +263,7 @@ export const shownProxy = ({ proxy }: ChannelConnection): string | undefined =>
 
 const LARGEST = 1_000_000;
 
-/** Option `max_concurrent_tasks` of a channel: the most unfinished tasks of each of its credentials; undefined: any number. */
+/** Channel option `max_concurrent_tasks`: the limit on unfinished tasks of each credential; undefined: no limit. */
 export function maxConcurrentTasks({ max_concurrent_tasks: value }: Channel['options']): number | undefined {
   return isBound(value) ? value : undefined;
 }
@@ -269,7 +280,7 @@ export function assertMaxConcurrentTasks({ max_concurrent_tasks: value }: Channe
 const isBound = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= LARGEST;
 
-/** The credentials of all channels. */
+/** The sealed credentials of all channels, for re-encryption. */
 export const sealedCredentials = (kysely: Kysely<Tables>): SealedColumn => ({
   async readAfter(after) {
     const rows = await kysely
@@ -285,7 +296,7 @@ export const sealedCredentials = (kysely: Kysely<Tables>): SealedColumn => ({
     kysely.updateTable('channels').set({ credentials }).where('id', '=', id).where('credentials', '=', old).execute(),
 });
 
-/** The extra headers and proxies of the channels that have any. */
+/** The sealed extra headers and proxies of the channels that have any, for re-encryption. */
 export const sealedConnections = (kysely: Kysely<Tables>): SealedColumn => ({
   async readAfter(after) {
     const rows = await kysely

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { seededRandom } from '../../../test/seeded-random.ts';
 import { weightedOrder } from './directory.ts';
 
-describe('the order channels are asked in', () => {
-  it('takes a larger priority first, whatever the weights', () => {
+describe('the order in which channels are tried', () => {
+  it('puts a higher priority first, whatever the weights', () => {
     const random = seededRandom(1);
     const channels = [
       { name: 'low', priority: 0, weight: 1000 },
@@ -18,7 +18,7 @@ describe('the order channels are asked in', () => {
       );
   });
 
-  it('puts each first in proportion to its weight', () => {
+  it('puts each channel first in proportion to its weight', () => {
     const random = seededRandom(2);
     const channels = [1, 2, 7].map((weight) => ({ weight, priority: 0 }));
     const first = new Map([1, 2, 7].map((weight) => [weight, 0]));
@@ -29,7 +29,7 @@ describe('the order channels are asked in', () => {
     for (const [weight, count] of first) assert.ok(Math.abs(count - weight * 1000) < 200, `${weight}: ${count}`);
   });
 
-  it('puts weight 0 last, and leaves no channel out', () => {
+  it('puts weight 0 last and omits no channel', () => {
     for (const random of [seededRandom(3), () => 0]) {
       const channels = [0, 1, 0, 3].map((weight, index) => ({ weight, priority: 0, index }));
       const turn = weightedOrder(channels, random);

@@ -27,7 +27,7 @@ describe('the check of regular expressions in a media schema', () => {
     '^([一-龥]+,?)+$',
     '(?:€€|€)*!$',
     '^(\\p{L}+)+$',
-    // Ranges written as escapes, whose letters stand nowhere in the expression.
+    // Ranges written as escapes, whose characters do not appear literally in the expression.
     '^([\\u4e01-\\u9fff]+)+$',
     '^(?:[\\u0400-\\u042f]+)+$',
     '^(?:[\\u{3041}-\\u{3096}]+\\s?)+$',
@@ -39,13 +39,13 @@ describe('the check of regular expressions in a media schema', () => {
     '^(?:,[^;]*)*$',
   ];
   for (const pattern of slow)
-    it(`T69: refuses ${pattern}, which backtracks without end`, () =>
+    it(`T69: refuses ${pattern}, which backtracks catastrophically`, () =>
       assert.equal(findRegexProblem(pattern), 'repeats a part that can match one text in several ways'));
 
-  it('T69: refuses what the tree does not show and a text does', () =>
+  it('T69: refuses expressions whose problem only a sample text reveals', () =>
     assert.equal(findRegexProblem(`^${'a?'.repeat(40)}${'a'.repeat(40)}$`), 'takes too long on some texts'));
 
-  it('refuses what is no expression or longer than 500 characters', () => {
+  it('refuses invalid expressions and those longer than 500 characters', () => {
     assert.equal(findRegexProblem('(a'), 'is no regular expression');
     assert.equal(findRegexProblem('a'.repeat(501)), 'is longer than 500 characters');
   });

@@ -34,7 +34,7 @@ interface ModelFilter {
 
 type ModelSort = Sort<(typeof MODEL_SORTS)[number]>;
 
-/** What administrators do with models and prices. */
+/** Administration of models and prices. */
 export class ModelAdminService {
   readonly #dependencies: ModelAdminDependencies;
   constructor(parts: ModelAdminDependencies) {
@@ -157,7 +157,9 @@ export class ModelAdminService {
     });
   }
 
-  /** The row an alias points to. One step only, so neither end may be in the middle of a chain, and no circle can be closed. */
+  /**
+   * The row an alias points to. Limited to one step: neither end may be part of a chain, which also rules out cycles.
+   */
   async #requireAliasTarget(trx: Trx, id: string, aliasOf: string): Promise<ModelRow> {
     const { store } = this.#dependencies;
     if (aliasOf === id) throw invalidRequest('A model cannot be an alias of itself.', 'alias_of');
@@ -188,14 +190,14 @@ function assertConsistent(row: ModelRow, target: ModelRow | undefined): void {
   if (target === undefined && row.price === null) throw invalidRequest('price is required.', 'price');
 }
 
-/** Checks a media schema, outside of any transaction as this takes its time. */
+/** Checks a media schema. Runs outside any transaction because the check is slow. */
 function toSchemaText(schema: NewModel['input_schema']): string | null {
   if (schema === undefined || schema === null) return null;
   assertMediaSchema(schema);
   return JSON.stringify(schema);
 }
 
-/** What the audit log keeps of a model. */
+/** The fields of a model kept in the audit log. */
 function toAuditRecord({ created_at: _created, updated_at: _updated, ...row }: ModelRow) {
   return {
     ...row,
@@ -209,14 +211,14 @@ type Schema = { readonly [keyword: string]: unknown };
 
 const MAX_BYTES = 32 * 1024;
 const MAX_DEPTH = 16;
-/** Schemas visited with every `$ref` followed, so that few lines cannot unfold into millions. */
+/** Schemas visited with every `$ref` followed, so that a few lines cannot expand into millions. */
 const MAX_NODES = 2_000;
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
 const SCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties', 'dependentSchemas'];
 const SCHEMA_LIST_KEYWORDS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const SCHEMA_KEYWORDS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
-/** They reach outside, or make what a `$ref` means depend on where one stands. */
+/** Keywords that refer to other documents, or make the meaning of a `$ref` depend on its location. */
 const UNSUPPORTED_KEYWORDS = [
   '$id',
   '$anchor',
@@ -232,9 +234,9 @@ const UPSTREAM_PATH = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_][A-Za-z0-9_
 const PROTOTYPE_PATH = /(?:^|\.)(?:__proto__|prototype|constructor)(?:\.|$)/;
 
 /**
- * Checks a media schema before it is kept: what it says must mean something, stay inside itself, and cost little to apply.
+ * Checks a media schema before it is stored: it must be meaningful, self-contained and cheap to apply.
  *
- * @throws AppError `invalid_request` that names the place
+ * @throws AppError `invalid_request` naming the location
  */
 function assertMediaSchema(schema: Schema): void {
   if (Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES)
@@ -328,16 +330,19 @@ function checkKeywords(schema: Schema, at: string): void {
 const isStringList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');
 
-/** As long as the longest prompt. */
+/** Length of the longest prompt. */
 const PROBE_LENGTH = 32_000;
-/** The second one for a machine that is busy: the limit is of elapsed time, and a sound expression needs a few milliseconds. */
+/**
+ * The second limit is for a busy machine: elapsed time is measured, and a sound expression needs a few milliseconds.
+ */
 const PROBES_MS = [100, 400];
 
 /**
- * Looks for catastrophic backtracking, which costs the process time for each caller who sends the text for it: first in the
- * syntax tree, then by running the expression on long texts made of its own characters, in a context that is stopped in time.
+ * Detects catastrophic backtracking, which any caller who sends a matching text could exploit to block the process:
+ * first in the syntax tree, then by running the expression on long texts composed of its own characters, in a context
+ * that is terminated after a time limit.
  *
- * @returns why it cannot be used, or undefined
+ * @returns the reason it is unusable, or undefined
  */
 export function findRegexProblem(pattern: string): string | undefined {
   if (pattern.length > 500) return 'is longer than 500 characters';
@@ -347,7 +352,7 @@ export function findRegexProblem(pattern: string): string | undefined {
     return 'is no regular expression';
   }
   if (repeatsAmbiguously(pattern)) return 'repeats a part that can match one text in several ways';
-  // Words and single characters of the expression, of any script: `(é+)+$` is only slow on a text of é.
+  // Words and single characters of the expression, in any script: `(é+)+$` is only slow on a text of é.
   const pieces = new Set([
     ...(pattern.match(/[\p{L}\p{N}]+/gu) ?? []),
     ...(pattern.match(/[^\p{C}\\()[\]{}|*+?^$]/gu) ?? []),
@@ -370,12 +375,13 @@ function exceeds(timeout: number, pattern: string, texts: readonly string[]): bo
   }
 }
 
-/** A part repeated as often as this at most multiplies the steps only by a power of the length of the text. */
+/** Up to this many repetitions multiply the steps only by a power of the text's length. */
 const FEW_TIMES = 4;
 
 /**
- * Whether the expression repeats a part that can match one text in several ways, such as `(a+)+` or `(a|aa)*`: the number of ways then
- * doubles with each character. Decided by the syntax tree, since no number of sample texts proves the opposite.
+ * Whether the expression repeats a part that can match one text in several ways, such as `(a+)+` or `(a|aa)*`: the
+ * number of ways then doubles with each character. Decided by the syntax tree, because no number of sample texts proves
+ * the absence of the problem.
  */
 function repeatsAmbiguously(pattern: string): boolean {
   const tree = new RegExpParser().parsePattern(pattern, 0, pattern.length, { unicode: true });
@@ -392,7 +398,7 @@ type OneCharacter = AST.Character | AST.CharacterSet | AST.CharacterClass;
 const isOneCharacter = (node: AST.Node | undefined): node is OneCharacter =>
   node?.type === 'Character' || node?.type === 'CharacterSet' || node?.type === 'CharacterClass';
 
-/** Whether repetitions of an element divide a text in one way only. */
+/** Whether repetitions of an element can divide a text in only one way. */
 function isUnambiguous(node: AST.Element): boolean {
   if (isOneCharacter(node)) return true;
   if (node.type !== 'Group' && node.type !== 'CapturingGroup') return false;
@@ -403,7 +409,10 @@ function isUnambiguous(node: AST.Element): boolean {
   );
 }
 
-/** A literal character begins each repetition, occurs nowhere else in it, and one part of what follows has a variable length. */
+/**
+ * Whether a literal character starts each repetition, occurs nowhere else in it, and at most one of the other parts has
+ * a variable length.
+ */
 function isSeparated({ elements: [separator, ...rest] }: AST.Alternative): boolean {
   if (separator?.type !== 'Character') return false;
   const parts = rest.map((node) => (node.type === 'Quantifier' ? node.element : node));
@@ -411,7 +420,7 @@ function isSeparated({ elements: [separator, ...rest] }: AST.Alternative): boole
   return variable.length <= 1 && parts.every((part) => isOneCharacter(part) && !matches(part, separator));
 }
 
-/** Matches texts of one length, or of several that their first character tells apart. */
+/** Whether a node matches texts of one length, or of several lengths distinguished by their first character. */
 function isFixed(node: AST.Element): boolean {
   if (isOneCharacter(node)) return true;
   if (node.type === 'Quantifier') return node.min === node.max && isFixed(node.element);
@@ -450,7 +459,9 @@ function assertDistinctTiers({ tiers = [] }: ChatPrice): void {
   if (twice !== undefined) throw invalidRequest(`price.tiers has above_input_tokens ${twice} twice.`, 'price');
 }
 
-/** A misspelt fact would never fit: the line would price nothing, or the multiplier would be left out of every bill. */
+/**
+ * A misspelt fact would never match: the line would price nothing, or the multiplier would be missing from every bill.
+ */
 function assertKnownFacts({ lines = [], multipliers = {} }: VideoPrice): void {
   const named = [
     ...lines.flatMap(({ when = {} }, index) => Object.keys(when).map((fact) => [`lines.${index}.when`, fact] as const)),
@@ -465,7 +476,7 @@ function assertKnownFacts({ lines = [], multipliers = {} }: VideoPrice): void {
   );
 }
 
-/** @throws AppError `invalid_request` for lines that could charge what was never reserved, or nothing at all */
+/** @throws AppError `invalid_request` for lines that could charge more than was reserved, or nothing at all */
 function parseLines(price: VideoPrice, kind: ModelKind): VideoPrice {
   const { lines = [], per_call, per_second, settle_by: settleBy } = price;
   if (per_call !== undefined || per_second !== undefined)
@@ -485,15 +496,15 @@ function parseLines(price: VideoPrice, kind: ModelKind): VideoPrice {
   return price;
 }
 
-/** Of rates and counts of units. */
+/** Decimals of rates and of counts of units. */
 const UNIT_DECIMALS = 6;
 
 const INVALID: Localized = { en: 'is wrong', 'zh-CN': '有误' };
 
 /**
- * Checks a price and completes it: keys that are left out become 0, but at least one must be given.
+ * Validates and completes a price: omitted keys become 0, but at least one must be given.
  *
- * @throws AppError `invalid_request` that names the field
+ * @throws AppError `invalid_request` naming the field
  */
 export function parsePrice(price: unknown, kind: ModelKind): Price {
   const { validator, whole } = PRICE_BY_KIND[kind];

@@ -22,21 +22,22 @@ interface ChannelsDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'recordUpstreamCall'>;
-  /** Simulated vendors are served: their channels may be on loopback. */
+  /** Whether simulated vendors run: their channels may use loopback addresses. */
   readonly sandbox: boolean;
   readonly lifecycles: ModelLifecycles;
 }
 
-/** The accounts at vendors: what others may hold of them. */
+/** The channels capability, as used by other capabilities. */
 interface Channels {
   readonly channels: ChannelSelectionService;
   readonly channelStore: ChannelAndModelStore;
 }
 
-/** Notices of models that end. */
+/** Creates the notices for models that are retired. */
 export const makeRetirementNotices = (dependencies: RetirementNoticesDependencies): UserRetirementNotices =>
   new UserRetirementNotices(dependencies);
 
+/** Assembles the channels capability and registers its routes. */
 export function makeChannels({
   database,
   pubSub,

@@ -8,10 +8,11 @@ import type { Channel } from './directory.ts';
 import type { EndingModel } from './retirements.ts';
 import type { ChannelSelectionService } from './selection.ts';
 
+/** Dependencies of {@link probeChannel}. */
 export interface ProbeDependencies {
   readonly channels: Pick<ChannelSelectionService, 'byId' | 'report' | 'endingModels'>;
   readonly vendors: VendorRegistry;
-  /** Made by video: the same calls its adapters get. */
+  /** Provided by `video`, so that a probe uses the same contexts as the adapters' calls. */
   readonly adapterContexts: { contextFor(channel: Channel, signal: AbortSignal): AdapterContext };
 }
 
@@ -24,14 +25,17 @@ interface ProbeReport {
   readonly models: readonly string[];
   /** Names of the channel's models that the upstream does not list. */
   readonly missing: readonly string[];
-  /** Models of the channel that end on its host. */
+  /** Models of the channel that are retired on its host. */
   readonly ending: readonly EndingModel[];
 }
 
 const PROBE_TIMEOUT_MS = 20_000;
 const MAX_MESSAGE = 500;
 
-/** Checks one of a channel's credentials at its upstream, by default the first that is enabled; returns a summary, never the response itself, as its content is untrusted. */
+/**
+ * Checks one of a channel's credentials at its upstream, by default the first enabled one. Returns a summary, never the
+ * response itself, because its content is untrusted.
+ */
 export async function probeChannel(
   { channels, vendors, adapterContexts }: ProbeDependencies,
   id: number,
@@ -66,10 +70,10 @@ export async function probeChannel(
   };
 }
 
-/** A longer list may be cut, and then shows nothing about what it lacks. */
+/** A longer list may be truncated, so models absent from it are not necessarily missing. */
 const MAX_COMPARED = 500;
 
-/** The names of a channel's models at its upstream, where that has a list of its own which lacks them. */
+/** Upstream names of the channel's models that are missing from the upstream's own model list, if it has one. */
 function missingModels({ models, modelMapping }: Channel, listed: readonly string[]): readonly string[] {
   if (listed.length === 0 || listed.length >= MAX_COMPARED) return [];
   const known = new Set(listed.map((name) => name.replace(/^models\//, '')));

@@ -34,7 +34,7 @@ const lifecycles: ModelLifecycles = {
         ],
 };
 
-describe('models that end', () => {
+describe('models that are retired', () => {
   forEachDatabase((_name, open) => {
     async function setUp(hosts: readonly string[], newPrice = PRICE, models = ['old']) {
       const database = await open();
@@ -78,7 +78,7 @@ describe('models that end', () => {
       assert.deepEqual(await listed(), ['new']);
     });
 
-    it('are served on where only others report their end, which the test of a channel shows', async () => {
+    it('are still served where only third parties report their retirement, which the channel test shows', async () => {
       const { clock, service } = await setUp(['gone.example'], PRICE, ['rumoured']);
       clock.advance(91 * DAY_MS);
       assert.equal((await service.model('rumoured'))?.target, 'rumoured');
@@ -89,7 +89,7 @@ describe('models that end', () => {
       ]);
     });
 
-    it('go on where another host serves them, over that one alone', async () => {
+    it('are still served where another host offers them, over that host alone', async () => {
       const { clock, service, listed } = await setUp(['gone.example', 'reseller.example']);
       assert.equal(await service.retirement('old'), undefined);
       clock.advance(91 * DAY_MS);
@@ -102,7 +102,7 @@ describe('models that end', () => {
       assert.deepEqual(await listed(), ['new', 'old']);
     });
 
-    it('run on their successor where an administrator permits it and that costs no more', async () => {
+    it('are replaced by their successor where an administrator permits it and it costs no more', async () => {
       const { clock, service, listed, consent } = await setUp(['gone.example']);
       await consent();
       clock.advance(91 * DAY_MS);
@@ -118,7 +118,7 @@ describe('models that end', () => {
       await assert.rejects(dearer.service.model('old'), { code: 'model_not_found' });
     });
 
-    it('are announced 60, 30, 7 and 1 day before, once each, to who used them', async () => {
+    it('are announced 60, 30, 7 and 1 day before, once each, to accounts that used them', async () => {
       const { database, clock, service } = await setUp(['gone.example']);
       const told: string[] = [];
       const events: string[] = [];
@@ -138,7 +138,7 @@ describe('models that end', () => {
     });
   });
 
-  it('are never replaced by what costs more for any request', () => {
+  it('are never replaced by a model that costs more for any request', () => {
     assert.ok(isNotDearer({ per_second: 5 }, { per_second: 6, per_call: 1 }));
     assert.ok(!isNotDearer({ per_second: 5, per_call: 1 }, { per_second: 6 }));
     assert.ok(!isNotDearer({ per_second: 5, multipliers: { mode: { pro: 2 } } }, { per_second: 5 }));

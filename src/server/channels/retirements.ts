@@ -17,7 +17,7 @@ export interface ModelLifecycles {
 
 const startOf = (date: string): number => Date.parse(`${date}T00:00:00Z`);
 
-/** The announced end of a model on the host of a channel, confirmed or not. */
+/** The announced retirement of a model on a channel's host, confirmed or not. */
 function endOfModelOnHost(
   { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
   channel: Channel,
@@ -29,7 +29,10 @@ function endOfModelOnHost(
   return known.find((each) => each.route === host && each.retiresOn !== undefined);
 }
 
-/** The end of a model on the host of a channel; other hosts may serve the same name on. An end nobody has confirmed is none. */
+/**
+ * The retirement of a model on a channel's host; other hosts may still serve the same name. An unconfirmed retirement
+ * does not count.
+ */
 function retirementOnHost(
   { vendor, target }: Pick<ResolvedModel, 'vendor' | 'target'>,
   channel: Channel,
@@ -40,7 +43,7 @@ function retirementOnHost(
   return { at: startOf(end.retiresOn), knownSince: startOf(end.checkedOn), successor: end.successor };
 }
 
-/** A model of a channel with its end on the channel's host. */
+/** A model of a channel with its retirement on the channel's host. */
 export interface EndingModel {
   readonly model: string;
   readonly retiresOn: string;
@@ -48,6 +51,7 @@ export interface EndingModel {
   readonly confirmedOn: string | null;
 }
 
+/** The channel's models that have a known retirement on its host. */
 export const endingModels = (channel: Channel, lifecycles: ModelLifecycles): readonly EndingModel[] =>
   channel.models.flatMap((model) => {
     const end = endOfModelOnHost({ vendor: channel.vendor, target: model }, channel, lifecycles);
@@ -55,21 +59,24 @@ export const endingModels = (channel: Channel, lifecycles: ModelLifecycles): rea
     return [{ model, retiresOn: end.retiresOn, successor: end.successor, confirmedOn: end.confirmedOn }];
   });
 
-/** The ends of models on channels, found out once for each: every call asks, and they follow from the channel alone. */
+/**
+ * Retirements of models on channels, computed once per channel: every call needs them, and they depend on the channel
+ * alone.
+ */
 export class ChannelRetirements {
   readonly #lifecycles: ModelLifecycles | undefined;
   /** By target. */
   readonly #known = memoizeByObject((_channel: Channel) => new Map<string, Retirement | undefined>());
 
-  /** Models whose end is announced, by what they are without it. */
+  /** Models with an announced retirement, by the same model without it. */
   readonly #announced = new WeakMap<ResolvedModel, ResolvedModel>();
 
-  /** @param lifecycles undefined: nothing is known to end */
+  /** @param lifecycles undefined: no retirements are known */
   constructor(lifecycles: ModelLifecycles | undefined) {
     this.#lifecycles = lifecycles;
   }
 
-  /** @param model of the vendor of the channel */
+  /** @param model a model of the channel's vendor */
   on(channel: Channel, model: Pick<ResolvedModel, 'vendor' | 'target'>): Retirement | undefined {
     if (this.#lifecycles === undefined) return undefined;
     const known = this.#known(channel);
@@ -77,14 +84,17 @@ export class ChannelRetirements {
     return known.get(model.target);
   }
 
-  /** A model of a catalog with its end: the same object each time, as what belongs to a model is kept by its object. */
+  /**
+   * Attaches its retirement to a model of a catalogue. Returns the same object each time, because data about a model is
+   * cached by object identity.
+   */
   announce(model: ResolvedModel, retirement: Retirement): ResolvedModel {
     const known = this.#announced.get(model) ?? { ...model, retirement };
     this.#announced.set(model, known);
     return known;
   }
 
-  /** The end of the last channel; undefined while any channel goes on. */
+  /** The last retirement among the channels; undefined while any channel still serves the model. */
   onAll(serving: readonly Channel[], model: Pick<ResolvedModel, 'vendor' | 'target'>): Retirement | undefined {
     let last: Retirement | undefined;
     for (const channel of serving) {
@@ -96,7 +106,10 @@ export class ChannelRetirements {
   }
 }
 
-/** Whether no request costs more by one price than by another. Of prices that cannot be compared, only the same one. */
+/**
+ * Whether no request costs more under one price than under another. For prices that cannot be compared, only equal
+ * prices qualify.
+ */
 export function isNotDearer(price: Price, than: Price): boolean {
   const [own, other] = [price, than] as readonly [VideoPrice, VideoPrice];
   if (JSON.stringify(own) === JSON.stringify(other)) return true;
@@ -104,7 +117,7 @@ export function isNotDearer(price: Price, than: Price): boolean {
   if (!isPlain(own) || !isPlain(other)) return false;
   const rate = (each: object, name: string): number => Number((each as Record<string, unknown>)[name] ?? 0);
   const rates = Object.keys(own).filter((name) => name.startsWith('per_') || name.endsWith('_per_million'));
-  // A part of tokens without a rate of its own costs what the whole does, so both must name the same.
+  // A token kind without a rate of its own costs as much as the whole, so both prices must name the same kinds.
   const namesSameParts = Object.keys(other).every((name) => !name.endsWith('_per_million') || name in own);
   if (!namesSameParts || rates.some((name) => rate(own, name) > rate(other, name))) return false;
   const by = (each: VideoPrice, factor: string, value: string): number => each.multipliers?.[factor]?.[value] ?? 1;
@@ -115,6 +128,7 @@ export function isNotDearer(price: Price, than: Price): boolean {
   );
 }
 
+/** Dependencies of {@link UserRetirementNotices}. */
 export interface RetirementNoticesDependencies {
   readonly database: Database<Tables>;
   readonly channels: Pick<ChannelDirectory, 'listModels' | 'retirement'>;
@@ -124,21 +138,23 @@ export interface RetirementNoticesDependencies {
   readonly clock: Clock;
 }
 
-/** Days before the end at which owners of keys that used a model are told. */
+/** Days before the retirement at which the owners of keys that used a model are notified. */
 const NOTICE_DAYS = [60, 30, 7, 1];
-/** An account that has not used it for so long is not told. */
+/** Accounts that have not used the model for this long are not notified. */
 const USED_WITHIN_DAYS = 60;
 
-/** Tells accounts and administrators of models that end. Each notice is written once, by the process that is first. */
+/**
+ * Notifies accounts and administrators of models that are retired. Each notice is written once, by the first process.
+ */
 export class UserRetirementNotices {
   readonly #dependencies: RetirementNoticesDependencies;
-  /** Written by this process; those of others are found by their keys. */
+  /** Keys of notices this process has written; those of other processes are detected by their keys. */
   readonly #written = new Set<string>();
   constructor(dependencies: RetirementNoticesDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Called every now and then; writes only when a notice is due that this process has not written. */
+  /** Called periodically. Writes only notices that are due and that this process has not written yet. */
   async send(): Promise<void> {
     const { channels, clock } = this.#dependencies;
     for (const { id } of await channels.listModels()) {

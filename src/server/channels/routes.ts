@@ -61,7 +61,7 @@ export function addChannelRoutes(routes: RouteRegistry, dependencies: ChannelRou
 
 type ModelRouteDependencies = Pick<ChannelRouteDependencies, 'channels' | 'vendors' | 'allowances' | 'findPlanTerms'>;
 
-/** Models for those who use them: what the console draws its forms from. */
+/** Registers the model endpoints for users; the console builds its forms from them. */
 function addModelRoutes(
   routes: RouteRegistry,
   { channels, vendors, allowances, findPlanTerms }: ModelRouteDependencies,
@@ -100,7 +100,7 @@ interface ChannelAdminRouteDependencies extends Omit<ProbeDependencies, 'channel
   readonly tasks: Pick<UnfinishedTasks, 'unfinished'>;
 }
 
-/** Upstream accounts, for administrators. */
+/** Registers the channel endpoints for administrators. */
 function addChannelAdminRoutes(routes: RouteRegistry, dependencies: ChannelAdminRouteDependencies): void {
   const { channels, admin, tasks } = dependencies;
   const toRows = async (views: readonly ChannelView[]) => {
@@ -209,12 +209,12 @@ const toPresetRow = (preset: Preset): Static<typeof endpoints.ChannelPreset> => 
   deviations: preset.deviations.map((text) => ({ ...text })),
 });
 
-/** Words of the contract for the states of a circuit. */
+/** The contract's names for the states of a circuit. */
 const HEALTH = { closed: 'healthy', open: 'resting', halfOpen: 'trying' } as const;
 
 type CredentialRow = Static<typeof endpoints.ChannelRow>['credential_list'][number];
 
-/** @param health undefined: nothing is known of it yet */
+/** @param health undefined: nothing is known yet */
 function toCredentialRow(
   { id, name, hint, keys, enabled }: CredentialView,
   health: CredentialHealth | undefined,
@@ -274,7 +274,7 @@ function toRow(
   };
 }
 
-/** Models and prices, for administrators. */
+/** Registers the model and price endpoints for administrators. */
 function addModelAdminRoutes(
   routes: RouteRegistry,
   { models, channels }: { readonly models: ModelAdminService; readonly channels: ChannelSelectionService },
@@ -328,7 +328,7 @@ function toModelRow(row: ModelRow, catalog: Catalog): Static<typeof adminModelsA
   };
 }
 
-/** Registers what the administrator's forms need to know of each vendor. */
+/** Registers the endpoint with the facts about each vendor that the administrator's forms need. */
 function addVendorRoutes(routes: RouteRegistry, vendors: VendorRegistry): void {
   routes.add(listVendors, async () => ok(vendors.profiles.map((profile) => toVendorRow(profile, vendors))));
 }
@@ -378,7 +378,7 @@ const toLifecycle = ({ route, stage, retiresOn, successor, source, confirmedOn, 
   checked_on: checkedOn,
 });
 
-/** A capability in the contract's words; null for models no adapter describes. */
+/** A capability in the contract's form; null for models no adapter describes. */
 function toCapability(capability: ModelCapability | undefined): Static<typeof Capability> | null {
   if (capability === undefined) return null;
   const { title, seconds, sizes, ratios, resolutions, modes, audio, negativePrompt, seed, images } = capability;

@@ -6,6 +6,7 @@ import type { ChannelAndModelStore } from './catalog.ts';
 import { encryptCredentials, toCredentialList } from './credentials.ts';
 import type { Channel, ChannelVendor } from './directory.ts';
 
+/** A model shipped with this release. */
 export interface SeedModel {
   readonly id: string;
   readonly vendor: ChannelVendor;
@@ -13,7 +14,10 @@ export interface SeedModel {
   readonly price: Price;
 }
 
-/** Makes rows of models that were never seeded before, enabled. What an administrator edits or removes stays as he left it. */
+/**
+ * Creates enabled rows for models that were never seeded before. A model an administrator edits or removes is not
+ * changed or seeded again.
+ */
 export async function seedModels(
   store: ChannelAndModelStore,
   clock: Clock,
@@ -41,6 +45,7 @@ export async function seedModels(
   });
 }
 
+/** The channel of a simulator. */
 export interface SandboxChannel {
   readonly vendor: ChannelVendor;
   /** Distinguishes channels to several simulators of one vendor; default: the vendor. */
@@ -52,8 +57,8 @@ export interface SandboxChannel {
 }
 
 /**
- * One channel for each simulator, found again by its name at every start, since simulators listen on new ports and make
- * new credentials. Whether it is enabled, its priority and its weight stay as an administrator set them.
+ * Creates one channel per simulator. It is found by its name at every start, because simulators listen on new ports and
+ * issue new credentials. An administrator's settings of enabled, priority and weight are kept.
  */
 export async function ensureSandboxChannels(
   dependencies: { readonly store: ChannelAndModelStore; readonly vault: Vault; readonly clock: Clock },

@@ -61,23 +61,23 @@ interface ChannelSelectionServiceDependencies {
   readonly onCircuitOpen?: (call: CallOutcome, channel: CircuitOwner) => Promise<void>;
   /** Called with every finished call, for the metrics. */
   readonly onCall?: (call: CallOutcome, vendor: Channel['vendor']) => void;
-  /** The same when a circuit that was open closes. */
+  /** Called when a circuit that was open closes. Must not throw. */
   readonly onCircuitClose?: (call: CallOutcome, channel: CircuitOwner) => Promise<void>;
   /** Whether the simulators run; without them, sandbox channels left in the database are not used. */
   readonly sandbox?: boolean;
-  /** What is known of the vendors' models; default: nothing. */
+  /** Lifecycles of the vendors' models; default: none known. */
   readonly lifecycles?: ModelLifecycles;
-  /** In [0, 1); default `Math.random`. */
+  /** Returns numbers in [0, 1); default `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Errors are written at most this often, off the path of any request. */
+/** Errors are written at most this often, outside any request. */
 const ERROR_FLUSH_DELAY_MS = 1_000;
 /** More than is kept for one channel; further errors of a burst are dropped. */
 const MAX_PENDING_ERRORS = 200;
 const MAX_MESSAGE = 500;
 
-/** Channels and models in memory, checked against the version in the database at every use. */
+/** Channels and models in memory, validated against the version in the database at every use. */
 export class ChannelSelectionService implements ChannelDirectory {
   readonly load: ChannelLoad = new ChannelLoad();
   readonly #dependencies: ChannelSelectionServiceDependencies;
@@ -124,7 +124,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     return model && this.#retirementIn(catalog, model);
   }
 
-  /** Models of a channel that are known to end, or have ended, on its host; also those whose end nobody has confirmed. */
+  /** Models of a channel that are retired, or will be, on its host, including unconfirmed retirements. */
   endingModels(channel: Channel): readonly EndingModel[] {
     const { lifecycles } = this.#dependencies;
     return lifecycles === undefined ? [] : endingModels(channel, lifecycles);
@@ -150,7 +150,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     return end !== undefined && end.at <= this.#dependencies.clock.now();
   }
 
-  /** The successor under the name of the model, where an administrator permits it and it costs no more. */
+  /** The successor under the model's name, if an administrator permits it and it costs no more. */
   #substituteFor(catalog: Catalog, model: ResolvedModel): ResolvedModel | undefined {
     if (model.onRetirement !== 'substitute') return undefined;
     const successor = catalog.models.get(this.#retirementIn(catalog, model)?.successor ?? '');
@@ -182,10 +182,10 @@ export class ChannelSelectionService implements ChannelDirectory {
     const key = askable.length < 2 ? undefined : affinity?.();
     const order = key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable);
     const ordered = putAnotherChannelThird(order);
-    // The first one is called for certain: if its circuit is half open, this is its one trial call.
+    // The first channel is certain to be called: if its circuit is half open, this call is its only trial.
     const first = ordered[0];
     const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);
-    // Where another process tries it at this moment, it counts as open now.
+    // If another process is trying it right now, its circuit counts as open.
     return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
   }
 
@@ -222,7 +222,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     this.#errorTimer ??= setTimeout(() => void this.flush(), ERROR_FLUSH_DELAY_MS).unref();
   }
 
-  /** The upstream's words go to the log, the notices of administrators and the list of failures. */
+  /** The upstream's message appears in the log, in administrators' notices and in the list of failures. */
   #withoutSecrets(call: CallOutcome): CallOutcome {
     const { message, code } = call;
     if (!message && !code) return call;
@@ -232,7 +232,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     return { ...call, ...defined({ message: message && mask(message), code: code && mask(code) }) };
   }
 
-  /** Of the best of its credentials: the worst that is known of it as a whole or of any model on it. */
+  /** The worst condition of a channel's best credential, as a whole or of any model on it. */
   stateOf(id: number): CircuitState {
     return this.#bestOf(id)?.state ?? 'closed';
   }
@@ -241,7 +241,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     return this.#bestOf(id)?.condition ?? 'untested';
   }
 
-  /** What is known of each credential of a channel. */
+  /** The health of each credential of a channel. */
   credentialHealth(id: number): readonly CredentialHealth[] {
     const found = this.#catalog.channels.get(id);
     const { breakers } = this.#circuits;
@@ -253,21 +253,21 @@ export class ChannelSelectionService implements ChannelDirectory {
     return found && bestHealth(found, this.credentialHealth(id));
   }
 
-  /** Everything at once, as it stands now. */
+  /** The current catalogue. */
   catalog(): Promise<Catalog> {
     return this.#currentCatalog();
   }
 
   /**
-   * What is known of the best credential of a channel (whether its circuits are open by all processes, its failure rate by this one), and the
-   * newest errors of all processes, newest first.
+   * The health of a channel's best credential (circuit states across all processes, failure rate of this process) and
+   * the newest errors across all processes, newest first.
    */
   async condition(id: number): Promise<{ readonly health: readonly HealthView[]; readonly errors: ChannelErrorRow[] }> {
     await this.flush();
     return { health: this.#bestOf(id)?.views ?? [], errors: await this.#dependencies.store.errors(id) };
   }
 
-  /** Writes the errors and finishes the notices that wait; never throws. Call it once more before the database is closed. */
+  /** Writes pending errors and finishes pending notices. Never throws. Call once more before the database is closed. */
   async flush(): Promise<void> {
     clearTimeout(this.#errorTimer);
     this.#errorTimer = undefined;
@@ -294,11 +294,11 @@ export class ChannelSelectionService implements ChannelDirectory {
         ? { name: String(channelId) }
         : circuitOwner(found, credentialId, this.credentialHealth(channelId));
     const report = outcome === 'ok' ? onCircuitClose : onCircuitOpen;
-    // One after another: a channel that recovers at once must not be reported before its failure.
+    // Sequential: a channel that recovers at once must not be reported before its failure.
     if (report !== undefined) this.#pendingNotices = this.#pendingNotices.then(() => report(call, owner));
   }
 
-  /** A model of the catalogue in memory was resolved by the same request, which has just checked the version. */
+  /** The same request resolved this model from the catalogue in memory and has just checked the version. */
   #catalogFor(model: { readonly id: string } | undefined): Catalog | Promise<Catalog> {
     return model !== undefined && this.#catalog.models.get(model.id) === model ? this.#catalog : this.#currentCatalog();
   }
@@ -317,7 +317,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 }
 
-/** A substitute is served by the channels of the model that stands in. */
+/** A substituted model is served by the channels of its substitute. */
 const servingOf = (catalog: Catalog, model: ResolvedModel): readonly Channel[] =>
   catalog.serving(model.isSubstitute === true ? { ...model, id: model.target } : model);
 
@@ -325,7 +325,7 @@ interface DecryptedRow {
   readonly sealed: string;
   readonly sealedConnection: string | null;
   readonly updatedAt: number;
-  /** Undefined where the master key does not open them. */
+  /** Undefined if the master key does not decrypt them. */
   readonly credentials: CredentialList | undefined;
   readonly connection: ChannelConnection;
 }
@@ -335,11 +335,11 @@ interface DecryptedChannelCacheDependencies {
   readonly log: Log;
   /** Whether channels of the simulators are used. */
   readonly sandbox: boolean;
-  /** Called with each channel that is another one than before. */
+  /** Called with each channel that has changed. */
   onChange(id: number): void;
 }
 
-/** Rows of channels as channels; what is sealed of them is opened once, until it changes. */
+/** Converts rows to channels. Sealed values are decrypted once per change of the row. */
 class DecryptedChannelCache {
   readonly #dependencies: DecryptedChannelCacheDependencies;
   #known: ReadonlyMap<number, DecryptedRow> = new Map();
@@ -357,11 +357,11 @@ class DecryptedChannelCache {
     });
   }
 
-  /** A seal that does not open stops this channel, not the others; tasks pinned to it wait for the right key. */
+  /** A value that cannot be decrypted disables this channel only; tasks pinned to it wait for the right key. */
   #decrypt(row: ChannelRow): DecryptedRow {
     const { vault, log, onChange } = this.#dependencies;
     const kept = this.#known.get(row.id);
-    // A changed channel may be another account altogether: what was learned of the old one does not count.
+    // A changed channel may be a different account, so the health of the previous one is discarded.
     if (kept !== undefined && kept.updatedAt !== row.updated_at) onChange(row.id);
     const { credentials: sealed, connection: sealedConnection, updated_at: updatedAt } = row;
     if (kept?.sealed === sealed && kept.sealedConnection === sealedConnection) return { ...kept, updatedAt };

@@ -4,12 +4,12 @@ import type { Price } from '../../contract/pricing.ts';
 import type { ModelRow } from './catalog.ts';
 import type { ChannelVendor } from './directory.ts';
 
-/** A model a channel could serve, with the price its row has or would start with. */
+/** A model a channel could serve, with the price of its row or its initial price. */
 export interface SuggestedModel {
   readonly id: string;
   readonly kind: ModelKind;
   readonly price: Price;
-  /** `shipped`: of its row, or of the list of this release; `suggested`: estimated by the name. */
+  /** `shipped`: from its row, or from the list of this release; `suggested`: estimated from the name. */
   readonly source: 'shipped' | 'suggested';
 }
 
@@ -21,7 +21,7 @@ interface KnownModels {
     readonly kind: ModelKind;
     readonly price: Price;
   }[];
-  /** What an unknown model of a chat upstream probably is and costs, by its name. */
+  /** Estimates the kind and price of an unknown chat model from its name. */
   readonly estimate: (id: string) => Pick<SuggestedModel, 'kind' | 'price'>;
   readonly isUncallable: (id: string) => boolean;
 }
@@ -29,13 +29,14 @@ interface KnownModels {
 interface ServedModels {
   readonly vendor: ChannelVendor;
   readonly models: readonly string[];
-  /** Upstream names by public ones. */
+  /** Upstream names, by public names. */
   readonly modelMapping: object;
 }
 
 /**
- * Models that an upstream lists and its channel does not serve yet. An upstream of videos that has no list is taken to have what its vendor
- * has. Left out are models of another vendor's rows, names that a model here cannot have, and those no endpoint of a chat upstream runs.
+ * Models that an upstream lists and its channel does not serve yet. A video upstream without a list is assumed to have
+ * its vendor's models. Excluded are models of another vendor's rows, names that are invalid here, and models that no
+ * endpoint of a chat upstream runs.
  */
 export function suggestModels(
   { vendor, models, modelMapping }: ServedModels,
@@ -51,7 +52,7 @@ export function suggestModels(
     .filter((model) => model !== undefined);
 }
 
-/** Undefined for a model of another vendor, and for a video model that this release does not know. */
+/** Undefined for a model of another vendor, and for a video model unknown to this release. */
 export function suggestModel(
   id: string,
   vendor: ChannelVendor,

@@ -4,6 +4,7 @@ import type { OnRetirement } from '../../contract/models.ts';
 import { type Migration, required } from '../platform/db/migrate.ts';
 import type { ChannelVendor } from './directory.ts';
 
+/** The tables of the channels capability. */
 export interface ChannelTables {
   /** Upstream accounts. */
   channels: {
@@ -19,14 +20,16 @@ export interface ChannelTables {
     /** JSON list of public model ids. */
     models: string;
     /** Channels with a higher value are tried first. */
-    /** JSON object: our names of models to the upstream's. */
+    /** JSON object: the upstream's model names by ours. */
     model_mapping: Generated<string>;
-    /** JSON of `ChannelConnection`, sealed by the vault under `channels|<id>|connection`; null: nothing special. */
+    /**
+     * JSON of `ChannelConnection`, sealed by the vault under `channels|<id>|connection`; null: no special connection.
+     */
     connection: Generated<string | null>;
     priority: number;
     weight: number;
     enabled: 0 | 1;
-    /** Simulators have the name of theirs here, so that a second start finds them; null for everybody else's. */
+    /** Name of the simulator, by which a second start finds the channel; null for all other channels. */
     sandbox: string | null;
     created_at: number;
     updated_at: number;
@@ -36,31 +39,34 @@ export interface ChannelTables {
     id: string;
     vendor: ChannelVendor;
     kind: ModelKind;
-    /** JSON of a price; null on an alias that costs what its target costs. */
+    /** JSON of a price; null on an alias that costs the same as its target. */
     price: string | null;
     alias_of: string | null;
     /** JSON Schema of the body. */
     input_schema: string | null;
-    /** What becomes of calls once the vendor has ended it. */
+    /** How calls are treated once the vendor has retired the model. */
     on_retirement: Generated<OnRetirement>;
     enabled: 0 | 1;
     created_at: number;
     updated_at: number;
   };
-  /** One row. Its version moves in the transaction of every change to channels and models, which also puts them in a row. */
+  /**
+   * A single row. Its version increases in the transaction of every change to channels and models, which serializes
+   * these changes.
+   */
   catalog_version: { place: number; version: number };
-  /** Models that were seeded once: one an administrator has removed stays removed. */
+  /** Models that were seeded once: a model removed by an administrator stays removed. */
   seeded_models: { id: string };
-  /** Circuits that are open, or half open after that; `model` is empty for the whole account. Times are Unix milliseconds. */
+  /** Circuits that are open or half open; `model` is empty for the whole account. Times are Unix milliseconds. */
   channel_circuits: {
     channel_id: number;
-    /** Each credential of a channel has circuits of its own. */
+    /** Each credential of a channel has its own circuits. */
     credential_id: number;
     model: string;
-    /** In a row, without a success between. */
+    /** Consecutive openings without a success in between. */
     times_opened: number;
     open_until: number;
-    /** Until then one process tries whether it works again. */
+    /** Until then one process tries whether the account works again. */
     trial_until: number;
     reason: string;
   };
@@ -77,6 +83,7 @@ export interface ChannelTables {
   };
 }
 
+/** Migrations of the channel tables. */
 export const channelMigrations: readonly Migration[] = [
   {
     id: '0020-channels',
