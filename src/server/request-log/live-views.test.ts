@@ -7,7 +7,7 @@ import type { RequestStore } from './request-store.ts';
 const listener = (userId: number) => ({ userId, filter: {}, send: () => {}, keepAlive: () => {}, end: () => {} });
 const isRefused = { code: 'too_many_streams' };
 
-it('T46: an account has 32 views at once, those that are being opened counted', async () => {
+it('T46: an account has at most 32 live views, including those being opened', async () => {
   const store = { newestSeq: async () => 0, listWrittenAfter: async () => [] } as unknown as RequestStore;
   const views = new LiveRequestLogSubscribers(store, openLog('silent'));
   const open = (userId: number) => {
@@ -24,7 +24,7 @@ it('T46: an account has 32 views at once, those that are being opened counted', 
   views.close();
 });
 
-it('T46: a view that could not be opened takes no place', async () => {
+it('T46: a view that failed to open does not count', async () => {
   const store = { newestSeq: () => Promise.reject(new Error('down')) } as unknown as RequestStore;
   const views = new LiveRequestLogSubscribers(store, openLog('silent'));
   for (let index = 0; index < 40; index++) {

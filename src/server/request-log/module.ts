@@ -12,6 +12,7 @@ interface RequestsDependencies {
   readonly log: Log;
 }
 
+/** The request log, as used by other capabilities. */
 export interface Requests {
   readonly store: RequestStore;
   readonly statistics: StatisticsStore;
@@ -30,5 +31,5 @@ export function makeRequests({ database, clock, log }: RequestsDependencies): Re
   };
 }
 
-/** Assembles the receipts, which need the ledger and the videos too. */
+/** Assembles the receipts, which also need the ledger and the videos. */
 export const makeReceipts = (dependencies: ReceiptDependencies): ReceiptService => new ReceiptService(dependencies);

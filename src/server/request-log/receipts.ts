@@ -6,26 +6,27 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { LedgerEntry } from '../quota/ledger-reports.ts';
 import type { RequestRow, RequestStore } from './request-store.ts';
 
-/** A video as its receipt needs it, whether or not it has ended. */
+/** The data of a video that its receipt needs, whether or not the video has ended. */
 export interface ReceiptTask {
   readonly id: string;
   readonly publicId: string;
   readonly servedModel: string;
-  /** Undefined for tasks from before terms were stored. */
+  /** Undefined for tasks older than stored terms. */
   readonly terms: { readonly price: Price; readonly facts: CallFacts } | undefined;
 }
 
+/** Dependencies of {@link ReceiptService}. */
 export interface ReceiptDependencies {
   readonly store: Pick<RequestStore, 'findByRef' | 'findByRequestId'>;
-  /** The entries of one task or request, oldest first. */
+  /** The ledger entries of one task or request, oldest first. */
   readonly ledger: { entriesOf(ref: string): Promise<LedgerEntry[]> };
   readonly tasks: { receiptTask(id: string): Promise<ReceiptTask | undefined> };
 }
 
-/** Whose receipts may be read; undefined: all. */
+/** The account whose receipts may be read; undefined: any. */
 type ReceiptOwner = number | undefined;
 
-/** Makes receipts from what the request log and the ledger have. Nothing of them is computed by present prices. */
+/** Builds receipts from the request log and the ledger. Current prices never affect them. */
 export class ReceiptService {
   readonly #dependencies: ReceiptDependencies;
   constructor(dependencies: ReceiptDependencies) {
@@ -33,9 +34,9 @@ export class ReceiptService {
   }
 
   /**
-   * @param name a task id, a reference of the ledger, or the id of a request
-   * @param tokenId only what this key called
-   * @returns undefined: there is none of this owner
+   * @param name a task id, a ledger reference, or a request id
+   * @param tokenId restricts the search to calls with this key
+   * @returns undefined if this owner has no such call
    */
   async find(name: string, owner: ReceiptOwner, tokenId?: number): Promise<Static<typeof Receipt> | undefined> {
     const { store, ledger, tasks } = this.#dependencies;
@@ -43,12 +44,12 @@ export class ReceiptService {
     for (const ref of task === undefined ? [name, `req_${name}`] : [task.id]) {
       const before = await ledger.entriesOf(ref);
       const row = await store.findByRef(ref, closingEntry(before)?.created_at);
-      // One transaction writes the row and what closes it; it may have done so between the two reads.
+      // The row and its closing entry are written in one transaction, which may have committed between the two reads.
       const closedMeanwhile = row !== undefined && before.length > 0 && closingEntry(before) === undefined;
       const entries = closedMeanwhile ? await ledger.entriesOf(ref) : before;
       if (isOf(owner, row, entries) && isOfToken(tokenId, row, entries)) return toReceipt(ref, row, entries, task);
     }
-    // A request id that its caller chose is part of the reference.
+    // A request id chosen by the caller is part of the reference.
     const row = task === undefined ? await store.findByRequestId(name, owner) : undefined;
     if (row === undefined || !isOfToken(tokenId, row, [])) return undefined;
     return toReceipt(row.ref, row, await ledger.entriesOf(row.ref), undefined);
@@ -63,7 +64,7 @@ const isOf = (owner: ReceiptOwner, row: RequestRow | undefined, entries: readonl
   return userId !== undefined && (owner === undefined || owner === userId);
 };
 
-/** What is open yet has no row, and the ledger names its token. */
+/** An open call has no row yet; the ledger entry names its token. */
 const isOfToken = (
   tokenId: number | undefined,
   row: RequestRow | undefined,
@@ -113,7 +114,10 @@ function toReceipt(
 
 const parse = <T>(text: string | undefined): T | undefined => (text ? (JSON.parse(text) as T) : undefined);
 
-/** What was paid from where; while it is open, what is reserved. An allowance that lapsed was not spent on this call. */
+/**
+ * The amounts paid from each source; while the call is open, the reserved amounts. An allowance that lapsed was not
+ * spent on this call.
+ */
 function sourcesOf(entries: readonly LedgerEntry[]): { kind: 'allowance' | 'wallet'; quota: number }[] {
   const own = entries.filter(({ kind }) => kind !== 'expire');
   const allowance = -own.reduce((sum, { plan_amount }) => sum + plan_amount, 0);

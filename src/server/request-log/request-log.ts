@@ -13,16 +13,20 @@ interface RequestLogDependencies {
   readonly log: Log;
 }
 
-/** A call that was refused before anything was reserved for it. */
+/** A call refused before any quota was reserved for it. */
 type RefusedCall = Omit<ClosedCall, 'charged' | 'reserved' | 'isSettled' | 'usage' | 'reservedAt'>;
 
 const FLUSH_MS = 1_000;
-/** A caller who is refused thousands of times a second must not fill the disk or delay others: the rest is only counted. */
+/**
+ * A caller that is refused thousands of times a second must not fill the disk or delay others: further refusals are
+ * only counted.
+ */
 const MAX_WAITING = 1_000;
 
 /**
- * Writes the request log: what was reserved in the transaction that settles it, so that both are there or neither, and
- * what was refused, which nothing depends on, once a second together.
+ * Writes the request log. Calls with a reservation are written in the transaction that settles them, so that row and
+ * settlement exist together or not at all. Refused calls, on which nothing depends, are written in batches once a
+ * second.
  */
 export class RequestLog {
   readonly #dependencies: RequestLogDependencies;
@@ -34,14 +38,14 @@ export class RequestLog {
     this.#dependencies = dependencies;
   }
 
-  /** Called by the ledger with what it closes. */
+  /** Called by the ledger with the calls it closes. */
   readonly addClosed = (trx: Trx, closed: readonly ClosedCall[], now: number): Promise<void> =>
     this.#dependencies.store.insert(
       trx,
       closed.map((each) => callToRequestRow(each, now)),
     );
 
-  /** Returns at once. */
+  /** Queues the call and returns at once. */
   addRefused(call: RefusedCall): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped++;
@@ -51,7 +55,7 @@ export class RequestLog {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
   }
 
-  /** Writes what was refused. Never rejects. */
+  /** Writes the queued refusals. Never rejects. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -69,14 +73,14 @@ export class RequestLog {
 
 const NO_TOKENS = { promptTokens: 0, completionTokens: 0 };
 
-/** An open stream. */
+/** An open live view. */
 interface LiveRequestLogSubscriber {
   /** The account that opened it. */
   readonly userId: number;
   readonly filter: RequestFilter;
-  /** Called with the rows that fit, oldest first. */
+  /** Called with the matching rows, oldest first. */
   send(rows: readonly ListedRequest[]): void;
-  /** Keeps proxies from closing a stream on which nothing happens. */
+  /** Keeps proxies from closing an idle stream. */
   keepAlive(): void;
   end(): void;
 }
@@ -84,14 +88,15 @@ interface LiveRequestLogSubscriber {
 const POLL_MS = 1_000;
 const KEEP_ALIVE_POLLS = 15;
 const PAGE_SIZE = 500;
-/** On PostgreSQL a row with a lower number may be committed later; so many rows are read again to find those. */
+/** On PostgreSQL a row with a lower number may be committed later; this many rows are read again to find such rows. */
 const OVERLAP = 200;
-/** Every row is compared with the filter of every view, so a view costs time each second. */
+/** Every row is compared with the filter of every view, so each view costs time every second. */
 const MAX_VIEWS_PER_ACCOUNT = 32;
 
 /**
- * The open live views of the request log of this process. One query a second serves all of them, whichever process wrote
- * the rows; without a view there is none. A view misses nothing of a second with fewer rows than a page, and skips the rest.
+ * The open live views of the request log in this process. One query a second serves all of them, whichever process
+ * wrote the rows; without a view there is no query. A view misses no rows of a second with fewer rows than a page, and
+ * skips the rest otherwise.
  */
 export class LiveRequestLogSubscribers {
   readonly #store: RequestStore;
@@ -115,16 +120,19 @@ export class LiveRequestLogSubscribers {
     return this.#listeners.size;
   }
 
-  /** @throws AppError `too_many_streams` when the account has as many as it may */
+  /** @throws AppError `too_many_streams` if the account has reached its limit */
   assertCapacity(userId: number): void {
     let open = 0;
     for (const listener of this.#listeners) if (listener.userId === userId) open += 1;
     if (open >= MAX_VIEWS_PER_ACCOUNT) throw new AppError('too_many_streams', { retryAfterSeconds: 60 });
   }
 
-  /** Begins with what is written from now on. @returns ends it */
+  /**
+   * Sends rows written from now on.
+   * @returns a function that closes the view
+   */
   async open(listener: LiveRequestLogSubscriber): Promise<() => void> {
-    // Counted at once: views that are opened together must not all find room.
+    // Counted before any await, so that views opened concurrently cannot exceed the limit together.
     this.#listeners.add(listener);
     const close = (): void => {
       this.#listeners.delete(listener);
@@ -142,7 +150,7 @@ export class LiveRequestLogSubscribers {
 
   async #begin(): Promise<void> {
     const newest = await this.#store.newestSeq();
-    // Rows of the overlap were there before the view was.
+    // The rows of the overlap existed before the view was opened.
     this.#position ??= newest;
     for (const row of await this.#read()) this.#sent.add(row.seq);
   }
@@ -173,7 +181,7 @@ export class LiveRequestLogSubscribers {
       const added = rows.filter(({ seq }) => !this.#sent.has(seq));
       this.#sent = new Set(rows.map(({ seq }) => seq));
       this.#position = Math.max(this.#position, rows.at(-1)?.seq ?? 0);
-      // A full page: there is more than can be followed by eye; it is skipped.
+      // A full page is more than anyone can follow, so the remaining rows are skipped.
       if (rows.length === PAGE_SIZE) this.#position = await this.#store.newestSeq();
       this.#send(added);
     } catch (error) {

@@ -14,10 +14,12 @@ import {
 import type { CallDetail, ClosedCall } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 
+/** A row of `requests`. */
 export type RequestRow = Selectable<Tables['requests']>;
-/** A row as it is listed, with the name of its token; null where that was deleted or there is none. */
+/** A listed row with the name of its token; null if the token was deleted or there is none. */
 export type ListedRequest = RequestRow & { readonly token_name: string | null };
 
+/** Filters of a list of requests. */
 export interface RequestFilter {
   readonly userId?: number;
   readonly channelId?: number;
@@ -25,7 +27,7 @@ export interface RequestFilter {
   readonly model?: string;
   readonly status?: RequestStatus;
   readonly kind?: RequestKind;
-  /** Unix milliseconds; `to` is not included. */
+  /** Unix milliseconds; `to` is exclusive. */
   readonly from?: number;
   readonly to?: number;
 }
@@ -55,7 +57,7 @@ const insertRows = prepareInsert<Tables, NewRequestRow>('requests', [
   'created_at',
 ]);
 
-/** In the words of the index, which is used only by them. */
+/** Must match the index's own condition literally, or the index is not used. */
 const NOTHING_RESERVED = sql<SqlBool>`reserved = 0`;
 
 /** SQL of the request log. */
@@ -77,14 +79,14 @@ export class RequestStore {
     return (await newestFirst(kysely, page).limit(limit).execute()) as ListedRequest[];
   }
 
-  /** Rows written after `seq`, in their order. */
+  /** Rows written after `seq`, in ascending order. */
   listWrittenAfter(seq: number, limit: number): Promise<ListedRequest[]> {
     return this.#rows({}, {}).where('requests.seq', '>', seq).orderBy('requests.seq').limit(limit).execute() as Promise<
       ListedRequest[]
     >;
   }
 
-  /** 0: there are no rows. */
+  /** 0 if there are no rows. */
   async newestSeq(): Promise<number> {
     const row = await this.#database.kysely
       .selectFrom('requests')
@@ -96,8 +98,9 @@ export class RequestStore {
   }
 
   /**
-   * By the reference in the ledger. On SQLite only calls for which nothing was reserved have an index on it, as it would cost all
-   * others: those have entries in the ledger, which are found by it and have the time of the row.
+   * Finds a call by its ledger reference. On SQLite only calls without a reservation have an index on it, because the
+   * index would slow down all other calls. Those have ledger entries, which are indexed by reference and carry the time
+   * of the row.
    *
    * @param endedAt time of the entry that closed it, Unix milliseconds; undefined: there is none
    */
@@ -114,9 +117,9 @@ export class RequestStore {
   }
 
   /**
-   * The newest call whose caller chose this id for its request: its reference is the id and one of ours behind a dot.
+   * Finds the newest call with a request id chosen by its caller: the reference is that id, a dot, and an id of ours.
    *
-   * @param userId undefined: anybody's
+   * @param userId undefined: any account
    */
   async findByRequestId(id: string, userId: number | undefined): Promise<RequestRow | undefined> {
     const { kysely } = this.#database;
@@ -146,8 +149,9 @@ export class RequestStore {
   }
 
   /**
-   * Deletes at most `limit` rows of calls that ended before a time. On PostgreSQL a month goes as a whole, once all of it is before
-   * that, and single rows only where they belong to no month. @returns how many rows
+   * Deletes at most `limit` rows of calls that ended before a time. On PostgreSQL a month's partition is dropped once
+   * all of it is older; single rows are deleted only if they belong to no partition.
+   * @returns the number of rows
    */
   async deleteBefore(before: number, limit: number): Promise<number> {
     const { kysely } = this.#database;
@@ -168,9 +172,9 @@ export class RequestStore {
 }
 
 /**
- * Undefined members filter nothing.
+ * Applies the filter; undefined members do not restrict the result.
  *
- * @param range of the filter's period
+ * @param range key range of the filter's period
  */
 function applyFilter<O>(
   query: SelectQueryBuilder<Tables & { tokens: Tables['tokens'] | null }, 'requests', O>,
@@ -192,7 +196,7 @@ function applyFilter<O>(
   return filtered;
 }
 
-/** Position in a list: that of the last row of a page. */
+/** Position in a list: that of a page's last row. */
 export interface RequestCursor {
   readonly createdAt: number;
   readonly seq: number;
@@ -204,13 +208,13 @@ const keysOf = (kysely: Kysely<Tables>, period: Period): Promise<KeyRange> => to
 
 type Rows<O> = SelectQueryBuilder<Tables & { tokens: Tables['tokens'] | null }, 'requests', O>;
 
-/** Newest first, in the order the engine has an index for. */
+/** Newest first, in the order of the engine's index. */
 const newestFirst = <O>(kysely: Kysely<Tables>, query: Rows<O>): Rows<O> =>
   hasConcurrentWriters(kysely)
     ? query.orderBy('requests.created_at', 'desc').orderBy('requests.seq', 'desc')
     : query.orderBy('requests.seq', 'desc');
 
-/** What comes after a row in that order. */
+/** Rows after the given one in that order. */
 const olderThan = <O>(kysely: Kysely<Tables>, query: Rows<O>, { createdAt, seq }: RequestCursor): Rows<O> =>
   hasConcurrentWriters(kysely)
     ? query.where(sql<boolean>`(requests.created_at, requests.seq) < (${createdAt}, ${seq})`)
@@ -221,7 +225,7 @@ type NewRequestRow = Required<Omit<Insertable<Tables['requests']>, 'seq'>>;
 /** Prefix of video references; all others are model calls. */
 const TASK_PREFIX = 'task_';
 
-/** The row of a call that ended `now` (Unix milliseconds), by what its reservation and its end say of it. */
+/** The row of a call that ended at `now` (Unix milliseconds), from its reservation and its closing. */
 export const callToRequestRow = (closed: ClosedCall, now: number): NewRequestRow => {
   const { detail = abandonedDetail(closed, now), usage } = closed;
   return {
@@ -250,7 +254,7 @@ export const callToRequestRow = (closed: ClosedCall, now: number): NewRequestRow
   };
 };
 
-/** Its process died, and only the reservation is left of it. */
+/** The call's process died, so only its reservation is known. */
 const abandonedDetail = ({ ref, model, isSettled, reservedAt }: ClosedCall, now: number): CallDetail => ({
   kind: ref.startsWith(TASK_PREFIX) ? 'video' : 'chat',
   servedModel: model,
@@ -267,36 +271,40 @@ const abandonedDetail = ({ ref, model, isSettled, reservedAt }: ClosedCall, now:
   facts: '',
 });
 
-/** What figures can be grouped by: columns of `requests`. */
+/** Columns of `requests` by which statistics can be grouped. */
 export type StatisticsColumn = 'model' | 'token_id' | 'channel_id' | 'user_id';
 
+/** Statistics of one group of requests. */
 export interface GroupFigures {
   readonly key: string | number;
-  /** Of the token, channel or account; null where it was deleted. */
+  /** Name of the token, channel or account; null if it was deleted. */
   readonly name: string | null;
   readonly requests: number;
   readonly succeeded: number;
   readonly cancelled: number;
   readonly quota: number;
-  /** Milliseconds; null where nothing succeeded, or nothing was streamed. */
+  /** Milliseconds; null if nothing succeeded, or nothing was streamed. */
   readonly p50: number | null;
   readonly p95: number | null;
   readonly firstP50: number | null;
   readonly firstP95: number | null;
 }
 
-/** Rows that are read for one answer: on SQLite everybody waits for it, some tens of milliseconds. */
+/**
+ * Maximum number of rows read for one response: on SQLite the read blocks all other requests for some tens of
+ * milliseconds.
+ */
 const MAX_ROWS = 20_000;
 const MAX_GROUPS = 200;
 
-/** Figures over the request log. */
+/** Statistics over the request log. */
 export class StatisticsStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Groups of the newest rows that fit, the most frequent first. Percentiles are the value at the rank (nearest rank). */
+  /** Groups of the newest rows within the limit, most frequent first. Percentiles use the nearest-rank method. */
   async read(filter: RequestFilter, by: StatisticsColumn): Promise<GroupFigures[]> {
     const { kysely } = this.#database;
     const matching = applyFilter(
@@ -309,7 +317,7 @@ export class StatisticsStore {
       .selectFrom(newest.as('newest'))
       .select(['key', 'status', 'quota', 'duration_ms', 'first_token_ms'])
       .select([
-        // Only successes have a rank among durations; the others come behind them and are left out below.
+        // Only successes are ranked by duration; the others follow and are excluded below.
         sql<number>`row_number() over (partition by key, status order by duration_ms)`.as('place'),
         sql<number>`count(*) over (partition by key, status)`.as('size'),
         sql<number>`row_number() over (partition by key, status, first_token_ms is null order by first_token_ms)`.as(
@@ -318,7 +326,7 @@ export class StatisticsStore {
         sql<number>`count(first_token_ms) over (partition by key, status)`.as('first_size'),
       ]);
     const at = (column: string, place: string, size: string, percent: number, also = sql<SqlBool>`true`) =>
-      // The smallest rank with at least so many per cent at or below it.
+      // The smallest rank with at least this percentage at or below it.
       sql<number | null>`max(case when status = 'ok' and ${also}
         and ${sql.ref(place)} = (${sql.ref(size)} * ${sql.lit(percent)} + 99) / 100 then ${sql.ref(column)} end)`;
     const streamed = sql<SqlBool>`first_token_ms is not null`;
@@ -343,7 +351,7 @@ export class StatisticsStore {
       by,
       groups.map(({ key }) => Number(key)),
     );
-    // PostgreSQL sums bigints to a numeric, which arrives as text.
+    // PostgreSQL sums bigints to a numeric, which arrives as a string.
     return groups.map((group) => ({
       ...group,
       name: names?.get(Number(group.key)) ?? null,

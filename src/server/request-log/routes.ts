@@ -35,11 +35,11 @@ import type {
 interface RequestRouteDependencies {
   readonly requests: Pick<Requests, 'store' | 'statistics' | 'liveViews'>;
   readonly tasks: Pick<TaskIdLookup, 'publicIds'>;
-  /** Ends a live view with the credential that opened it. */
+  /** Closes a live view when the credential that opened it is revoked. */
   readonly credentialWatch: Pick<CredentialRevocationWatch, 'watch'>;
 }
 
-/** What was called, by whom, how long it took and what it cost, for owners and administrators. */
+/** Registers the request log for owners and administrators: each call with its caller, duration and cost. */
 export function addRequestRoutes(
   routes: RouteRegistry,
   { requests, tasks, credentialWatch }: RequestRouteDependencies,
@@ -115,10 +115,10 @@ interface StreamInput {
   readonly reply: FastifyReply;
 }
 
-/** A reader that does not read is disconnected, because its events would accumulate in memory. */
+/** A client that does not read is disconnected, because its events would accumulate in memory. */
 const MAX_UNSENT_BYTES = 1024 * 1024;
 
-/** The live views of the request log. */
+/** Registers the live views of the request log. */
 function addLiveRoutes(routes: RouteRegistry, { liveViews, credentialWatch, own, all }: LiveRouteDependencies): void {
   const stream = async (
     filter: RequestFilter,
@@ -133,7 +133,7 @@ function addLiveRoutes(routes: RouteRegistry, { liveViews, credentialWatch, own,
     });
     const { raw } = reply;
     write(raw, ': open\n\n');
-    // The client reconnects; its status has been sent, so no error can be.
+    // The status has already been sent, so no error response is possible; the client reconnects.
     const fail = (error: unknown): void => {
       request.log.warn({ err: error, requestId: request.id }, 'a live view of the request log failed');
       raw.end();
@@ -170,11 +170,11 @@ function write(response: ServerResponse, text: string): void {
 
 interface ReceiptRouteDependencies {
   readonly receipts: ReceiptService;
-  /** Internal id of a video the token submitted. */
+  /** Internal id of a video submitted with the token. */
   readonly findVideo: (publicId: string, tokenId: number) => Promise<string | undefined>;
 }
 
-/** Receipts of calls and videos. */
+/** Registers the receipts of calls and videos. */
 export function addReceiptRoutes(routes: RouteRegistry, { receipts, findVideo }: ReceiptRouteDependencies): void {
   routes.add(getReceipt, async ({ params, caller }) => {
     const receipt = await receipts.find(params.ref, caller.role === 'user' ? caller.userId : undefined);
@@ -196,7 +196,7 @@ export function addReceiptRoutes(routes: RouteRegistry, { receipts, findVideo }:
   });
 }
 
-/** Filters as they arrive. */
+/** Filters as query parameters. */
 type FilterQuery = Pick<RequestFilter, 'model' | 'status' | 'kind'> & {
   readonly [Name in 'from' | 'to' | 'token_id' | 'user_id' | 'channel_id']?: string;
 };
@@ -222,10 +222,10 @@ const ownFilter = (query: FilterQuery, { userId }: AccountCaller): RequestFilter
   userId,
 });
 
-/** Rows as they are shown. */
+/** Converts rows to their form in a response. */
 type Present<R> = (rows: readonly ListedRequest[]) => Promise<readonly R[]>;
 
-/** @param ref the name its owner knows: for videos the public id */
+/** @param ref the reference known to its owner: for videos the public id */
 const toRequest = (row: ListedRequest, ref: string): Static<typeof RequestRow> => ({
   ref,
   time: toSeconds(row.created_at),
@@ -253,7 +253,7 @@ const toAdminRequest = (row: ListedRequest, ref: string): Static<typeof AdminReq
   served_model: row.served_model,
 });
 
-/** `1732300000000.17`, as `next` carries it back. */
+/** `1732300000000.17`, as returned in `next`. */
 function parseCursor(text: string | undefined): RequestCursor | undefined {
   if (text === undefined) return undefined;
   const [createdAt, seq] = text.split('.');
@@ -282,10 +282,10 @@ const PAGE_SIZE = 500;
 const MAX_ROWS = 50_000;
 
 /**
- * The rows as CSV, page by page, so that an export of any length holds one page in memory. Cells that a spreadsheet would run as a
- * formula are escaped: clients name themselves.
+ * The rows as CSV, page by page, so that an export of any length holds one page in memory. Cells that a spreadsheet
+ * would run as a formula are escaped, because clients choose their own names.
  *
- * @param present a page as it is shown
+ * @param present converts a page to its form in the export
  */
 async function* toCsv<R extends object>(
   store: Pick<RequestStore, 'list'>,

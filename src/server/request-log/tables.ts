@@ -4,25 +4,27 @@ import { type Migration, required } from '../platform/db/migrate.ts';
 import { defaultPartitionOf } from '../platform/db/monthly-partitions.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 
+/** The tables of the request log. */
 export interface RequestTables {
   /**
-   * One row for each model call and video that has ended, written in the transaction that settled it; never changed. Holds
-   * no prompt and no result. On PostgreSQL in a part for each month (`MonthlyPartitions`). `price` and `facts` are what it was charged by: a receipt stays the same whatever prices become.
+   * One row per model call and video that has ended, written in the transaction that settled it; rows never change and
+   * contain no prompt and no result. Partitioned by month on PostgreSQL (`MonthlyPartitions`). `price` and `facts` are
+   * the basis of the charge: a receipt stays the same when prices change.
    */
   requests: {
     /** Ascends with the end of calls: exactly on SQLite, roughly on PostgreSQL. */
     seq: Generated<number>;
-    /** As in the ledger. */
+    /** The ledger reference. */
     ref: string;
     user_id: number;
-    /** 0: none. */
+    /** 0: no token. */
     token_id: number;
-    /** 0: none was chosen. */
+    /** 0: no channel was selected. */
     channel_id: number;
     kind: RequestKind;
-    /** As the caller named it. */
+    /** The model name used by the caller. */
     model: string;
-    /** The name sent to the upstream. */
+    /** The model name sent to the upstream. */
     served_model: string;
     status: RequestStatus;
     error_code: string;
@@ -30,22 +32,23 @@ export interface RequestTables {
     cached_tokens: number;
     output_tokens: number;
     seconds: number;
-    /** What was charged, and what had been reserved. */
+    /** Charged quota, and reserved quota. */
     quota: number;
     reserved: number;
     duration_ms: number;
     first_token_ms: number | null;
     stream: 0 | 1;
     client: string;
-    /** JSON of the price that applied; empty where nothing was charged. */
+    /** JSON of the price that applied; empty if nothing was charged. */
     price: string;
     /** JSON of the facts it was applied to. */
     facts: string;
-    /** When it was written, Unix milliseconds: at the end of the call, which began `duration_ms` before. */
+    /** Time of writing, Unix milliseconds: at the end of the call, which started `duration_ms` earlier. */
     created_at: number;
   };
 }
 
+/** Migrations of the request log's tables. */
 export const requestMigrations: readonly Migration[] = [
   {
     id: '0075-requests',
@@ -90,8 +93,9 @@ export const requestMigrations: readonly Migration[] = [
       if (isPartitioned)
         await sql`create table ${sql.table(defaultPartitionOf('requests'))} partition of requests default`.execute(trx);
       const index = (name: string, columns: string[]) => trx.schema.createIndex(name).on('requests').columns(columns);
-      // A part cannot know the references of the others. They are unique as those of the ledger are, written in the same transaction;
-      // on SQLite the index has only those the ledger does not have (`RequestStore.findByRef`).
+      // Not unique: a partition cannot enforce uniqueness across the others. References are unique because those of the
+      // ledger, written in the same transaction, are; on SQLite the index only contains references that the ledger does
+      // not have (`RequestStore.findByRef`).
       await index('requests_by_ref', ['ref'])
         .$call((made) => (isPartitioned ? made : made.unique().where(sql<boolean>`reserved = 0`)))
         .execute();
