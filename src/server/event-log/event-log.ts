@@ -11,22 +11,22 @@ import type { Tables, Trx } from '../tables.ts';
 
 type EventData = Readonly<Record<string, unknown>>;
 
-/** Something that happened. */
+/** A fact to record as an event. */
 export interface NewEvent {
   readonly type: EventType;
-  /** Undefined: it concerns every administrator. */
+  /** The account concerned; undefined: every administrator. */
   readonly userId?: number;
-  /** What it happened to, such as `video:task_…`; events of one subject stay in order. */
+  /** The object concerned, such as `video:task_…`; events of one subject stay in order. */
   readonly subject: string;
-  /** The payload's `data`: small, and fit for whoever owns the account. */
+  /** The payload's `data`: small, and suitable for the owner of the account to read. */
   readonly data: EventData;
-  /** Where the request that caused it asked to be called back. */
+  /** Callback URL of the request that caused the event. */
   readonly callbackUrl?: string | null;
-  /** At most one event of this type with this key is written for an account. */
+  /** At most one event of this type with this key is written per account. */
   readonly deduplicationKey?: string;
 }
 
-/** How capabilities report events: inside the transaction that makes them true, so that both are committed or neither. */
+/** Records events inside the transaction that makes them true, so that both are committed or neither. */
 export interface EventWriter {
   write(trx: Trx, event: NewEvent): Promise<void>;
 }
@@ -34,11 +34,11 @@ export interface EventWriter {
 interface StoredEventWriterDependencies {
   readonly store: EventStore;
   readonly clock: Clock;
-  /** Names of all readers; each gets every event. */
+  /** Names of all readers; each receives every event. */
   readonly readers: readonly string[];
 }
 
-/** Writes events, and tells the readers of this process. */
+/** Writes events and wakes the readers of this process. */
 export class StoredEventWriter implements EventWriter {
   readonly #dependencies: StoredEventWriterDependencies;
   readonly #listeners: (() => void)[] = [];
@@ -58,7 +58,7 @@ export class StoredEventWriter implements EventWriter {
       type,
       user_id: userId,
       subject,
-      // Vendors and callers may have written parts of it.
+      // Parts of the data may come from vendors and callers, whose text can contain lone surrogates.
       data: toWellFormedText(JSON.stringify(data)),
       callback_url: callbackUrl ?? null,
       deduplication_key: deduplicationKey ?? null,
@@ -79,8 +79,8 @@ interface EventConsumerDependencies {
 }
 
 /**
- * Processes events in the transaction that marks them as read, so that each is processed exactly once; a batch may be run
- * again when its transaction is repeated. Does no network call.
+ * Processes events in the transaction that marks them as read, so that each event is processed exactly once. A batch
+ * runs again if its transaction is retried, so this must not make network calls.
  */
 export type ProcessEvents = (trx: Trx, events: readonly EventRow[]) => Promise<void>;
 
@@ -88,7 +88,9 @@ const BATCH = 200;
 /** Finds events of processes that died after their commit. */
 const POLL_MS = 1_000;
 
-/** Reads every event once, in batches, oldest first, in one process at a time; goes on where it stopped. */
+/**
+ * Reads every event once, in batches, oldest first, in one process at a time, continuing where the last batch ended.
+ */
 export class EventConsumer {
   readonly #dependencies: EventConsumerDependencies;
   readonly #name: string;
@@ -116,13 +118,13 @@ export class EventConsumer {
     await this.#running;
   }
 
-  /** Reads soon; never throws. */
+  /** Reads soon. Never throws. */
   wake(): void {
     if (this.#timer === undefined || this.#isStopping) return;
     this.#isAwaited = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      // A call that came when the run was about to end.
+      // Handles a wake-up that arrived while the run was ending.
       if (this.#isAwaited) this.wake();
     });
   }
@@ -155,10 +157,11 @@ export class EventConsumer {
   }
 }
 
+/** A row of `events`. */
 export type EventRow = Selectable<Tables['events']>;
 type NewEventRow = Omit<EventRow, 'seq'>;
 
-/** `user_id` of events for every administrator. */
+/** `user_id` of events that concern every administrator. */
 export const ADMINISTRATORS = 0;
 
 const insertEvent = prepareQuery<Tables, NewEventRow>()((db, p) =>
@@ -198,7 +201,7 @@ const selectUnread = prepareQuery<Tables, { reader: string; limit: number }>()((
 
 interface EventQuery {
   readonly userIds: readonly number[];
-  /** Unix milliseconds, included. */
+  /** Unix milliseconds, inclusive. */
   readonly since: number;
   readonly afterSeq: number;
   readonly limit: number;
@@ -211,7 +214,7 @@ export class EventStore {
     this.#database = database;
   }
 
-  /** @returns its number; undefined when an event with its deduplication key exists */
+  /** @returns the event's number; undefined if an event with its deduplication key exists */
   async insert(trx: Trx, event: NewEventRow, readers: readonly string[]): Promise<number | undefined> {
     const seq = (await insertEvent.first(trx, event))?.seq;
     if (seq !== undefined) for (const reader of readers) await enqueueEvent.changes(trx, { reader, event_seq: seq });
@@ -226,7 +229,7 @@ export class EventStore {
       .execute();
   }
 
-  /** Oldest unread events of a reader, which no other process reads until this transaction ends. */
+  /** Locks a reader's oldest unread events; no other process reads them until this transaction ends. */
   async lockUnread(trx: Trx, reader: string, limit: number): Promise<EventRow[]> {
     await lockReader.first(trx, { name: reader });
     return selectUnread.all(trx, { reader, limit });
@@ -264,7 +267,10 @@ export class EventStore {
       .executeTakeFirst();
   }
 
-  /** Deletes some of the events made before `before` that every reader has read. @returns how many */
+  /**
+   * Deletes at most `limit` events created before `before` that every reader has read.
+   * @returns the number of deleted events
+   */
   deleteBefore(before: number, limit: number): Promise<number> {
     const only = sql<boolean>`not exists (select 1 from event_queue where event_queue.event_seq = events.seq)`;
     return deleteOldRows(

@@ -8,31 +8,31 @@ interface EventsDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly log: Log;
-  /** As it is set now; 0: for ever. */
+  /** The current setting; 0: keep indefinitely. */
   readonly retentionMs: () => number;
 }
 
-/** What events offer their own routes, other capabilities and app.ts. */
+/** The event log, as used by this capability's routes, other capabilities and app.ts. */
 export interface Events {
   readonly eventLog: StoredEventWriter;
   readonly store: EventStore;
-  /** Makes the reader of that name; it reads once it is started. */
+  /** Creates the reader with that name; it reads once started. */
   createReader(name: ReaderName, process: ProcessEvents): EventConsumer;
-  /** Deletes events that are older than the retention. */
+  /** Deletes events older than the retention period. */
   removeExpired(): Promise<void>;
 }
 
-/** Everybody who reads events outside of the transaction that wrote them. */
+/** All readers that process events outside the transaction that wrote them. */
 const READERS = ['webhooks'] as const;
 type ReaderName = (typeof READERS)[number];
 
 const DELETE_BATCH = 1_000;
 
-/** Events alone, without readers: for a command that works on the database beside the service. */
+/** The event log without readers, for a command that works on the database alongside the service. */
 export const makeEventLog = (database: Database<Tables>, clock: Clock): StoredEventWriter =>
   new StoredEventWriter({ store: new EventStore(database), clock, readers: READERS });
 
-/** Assembles this capability. */
+/** Assembles the event log and registers its routes. */
 export function makeEvents({ database, clock, log, retentionMs }: EventsDependencies): Events {
   const store = new EventStore(database);
   const eventLog = new StoredEventWriter({ store, clock, readers: READERS });

@@ -4,7 +4,7 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { ADMINISTRATORS } from './event-log.ts';
 import type { Events } from './module.ts';
 
-/** The events of the own account. */
+/** Registers the events of the caller's own account. */
 export function addEventRoutes(routes: RouteRegistry, { store }: Pick<Events, 'store'>): void {
   routes.add(listEvents, async ({ caller, query }) => {
     const limit = toLimit(query.limit);

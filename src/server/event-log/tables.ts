@@ -1,32 +1,34 @@
 import type { Generated } from 'kysely';
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** The tables of the event log. */
 export interface EventTables {
-  /** What happened, written in the transaction that made it true. Rows never change. */
+  /** One row per event, written in the transaction that made it true. Rows never change. */
   events: {
-    /** Ascends with time for what happens to one subject; between subjects a lower number may be committed later. */
+    /** Ascends with time for events of one subject; across subjects a lower number may be committed later. */
     seq: Generated<number>;
-    /** `evt_…`, public; the same in every delivery of the event. */
+    /** Public id, `evt_…`; the same in every delivery of the event. */
     id: string;
     type: string;
-    /** Account it concerns; ADMINISTRATORS (0): every administrator. */
+    /** The account concerned; ADMINISTRATORS (0): every administrator. */
     user_id: number;
-    /** What it happened to, such as `video:task_…`. Events of one subject are delivered in their order. */
+    /** The object concerned, such as `video:task_…`. Events of one subject are delivered in order. */
     subject: string;
     /** JSON of the payload's `data`. */
     data: string;
-    /** Where the request that caused it asked to be called back. */
+    /** Callback URL of the request that caused the event. */
     callback_url: string | null;
-    /** An account gets at most one event of a type with this key. */
+    /** An account receives at most one event of a type with this key. */
     deduplication_key: string | null;
     created_at: number;
   };
-  /** Events a reader has not processed yet. A row is inserted with its event, so that a reader can miss none. */
+  /** Events a reader has not processed yet. A row is inserted with its event, so that no reader can miss one. */
   event_queue: { reader: string; event_seq: number };
-  /** Locked by the process that reads, so that a reader processes events one batch after another. */
+  /** Locked by the process that reads, so that a reader processes one batch at a time. */
   event_readers: { name: string };
 }
 
+/** Migrations of the event log's tables. */
 export const eventMigrations: readonly Migration[] = [
   {
     id: '0065-events',
