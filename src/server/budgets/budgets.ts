@@ -22,7 +22,7 @@ interface BudgetChange {
   readonly thresholds?: readonly number[];
 }
 
-/** Monthly budgets. They stop nothing: what must not be exceeded is the limit of a key. */
+/** Monthly budgets, which only notify: the limit of a key is what blocks calls. */
 export class BudgetService {
   readonly #dependencies: BudgetServiceDependencies;
   constructor(dependencies: BudgetServiceDependencies) {
@@ -35,7 +35,10 @@ export class BudgetService {
     return (await store.listOf(userId, month)).map((row) => toBudget(row, month));
   }
 
-  /** @param tokenId 0: the account. @throws AppError `not_exist` for a key that is not the account's */
+  /**
+   * @param tokenId 0: the account
+   * @throws AppError `not_exist` for a key that does not belong to the account
+   */
   async put(userId: number, tokenId: number, change: BudgetChange): Promise<Static<typeof Budget>> {
     const { database, store, clock } = this.#dependencies;
     const month = monthOf(clock.now());
@@ -68,20 +71,21 @@ const toBudget = (row: BudgetWithUse, { name }: Month): Static<typeof Budget> =>
   spent: row.spent,
 });
 
+/** Dependencies of {@link ReachedBudgetNotices}. */
 export interface ReachedBudgetNoticesDependencies {
   readonly database: Database<Tables>;
   readonly store: BudgetStore;
   readonly notifier: Notifier;
   readonly clock: Clock;
-  /** What the texts write amounts in, as it is set now. */
+  /** Current unit of amounts in the notices. */
   readonly amountUnit: () => AmountUnit;
 }
 
 const BATCH = 200;
 
 /**
- * Notices of budgets whose thresholds are reached. The use of all budgets is read once a minute rather than at each call, which
- * must not become slower by them.
+ * Notices of budgets whose thresholds are reached. The usage of all budgets is read once a minute instead of on every
+ * call, so that budgets do not slow calls down.
  */
 export class ReachedBudgetNotices {
   readonly #dependencies: ReachedBudgetNoticesDependencies;
@@ -89,7 +93,7 @@ export class ReachedBudgetNotices {
     this.#dependencies = dependencies;
   }
 
-  /** Tells the owners of budgets whose next threshold is reached, each once over all processes. */
+  /** Notifies the owners of budgets that have reached their next threshold, once per threshold across all processes. */
   async send(): Promise<void> {
     const { store, clock } = this.#dependencies;
     const month = monthOf(clock.now());
@@ -137,7 +141,7 @@ export class ReachedBudgetNotices {
   }
 }
 
-/** The highest threshold that is reached and that the owner was not told of in this month. */
+/** The highest threshold that is reached and that the owner was not notified of this month. */
 function reachedThreshold(budget: BudgetWithUse, month: Month): number | undefined {
   const told = budget.told_month === month.index ? budget.told_percent : 0;
   return (JSON.parse(budget.thresholds) as number[]).findLast(
@@ -146,10 +150,10 @@ function reachedThreshold(budget: BudgetWithUse, month: Month): number | undefin
 }
 
 type BudgetRow = Selectable<Tables['budgets']>;
-/** With the name of its key, null for the account, and what was charged in a month. */
+/** A budget with the name of its key (null for the account) and the quota charged in a month. */
 type BudgetWithUse = BudgetRow & { readonly token_name: string | null; readonly spent: number };
 
-/** Days since 1970 UTC; `toDay` is not included. */
+/** Days since 1970, UTC; `toDay` is exclusive. */
 interface MonthDays {
   readonly fromDay: number;
   readonly toDay: number;
@@ -162,7 +166,7 @@ export class BudgetStore {
     this.#database = database;
   }
 
-  /** Whether it is a key of the account that works. */
+  /** Whether the token is a valid key of the account. */
   async ownsToken(db: Executor, userId: number, tokenId: number): Promise<boolean> {
     const found = await db
       .selectFrom('tokens')
@@ -175,7 +179,7 @@ export class BudgetStore {
     return found !== undefined;
   }
 
-  /** Creates or replaces; the owner is told again of what is reached already. */
+  /** Creates or replaces a budget; the owner is notified again of thresholds already reached. */
   async put(trx: Trx, budget: Pick<BudgetRow, 'user_id' | 'token_id' | 'month_quota' | 'thresholds'>): Promise<void> {
     const row = { ...budget, told_month: 0, told_percent: 0 };
     await trx
@@ -199,7 +203,7 @@ export class BudgetStore {
     return execute(withUse(db, month).where('budgets.user_id', '=', userId).orderBy('budgets.token_id'));
   }
 
-  /** Budgets of all accounts, those after a given one in the order of the index; budgets of revoked keys are left out. */
+  /** Budgets of all accounts after a given one, in index order; budgets of revoked keys are excluded. */
   listAfter(after: Pick<BudgetRow, 'user_id' | 'token_id'>, month: MonthDays, limit: number): Promise<BudgetWithUse[]> {
     return execute(
       withUse(this.#database.kysely, month)
@@ -210,7 +214,7 @@ export class BudgetStore {
     );
   }
 
-  /** False where another process has told of it, or the budget was changed meanwhile. */
+  /** @returns false if another process has sent the notice, or the budget was changed in the meantime */
   async markTold(trx: Trx, budget: BudgetRow, month: number, percent: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -249,7 +253,7 @@ function withUse(db: Executor, { fromDay, toDay }: MonthDays) {
     );
 }
 
-/** PostgreSQL sums bigints to a numeric, which arrives as text. */
+/** PostgreSQL sums bigints to a numeric, which arrives as a string. */
 async function execute(query: ReturnType<typeof withUse>): Promise<BudgetWithUse[]> {
   return (await query.execute()).map((row) => ({ ...row, spent: Number(row.spent ?? 0) }));
 }
@@ -261,7 +265,10 @@ interface Month extends MonthDays {
   readonly name: string;
 }
 
-/** The calendar month of UTC. @param now Unix milliseconds */
+/**
+ * The calendar month, UTC.
+ * @param now Unix milliseconds
+ */
 function monthOf(now: number): Month {
   const date = new Date(now);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];

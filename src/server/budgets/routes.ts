@@ -3,7 +3,7 @@ import { done, ok } from '../../contract/responses.ts';
 import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import type { BudgetService } from './budgets.ts';
 
-/** The budgets of the own account. */
+/** Registers the budgets of the caller's own account. */
 export function addBudgetRoutes(routes: RouteRegistry, budgets: BudgetService): void {
   routes.add(listBudgets, async ({ caller }) => ok(await budgets.list(caller.userId)));
   routes.add(putBudget, async ({ caller, params, body }) =>

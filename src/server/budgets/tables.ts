@@ -1,19 +1,21 @@
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** The tables of the budgets capability. */
 export interface BudgetTables {
-  /** What an account, or one of its keys (`token_id`; 0: the account), means to spend in a calendar month of UTC. */
+  /** The monthly budget (calendar month, UTC) of an account, or of one of its keys (`token_id`; 0: the account). */
   budgets: {
     user_id: number;
     token_id: number;
     month_quota: number;
-    /** JSON list of per cent, ascending. */
+    /** JSON list of percentages, ascending. */
     thresholds: string;
-    /** The month the owner was last told of, as months since 1970, and the highest threshold of it. */
+    /** The month the owner was last notified of, as months since 1970, and the highest threshold in that notice. */
     told_month: number;
     told_percent: number;
   };
 }
 
+/** Migrations of the budget tables. */
 export const budgetMigrations: readonly Migration[] = [
   {
     id: '0077-budgets',
