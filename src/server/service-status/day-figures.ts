@@ -8,19 +8,19 @@ interface DayFigures {
   readonly quota: number;
 }
 
-/** Errors that end only when the account or an administrator changes something. */
+/** Errors that persist until the account or an administrator changes something. */
 const BLOCKING_CODES = ['quota_not_enough', 'model_not_allowed', 'upstream_unavailable'];
 const MAX_BLOCKED = 20;
 const REQUESTS = { table: 'requests', key: 'seq', time: 'created_at' } as const;
 
-/** SQL of what the administrators' overview shows of the request log. */
+/** SQL of the request log figures in the administrators' overview. */
 export class DayFiguresAndBlockedUsersStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Calls that ended within a time; `to` is not included. */
+  /** Counts calls that ended within a period; `to` is exclusive. */
   async figures(from: number, to: number): Promise<DayFigures> {
     const { kysely } = this.#database;
     const { first = 0, before = Number.MAX_SAFE_INTEGER } = await toKeyRange(kysely, REQUESTS, { from, to });
@@ -36,7 +36,7 @@ export class DayFiguresAndBlockedUsersStore {
         fn.sum<number>('quota').as('quota'),
       ])
       .executeTakeFirst();
-    // PostgreSQL sums bigints to a numeric, which arrives as text; no rows at all sum to null.
+    // PostgreSQL sums bigints to a numeric, which arrives as a string; no rows sum to null.
     return {
       requests: Number(row?.requests ?? 0),
       failed: Number(row?.failed ?? 0),
@@ -44,7 +44,7 @@ export class DayFiguresAndBlockedUsersStore {
     };
   }
 
-  /** Whose calls were refused since a time, the most frequent first. */
+  /** Accounts with refused calls since a time, most frequent first. */
   async blocked(from: number) {
     const { kysely } = this.#database;
     const { first = 0 } = await toKeyRange(kysely, REQUESTS, { from });

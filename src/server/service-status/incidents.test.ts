@@ -17,11 +17,11 @@ const reading = (at: number, values: Partial<Record<WatchedMetric, readonly Samp
   at,
   values: Object.fromEntries(WATCHED_METRICS.map((name) => [name, values[name] ?? []])) as unknown as Reading['values'],
 });
-/** What is found where the first reading was empty. */
+/** The incidents found after an empty first reading. */
 const found = (values: Partial<Record<WatchedMetric, readonly Sample[]>>, before = {}) =>
   findIncidents([reading(0, before), reading(600_000, values)]).map(({ id, subjects }) => `${id} ${subjects.join()}`);
 
-describe('the incidents one process sees', () => {
+describe('the incidents seen by one process', () => {
   const CASES: readonly (readonly [string, Partial<Record<WatchedMetric, readonly Sample[]>>, string[]])[] = [
     ['calls that went well', { upstream_calls_total: [call('ok', 50), call('capacity', 2)] }, []],
     [
@@ -99,12 +99,12 @@ describe('the incidents one process sees', () => {
   ];
   for (const [name, values, expected] of CASES) it(name, () => assert.deepEqual(found(values), expected));
 
-  it('counts what was added since the oldest reading alone', () => {
+  it('counts only increases since the oldest reading', () => {
     const calls = { upstream_calls_total: [call('auth', 5), call('unreachable', 9)] };
     assert.deepEqual(found(calls, calls), []);
   });
 
-  it('takes deliveries and waiting queries for an incident only where no reading was without', () => {
+  it('reports overdue deliveries and waiting queries only if every reading has some', () => {
     const late = { webhook_backlog: plain(3), db_pool_connections: [{ labels: { state: 'waiting' }, value: 1 }] };
     assert.deepEqual(found(late, late), ['database_slow database', 'webhook_target_dead webhooks']);
     assert.deepEqual(found(late, {}), []);

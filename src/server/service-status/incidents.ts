@@ -7,24 +7,25 @@ import type { Log } from '../platform/log.ts';
 import type { Metrics, Sample } from '../platform/metrics.ts';
 import type { Tables } from '../tables.ts';
 
+/** Dependencies of {@link InstanceIncidentRecorder}. */
 export interface InstanceIncidentRecorderDependencies {
   readonly store: Pick<InstanceStore, 'save' | 'remove' | 'removeUnseenSince'>;
   readonly metrics: Pick<Metrics, 'values'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of this process. */
+  /** Name and version of this process. */
   readonly instance: { readonly name: string; readonly version: string };
 }
 
-/** An incident with the time since when this process has seen it, Unix milliseconds. */
+/** An incident and when this process first saw it, Unix milliseconds. */
 type SeenIncident = OpenIncident & { readonly since: number };
 
 const PERIOD_MS = 30_000;
 const WINDOW_MS = 600_000;
-/** A process that is gone this long is forgotten. */
+/** A process not seen for this long is removed from the list. */
 const FORGOTTEN_MS = DAY_MS;
 
-/** Watches the metrics of this process and writes what it finds to its row, which every process can read. */
+/** Watches this process's metrics and stores its incidents in its row, which every process can read. */
 export class InstanceIncidentRecorder {
   readonly #dependencies: InstanceIncidentRecorderDependencies;
   readonly #startedAt: number;
@@ -43,7 +44,7 @@ export class InstanceIncidentRecorder {
     void this.check();
   }
 
-  /** Waits for a check that is running, and takes this process off the list. */
+  /** Waits for a running check and removes this process from the list. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
@@ -51,11 +52,11 @@ export class InstanceIncidentRecorder {
     await store.remove(instance.name).catch((error: unknown) => log.debug({ err: error }, 'the process stays listed'));
   }
 
-  /** Reads and writes once, now; checks never overlap. Never rejects. */
+  /** Checks once, now; checks never overlap. Never rejects. */
   check(): Promise<void> {
     const { log } = this.#dependencies;
     this.#running ??= this.#check()
-      // While the database is gone, everything else reports it.
+      // An unavailable database is already reported everywhere else.
       .catch((error: unknown) => log.debug({ err: error }, 'incidents could not be written'))
       .finally(() => {
         this.#running = undefined;
@@ -98,16 +99,17 @@ export const WATCHED_METRICS = [
   'reconciliation_unexplained_units',
   'webhook_backlog',
 ] as const;
+/** A metric the rules read. */
 export type WatchedMetric = (typeof WATCHED_METRICS)[number];
 
-/** One reading of them. Samples of histograms have the label `part`: `bucket`, `sum` or `count`. */
+/** One reading of the watched metrics. Samples of histograms have the label `part`: `bucket`, `sum` or `count`. */
 export interface Reading {
   /** Unix milliseconds. */
   readonly at: number;
   readonly values: Readonly<Record<WatchedMetric, readonly Sample[]>>;
 }
 
-/** An incident as one process sees it. */
+/** An incident as seen by one process. */
 interface OpenIncident {
   readonly id: IncidentId;
   /** Vendors, channel ids or volumes. */
@@ -125,8 +127,8 @@ const BROKEN = new Set(['unreachable', 'capacity']);
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The incidents of docs/runbook.md that one process can see, by the rules of deploy/alerts.yml over the time between its oldest
- * and its newest reading (ten minutes once it has run as long).
+ * The incidents of docs/runbook.md that one process can detect, by the rules of deploy/alerts.yml applied to the time
+ * between its oldest and its newest reading (ten minutes once it has run that long).
  *
  * @param readings oldest first, at least one
  */
@@ -156,7 +158,7 @@ export function findIncidents(readings: readonly Reading[]): OpenIncident[] {
 const keyOf = ({ labels = {} }: Sample): string =>
   JSON.stringify(Object.entries(labels).toSorted(([one], [other]) => one.localeCompare(other)));
 
-/** What counters have gained; one that was not there began at 0. */
+/** The increase of each counter; a counter missing before started at 0. */
 function increase(before: readonly Sample[], now: readonly Sample[]): Sample[] {
   const known = new Map(before.map((sample) => [keyOf(sample), sample.value]));
   return now.map((sample) => ({ ...sample, value: sample.value - (known.get(keyOf(sample)) ?? 0) }));
@@ -172,7 +174,7 @@ const valuesOf = (samples: readonly Sample[], label: string): string[] => [
 const subjectsOf = (samples: readonly Sample[], label: string, fits: (labels: Labels) => boolean): string[] =>
   valuesOf(samples, label).filter((value) => sumOf(samples, (each) => each[label] === value && fits(each)) > 0);
 
-/** More than half of what callers are not to blame for got no answer, or one of 5xx. */
+/** More than half of the calls that callers are not to blame for got no response, or a 5xx. */
 const vendorsDown = (calls: readonly Sample[]): string[] =>
   valuesOf(calls, 'vendor').filter((vendor) => {
     const own = calls.filter(({ labels }) => labels?.vendor === vendor);
@@ -214,7 +216,7 @@ const isMailGone = (calls: readonly Sample[]): boolean =>
   sumOf(calls, ({ outcome }) => outcome === 'unavailable' || outcome === 'uncertain') > 0 &&
   sumOf(calls, ({ outcome }) => outcome === 'ok') === 0;
 
-/** Never a moment without an overdue delivery. */
+/** Every reading has an overdue delivery. */
 const isBacklogged = (readings: readonly Reading[]): boolean =>
   readings.length > 1 && readings.every(({ values }) => (values.webhook_backlog[0]?.value ?? 0) > 0);
 
@@ -248,13 +250,14 @@ export class InstanceStore {
   }
 }
 
-/** Three periods: one check may be late under load. */
+/** Three periods: a check may be late under load. */
 const UNRESPONSIVE_AFTER_MS = 90_000;
 
+/** Whether a process has been seen recently enough to count as running. */
 export const isResponsive = ({ seen_at: seenAt }: Pick<InstanceRow, 'seen_at'>, now: number): boolean =>
   now - seenAt <= UNRESPONSIVE_AFTER_MS;
 
-/** Every incident, with what the responsive processes see of it together. An unresponsive process is one itself. */
+/** Every incident, merged from those that responsive processes see. An unresponsive process is an incident itself. */
 export function mergeInstanceIncidents(instances: readonly InstanceRow[], now: number) {
   const unresponsive = instances.filter((row) => !isResponsive(row, now));
   const seen: SeenIncident[] = instances

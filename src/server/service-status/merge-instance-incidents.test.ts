@@ -15,7 +15,7 @@ describe('the incidents of all processes', () => {
       .filter(({ is_open }) => is_open)
       .map(({ id, since, subjects }) => [id, since, subjects.join()]);
 
-  it('are thirteen, of which each is open where one process sees it, since the first saw it', () => {
+  it('are thirteen, each open if any process sees it, since the first process saw it', () => {
     assert.equal(mergeInstanceIncidents([], 0).length, 13);
     const down = (since: number, ...subjects: string[]) => ({ id: 'vendor_down', subjects, since });
     assert.deepEqual(open([row('a', 990_000, [down(9, 'vidu')]), row('b', 999_000, [down(4, 'kling', 'vidu')])]), [
@@ -23,7 +23,7 @@ describe('the incidents of all processes', () => {
     ]);
   });
 
-  it('name a process that is silent, and nothing that it saw', () => {
+  it('name an unresponsive process and ignore its last incidents', () => {
     const gone = row('a', 900_000, [{ id: 'ledger_mismatch', subjects: ['ledger'], since: 1 }]);
     assert.deepEqual(open([gone, row('b', 999_999)]), [['replica_frozen', 900_000, 'a']]);
   });

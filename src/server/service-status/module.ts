@@ -7,13 +7,14 @@ interface ServiceStatusDependencies extends Omit<InstanceIncidentRecorderDepende
   readonly database: Database<Tables>;
 }
 
+/** The service status, as used by other capabilities. */
 export interface ServiceStatus {
   readonly instances: InstanceStore;
   readonly overview: DayFiguresAndBlockedUsersStore;
   readonly monitor: InstanceIncidentRecorder;
 }
 
-/** Assembles the watch over incidents and processes. */
+/** Assembles the monitoring of incidents and processes. */
 export function makeServiceStatus({ database, ...dependencies }: ServiceStatusDependencies): ServiceStatus {
   const instances = new InstanceStore(database);
   const monitor = new InstanceIncidentRecorder({ ...dependencies, store: instances });

@@ -6,7 +6,7 @@ import type { RouteRegistry } from '../platform/http/route-registry.ts';
 import { isResponsive, mergeInstanceIncidents } from './incidents.ts';
 import type { ServiceStatus } from './module.ts';
 
-/** Whether everything works, for administrators. */
+/** Registers the status overview for administrators. */
 export function addServiceStatusRoutes(
   routes: RouteRegistry,
   {

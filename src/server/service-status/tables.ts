@@ -1,5 +1,6 @@
 import { type Migration, required } from '../platform/db/migrate.ts';
 
+/** The tables of the service status. */
 export interface ServiceStatusTables {
   /** Running processes. A process renews its row every half minute and deletes it when it stops. */
   instances: {
@@ -12,6 +13,7 @@ export interface ServiceStatusTables {
   };
 }
 
+/** Migrations of the service status tables. */
 export const serviceStatusMigrations: readonly Migration[] = [
   {
     id: '0078-instances',
