@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { CHAT_PRESETS, reportsError, toMessage } from './sender.ts';
 
-/** What a user wrote into a ticket, to be read by administrators in their chat. */
+/** Text a user wrote into a ticket, which administrators read in their chat. */
 const HOSTILE = '<!channel> <at user_id="all">all</at> @everyone *bold* & <https://a.example|here>';
 const message = toMessage('ticket.replied', { id: 7, title: HOSTILE });
 const plain = `id: 7\ntitle: ${HOSTILE}`;
 
-it('escapes what would be a mention or a link in Slack', () => {
+it('escapes mentions and links for Slack', () => {
   assert.deepEqual(CHAT_PRESETS.slack.body(message), {
     text: [
       '*Reelgate: ticket.replied*',
@@ -17,20 +17,20 @@ it('escapes what would be a mention or a link in Slack', () => {
   });
 });
 
-it('leaves Lark no tag, by which a text could notify everyone', () => {
+it('removes tags for Lark, with which a text could notify everyone', () => {
   const { content } = CHAT_PRESETS.lark.body(message) as { content: { text: string } };
   assert.ok(!content.text.includes('<'));
   assert.match(content.text, /^Reelgate: ticket\.replied\nid: 7\ntitle: ＜!channel> ＜at user_id="all">all/);
 });
 
-it('permits Discord no mention', () => {
+it('allows no mentions on Discord', () => {
   assert.deepEqual(CHAT_PRESETS.discord.body(message), {
     content: `**Reelgate: ticket.replied**\n${plain}`,
     allowed_mentions: { parse: [] },
   });
 });
 
-it('sends the others plain text, in which no character means anything', () => {
+it('sends plain text to the other services, where no character has a special meaning', () => {
   const title = 'Reelgate: ticket.replied';
   const whole = `${title}\n${plain}`;
   assert.deepEqual(CHAT_PRESETS.dingtalk.body(message), { msgtype: 'text', text: { content: whole } });
@@ -40,19 +40,19 @@ it('sends the others plain text, in which no character means anything', () => {
   assert.deepEqual(CHAT_PRESETS.gotify.body(message), { title, message: plain, priority: 5 });
 });
 
-it('writes the plain values of an event, and the message of an error', () => {
+it('lists the plain values of an event and the message of an error', () => {
   const data = { id: 'video_1', error: { code: 'x', message: 'too long' }, list: [1], ended: true, none: null };
   assert.equal(toMessage('video.failed', data).text, 'id: video_1\nerror: too long\nended: true');
 });
 
-it('cuts long texts, and no character in half', () => {
+it('truncates long texts without splitting a character', () => {
   const long = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`key ${index}`, 'x'.repeat(1_000)]));
   assert.equal(toMessage('a', long).text.length, 1_800);
   const { text } = toMessage('a', { key: `${'x'.repeat(299)}😀` });
   assert.equal(text, `key: ${'x'.repeat(299)}\uFFFD`);
 });
 
-it('reads the errors of services that answer 200 whatever happened', () => {
+it('detects the errors of services that always answer 200', () => {
   assert.equal(reportsError(CHAT_PRESETS.lark, { code: 19_001 }), true);
   assert.equal(reportsError(CHAT_PRESETS.lark, { code: 0 }), false);
   assert.equal(reportsError(CHAT_PRESETS.dingtalk, { errcode: 310_000 }), true);

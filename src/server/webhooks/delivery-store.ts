@@ -7,8 +7,10 @@ import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 
+/** A row of `webhook_deliveries`. */
 export type DeliveryRow = Selectable<Tables['webhook_deliveries']>;
 
+/** The endpoint or callback that an event is delivered to. */
 export interface DeliveryTarget {
   readonly endpointId: number;
   readonly userId: number;
@@ -16,7 +18,7 @@ export interface DeliveryTarget {
   readonly url: string;
 }
 
-/** What an attempt ended with, as it is stored. */
+/** The outcome of an attempt, as it is stored. */
 export interface AttemptResult {
   readonly status: DeliveryStatus;
   readonly tries: number;
@@ -30,11 +32,12 @@ export interface AttemptResult {
   readonly last_duration_ms: number;
 }
 
+/** Filter of an endpoint's deliveries. */
 export interface DeliveryFilter {
   readonly endpointId: number;
   readonly userId: number;
   readonly status: DeliveryStatus | undefined;
-  /** Ids below this one; undefined: from the newest. */
+  /** Only ids below this one; undefined: from the newest. */
   readonly before: number | undefined;
   readonly limit: number;
 }
@@ -50,9 +53,10 @@ const NEVER_TRIED = {
   last_duration_ms: 0,
 } as const;
 
+/** The lane of an endpoint's deliveries. */
 export const endpointLane = (id: number): string => `endpoint:${id}`;
 
-/** Undefined for a lane of callbacks. */
+/** The id of the endpoint; undefined for a lane of callbacks. */
 export const parseEndpointLane = (lane: string): number | undefined =>
   lane.startsWith('endpoint:') ? Number(lane.slice('endpoint:'.length)) : undefined;
 
@@ -63,7 +67,7 @@ export class DeliveryStore {
     this.#database = database;
   }
 
-  /** Queues events for their targets; an event that is queued for a target already stays as it is. */
+  /** Queues events for their targets; an event already queued for a target stays unchanged. */
   async insert(
     trx: Trx,
     deliveries: readonly { readonly event: EventRow; readonly target: DeliveryTarget }[],
@@ -88,9 +92,9 @@ export class DeliveryStore {
   }
 
   /**
-   * Queues the next events of an account that happened from `since` to `until` once more.
+   * Queues the next events of an account that happened from `since` to `until` again.
    * @param range.after the number of the last event queued; 0: from the first
-   * @returns the numbers of those queued, ascending
+   * @returns the numbers of the queued events, ascending
    */
   async replay(
     trx: Trx,
@@ -127,7 +131,10 @@ export class DeliveryStore {
     return events.map(({ seq }) => seq);
   }
 
-  /** Lanes with a delivery that is due. Jumps from lane to lane in the index, whatever the number of deliveries in each. */
+  /**
+   * Lanes with a due delivery. Skips from lane to lane in the index, so the cost does not depend on the number of
+   * deliveries per lane.
+   */
   async listDueLanes(now: number): Promise<string[]> {
     const { rows } = await sql<{ lane: string }>`
       with recursive lanes(lane) as (
@@ -144,8 +151,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Claims due deliveries until `leaseUntil`: of each lane as many as given, oldest first, and none before an earlier one of
-   * its subject has ended.
+   * Claims due deliveries until `leaseUntil`: the given number per lane, oldest first, and none before an earlier one
+   * of its subject has ended.
    */
   claim(
     lanes: readonly { readonly lane: string; readonly count: number }[],
@@ -190,7 +197,10 @@ export class DeliveryStore {
     });
   }
 
-  /** Stores the result of an attempt under the claim of it. @returns false when the claim had ended */
+  /**
+   * Stores the result of an attempt if its claim is still valid.
+   * @returns false if the claim has ended
+   */
   async finish(
     trx: Trx,
     { id, next_try_at }: Pick<DeliveryRow, 'id' | 'next_try_at'>,
@@ -206,7 +216,7 @@ export class DeliveryStore {
     );
   }
 
-  /** Ends what still waits for an endpoint. */
+  /** Fails all pending deliveries of an endpoint. */
   async failPending(trx: Trx, endpointId: number, error: string): Promise<void> {
     await trx
       .updateTable('webhook_deliveries')
@@ -216,7 +226,10 @@ export class DeliveryStore {
       .execute();
   }
 
-  /** Makes a delivery due now, with all its tries. @returns whether the endpoint has it */
+  /**
+   * Makes a delivery due now, with all of its attempts.
+   * @returns whether the endpoint has this delivery
+   */
   async retry(trx: Trx, endpointId: number, userId: number, id: number, now: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -241,7 +254,7 @@ export class DeliveryStore {
     return query.orderBy('id', 'desc').limit(limit).execute();
   }
 
-  /** Deliveries that wait, counted no further than `most`; of one lane, or queued before a time, Unix milliseconds. */
+  /** Pending deliveries, counted up to `most`; optionally of one lane, or queued before a time (Unix milliseconds). */
   async countPending(most: number, { lane, before }: { lane?: string; before?: number } = {}): Promise<number> {
     const { kysely } = this.#database;
     let waiting = kysely.selectFrom('webhook_deliveries').select('id').where('next_try_at', 'is not', null).limit(most);
@@ -259,7 +272,10 @@ export class DeliveryStore {
       await trx.deleteFrom('webhook_deliveries').where('endpoint_id', '=', endpointId).execute();
   }
 
-  /** Deletes some of the ended deliveries made before `before`. @returns how many */
+  /**
+   * Deletes at most `limit` ended deliveries created before `before`.
+   * @returns the number of deleted deliveries
+   */
   deleteBefore(before: number, limit: number): Promise<number> {
     const only = sql<boolean>`next_try_at is null`;
     const old = { table: 'webhook_deliveries', key: 'id', time: 'created_at', only };

@@ -26,7 +26,9 @@ interface DeliveryDispatcherDependencies {
   readonly callbackSecrets: Pick<AccountCallbackSecrets, 'ensure'>;
   readonly sender: WebhookSender;
   readonly vault: Vault;
-  /** `host:port` pairs of the operator's own network, which are not protected from his users' webhooks. */
+  /**
+   * `host:port` pairs in the operator's own network, exempt from the limits that protect hosts from users' webhooks.
+   */
   readonly privateHosts: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
@@ -34,16 +36,16 @@ interface DeliveryDispatcherDependencies {
   readonly random?: () => number;
 }
 
-/** Longer than an attempt can take: what a process that died had claimed is due again after it. */
+/** Longer than an attempt can take: deliveries claimed by a process that died are due again afterwards. */
 const LEASE_MS = 60_000;
-/** Finds what is due again, and what other processes left. */
+/** Finds retries that are due, and deliveries left by other processes. */
 const POLL_MS = 500;
-/** Longest wait of a shutdown for attempts in progress; they are made again by whoever comes after. */
+/** Longest time a shutdown waits for attempts in flight; another process repeats those that are aborted. */
 const STOP_MS = 5_000;
 
 /**
- * Makes the deliveries that are due, in all processes at once, each by one of them. The attempt is outside of any
- * transaction: a process that dies in between repeats it, with the same `webhook-id`.
+ * Sends the due deliveries, in all processes concurrently, each delivery in one of them. The attempt is made outside
+ * any transaction: if a process dies during it, the delivery is repeated with the same `webhook-id`.
  */
 export class DeliveryDispatcher {
   readonly #dependencies: DeliveryDispatcherDependencies;
@@ -72,13 +74,13 @@ export class DeliveryDispatcher {
     clearTimeout(abort);
   }
 
-  /** Looks for due deliveries soon; never throws. */
+  /** Checks for due deliveries soon. Never throws. */
   wake(): void {
     if (this.#timer === undefined) return;
     this.#isAwaited = true;
     this.#claiming ??= this.#claimAll().finally(() => {
       this.#claiming = undefined;
-      // A call that came when the run was about to end.
+      // Handles a wake-up that arrived while the run was ending.
       if (this.#isAwaited) this.wake();
     });
   }
@@ -117,7 +119,10 @@ export class DeliveryDispatcher {
     }
   }
 
-  /** Undefined for the operator's own hosts. A name without its port: the ports of one machine share its limit. */
+  /**
+   * Undefined for the operator's own hosts. A host name without its port, because all ports of a machine share its
+   * limit.
+   */
   #limitedHostOf(lane: string, endpoints: ReadonlyMap<number, EndpointRow>): string | undefined {
     const id = parseEndpointLane(lane);
     const url = id === undefined ? parseCallbackLane(lane) : URL.parse(endpoints.get(id)?.url ?? '');
@@ -136,7 +141,7 @@ export class DeliveryDispatcher {
         const attempt = await sender.attempt(row, destination, this.#stopped.signal);
         isSuccess = attempt.error === '';
         if (attempt.pauseMs > 0) pausedUntil = clock.now() + attempt.pauseMs;
-        // Ended by our own shutdown: it says nothing about the receiver, and the claim ends by itself.
+        // Aborted by our own shutdown: this says nothing about the receiver, and the claim expires by itself.
         if (isSuccess || !this.#stopped.signal.aborted) await this.#finish(row, endpoint, attempt);
       }
     } catch (error) {
@@ -146,7 +151,7 @@ export class DeliveryDispatcher {
     }
   }
 
-  /** Undefined where the endpoint was removed or disabled after the event was queued. */
+  /** Undefined if the endpoint was removed or disabled after the event was queued. */
   async #destinationOf(row: DeliveryRow, endpoint: EndpointRow | undefined): Promise<Destination | undefined> {
     const { vault, clock, callbackSecrets } = this.#dependencies;
     if (row.endpoint_id === CALLBACK) {
@@ -204,21 +209,21 @@ const toResult = (row: DeliveryRow & { readonly last_error: string }) => ({
   last_duration_ms: row.last_duration_ms,
 });
 
-/** Deliveries in progress at a time: in all, to one receiver that answers, and to all receivers together that do not. */
+/** Limits on concurrent deliveries: in total, to one responding receiver, and to all failing receivers together. */
 const MAX_IN_FLIGHT = 512;
 const MAX_PER_LANE = 64;
 const MAX_IN_FLIGHT_FAILING = 128;
-/** A receiver nothing is known of begins with this many. */
+/** Initial limit of a receiver without history. */
 const FIRST_LIMIT = 2;
 
-/** To one host, over all accounts: in progress, at once after a pause, and per second from then on. */
+/** Limits per host, across all accounts: concurrent deliveries, burst after a pause, and sustained rate per second. */
 const MAX_PER_HOST = 64;
 const HOST_BURST = 100;
 const HOST_RATE = 50;
 
 const MAX_REMEMBERED = 10_000;
 
-/** A lane with something due and the host it delivers to; undefined: a host without limits, or one that is not known. */
+/** A lane with a due delivery and its host; undefined: a host without limits, or an unknown one. */
 interface DueLane {
   readonly lane: string;
   readonly host: string | undefined;
@@ -226,14 +231,14 @@ interface DueLane {
 
 interface Lane {
   inFlight: number;
-  /** Doubles with each success, and is one after a failure. */
+  /** Doubles with each success; 1 after a failure. */
   limit: number;
   isFailing: boolean;
-  /** The receiver asked for a pause, Unix milliseconds. */
+  /** End of a pause the receiver requested, Unix milliseconds. */
   pausedUntil: number;
 }
 
-/** What one host may still be sent; accounts without number could otherwise aim at it together. */
+/** The remaining capacity of one host, at which any number of accounts could otherwise aim together. */
 interface Host {
   inFlight: number;
   tokens: number;
@@ -241,8 +246,8 @@ interface Host {
 }
 
 /**
- * Shares the deliveries of this process between receivers, so that one that is slow or dead delays no other: it holds few
- * places, and all such receivers together hold a quarter.
+ * Shares this process's deliveries between receivers, so that a slow or dead receiver delays no other: it holds few
+ * slots, and all such receivers together hold a quarter.
  */
 export class ReceiverConcurrencyLimits {
   readonly #lanes = new Map<string, Lane>();
@@ -250,13 +255,13 @@ export class ReceiverConcurrencyLimits {
   #inFlight = 0;
   #failing = 0;
 
-  /** How many deliveries of each lane may begin now, shared fairly; lanes without a place are left out. */
+  /** The number of deliveries that may start now in each lane, shared fairly; lanes without capacity are omitted. */
   allot(due: readonly DueLane[], now: number): { lane: string; count: number }[] {
     let free = MAX_IN_FLIGHT - this.#inFlight;
     let freeForFailing = MAX_IN_FLIGHT_FAILING - this.#failing;
     const allotted: { lane: string; count: number }[] = [];
     const allottedByHost = new Map<string, number>();
-    // Beginning anywhere, so that no lane is always the first.
+    // Starts at a random lane, so that no lane is always first.
     const offset = Math.floor(Math.random() * due.length);
     for (const { lane, host } of [...due.slice(offset), ...due.slice(0, offset)]) {
       const { inFlight, limit, isFailing, pausedUntil } = this.#lane(lane);
@@ -285,7 +290,7 @@ export class ReceiverConcurrencyLimits {
     if (lane.isFailing) this.#failing += 1;
   }
 
-  /** @param pausedUntil Unix milliseconds; 0: go on */
+  /** @param pausedUntil Unix milliseconds; 0: no pause */
   end(name: string, isSuccess: boolean, pausedUntil = 0, hostname?: string): void {
     const lane = this.#lane(name);
     const host = hostname === undefined ? undefined : this.#hosts.get(hostname);
@@ -293,12 +298,12 @@ export class ReceiverConcurrencyLimits {
     lane.inFlight -= 1;
     this.#inFlight -= 1;
     if (lane.isFailing) this.#failing -= 1;
-    // The others in flight are counted as what the lane is now.
+    // The lane's other deliveries in flight are counted under its new state.
     if (lane.isFailing !== !isSuccess) this.#failing += isSuccess ? -lane.inFlight : lane.inFlight;
     lane.isFailing = !isSuccess;
     lane.limit = isSuccess ? Math.min(lane.limit * 2, MAX_PER_LANE) : 1;
     lane.pausedUntil = pausedUntil;
-    // It is forgotten, and begins as an unknown one again, before there are too many to remember.
+    // Forgotten, and treated as unknown again, before there are too many lanes to remember.
     if (lane.inFlight === 0 && isSuccess && this.#lanes.size > MAX_REMEMBERED) this.#lanes.delete(name);
   }
 
@@ -332,7 +337,7 @@ interface FailingEndpointDisablerDependencies {
   readonly clock: Clock;
 }
 
-/** An endpoint that accepted no delivery for so long is disabled. */
+/** An endpoint that has accepted no delivery for this long is disabled. */
 const DISABLE_AFTER_MS = 5 * DAY_MS;
 
 const REASONS = {
@@ -353,7 +358,10 @@ export class FailingEndpointDisabler {
     this.#dependencies = dependencies;
   }
 
-  /** A delivery failed, in the transaction that stores it. @param isGone the receiver answered 410 */
+  /**
+   * Records a failed delivery in the transaction that stores it.
+   * @param isGone the receiver answered 410
+   */
   async record(trx: Trx, id: number, isGone: boolean): Promise<void> {
     const { endpoints, clock } = this.#dependencies;
     const now = clock.now();

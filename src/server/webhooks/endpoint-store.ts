@@ -12,10 +12,13 @@ import type { SealContext, SealedColumn, Vault } from '../platform/vault.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 
+/** A row of `webhook_endpoints`. */
 export type EndpointRow = Selectable<Tables['webhook_endpoints']>;
 type SecretColumns = Pick<EndpointRow, 'secret' | 'previous_secret' | 'previous_until'>;
 
+/** The cell an endpoint's secrets are sealed for. */
 export const endpointSecretCell = (ref: string) => ({ table: 'webhook_endpoints', row: ref, column: 'secret' });
+/** The cell an account's callback secrets are sealed for. */
 export const callbackSecretCell = (userId: number) => ({
   table: 'webhook_account_secrets',
   row: userId,
@@ -70,7 +73,7 @@ export class EndpointStore {
     return { rows, total: Number(count.total) };
   }
 
-  /** Enabled endpoints of accounts that can log in: those of the given accounts, and those of administrators. */
+  /** Enabled endpoints of accounts that can sign in: those of the given accounts, and those of administrators. */
   async listReceiving(
     trx: Trx,
     userIds: readonly number[],
@@ -116,7 +119,7 @@ export class EndpointStore {
     );
   }
 
-  /** Ends all endpoints of an account and the secret of its callbacks, with what waits for them. */
+  /** Deletes all endpoints of an account, the secret of its callbacks, and the pending deliveries. */
   async deleteOfUser(trx: Trx, userId: number): Promise<void> {
     const removed = await trx.deleteFrom('webhook_endpoints').where('user_id', '=', userId).returning('id').execute();
     await trx
@@ -127,7 +130,7 @@ export class EndpointStore {
     await trx.deleteFrom('webhook_account_secrets').where('user_id', '=', userId).execute();
   }
 
-  /** A delivery succeeded: failures before it do not count any more. */
+  /** Records a successful delivery, which resets the earlier failures. */
   async markWorking(trx: Trx, id: number): Promise<void> {
     await trx
       .updateTable('webhook_endpoints')
@@ -137,7 +140,7 @@ export class EndpointStore {
       .execute();
   }
 
-  /** @returns since when it fails; undefined where the endpoint is gone */
+  /** @returns the start of the failures; undefined if the endpoint is gone */
   async markFailing(trx: Trx, id: number, now: number): Promise<number | undefined> {
     const row = await trx
       .updateTable('webhook_endpoints')
@@ -148,7 +151,7 @@ export class EndpointStore {
     return row?.failing_since ?? undefined;
   }
 
-  /** @returns the endpoint when this call disabled it */
+  /** @returns the endpoint if this call disabled it */
   disable(trx: Trx, id: number, reason: EndpointRow['disabled_reason']): Promise<EndpointRow | undefined> {
     return trx
       .updateTable('webhook_endpoints')
@@ -167,7 +170,7 @@ export class EndpointStore {
       .executeTakeFirst();
   }
 
-  /** Keeps the first of several at once. */
+  /** Of several concurrent inserts, the first one is kept. */
   async insertCallbackSecret(userId: number, secret: string): Promise<void> {
     await this.#database.kysely
       .insertInto('webhook_account_secrets')
@@ -187,7 +190,9 @@ export class EndpointStore {
 
 const BATCH = 500;
 
-/** The signing secrets of endpoints and accounts. Those before them live for a day and need no new seal. */
+/**
+ * The signing secrets of endpoints and accounts, for re-encryption. Previous secrets expire within a day and need none.
+ */
 export function sealedWebhookSecrets(kysely: Executor): readonly SealedColumn[] {
   return [
     {
@@ -232,12 +237,16 @@ export function sealedWebhookSecrets(kysely: Executor): readonly SealedColumn[] 
 }
 
 const KEY_BYTES = 32;
-/** How long the secret before a rotation signs too. */
+/** How long the previous secret continues to sign after a rotation. */
 const ROTATION_MS = DAY_MS;
 
+/** Generates a signing secret in the format of Standard Webhooks. */
 export const newWebhookSecret = (): string => formatWebhookSecret(randomBytes(KEY_BYTES));
 
-/** The secrets that sign now, in clear, the present one first. @throws UnsealError */
+/**
+ * The secrets that currently sign, in plain text, the current one first.
+ * @throws UnsealError
+ */
 export function openSecrets(vault: Vault, cell: SealContext, columns: SecretColumns, now: number): string[] {
   const { secret, previous_secret: previous, previous_until: until } = columns;
   const sealed = previous !== null && until > now ? [secret, previous] : [secret];
@@ -265,19 +274,19 @@ interface CallbackSecretsDependencies {
   readonly auditLog: AuditLog;
 }
 
-/** The secret of an account that signs deliveries to the callback_url of single requests; made when it is first needed. */
+/** The secret of an account that signs deliveries to the callback_url of single requests; created when first needed. */
 export class AccountCallbackSecrets {
   readonly #dependencies: CallbackSecretsDependencies;
   constructor(dependencies: CallbackSecretsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** In clear. */
+  /** Returns the secret in plain text. */
   async get(userId: number): Promise<string> {
     return this.#dependencies.vault.open((await this.ensure(userId)).secret, callbackSecretCell(userId));
   }
 
-  /** The stored columns; a secret is made where there is none. */
+  /** The stored columns; creates a secret if there is none. */
   async ensure(userId: number): Promise<SecretColumns> {
     const { endpoints, vault } = this.#dependencies;
     const known = await endpoints.findCallbackSecret(userId);
@@ -288,7 +297,7 @@ export class AccountCallbackSecrets {
     return made;
   }
 
-  /** @returns the new one in clear; the old one signs beside it for a day */
+  /** @returns the new secret in plain text; the previous one continues to sign for a day */
   async rotate(actor: Actor): Promise<string> {
     const { database, endpoints, vault, clock, auditLog } = this.#dependencies;
     const { actorId } = actor;

@@ -52,23 +52,23 @@ interface EndpointServiceDependencies {
   readonly auditLog: AuditLog;
   readonly checkUrl: UrlCheck;
   readonly rateLimits: RateLimits;
-  /** Called after the commit of something that is due now. */
+  /** Called after the commit of a delivery that is due now. */
   readonly onDue: () => void;
 }
 
 const MAX_REPLAY = 10_000;
-/** Rows queued in one transaction: on SQLite it holds up every other writer, and this process. */
+/** Rows queued in one transaction: on SQLite the transaction blocks every other writer, and this process. */
 const REPLAY_PORTION = 200;
-/** Each sends a request to any host of the account's choice. */
+/** Each test sends a request to a host of the account's choice. */
 const TESTS_PER_ENDPOINT = { points: 10, durationSeconds: 60 } as const;
-/** Over all endpoints, since removing and adding one starts its own count again. */
+/** Across all endpoints, because removing and adding an endpoint resets its own count. */
 const TESTS_PER_ACCOUNT = { points: 10 * MAX_ENDPOINTS, durationSeconds: 60 } as const;
 const REPLAYS_PER_ACCOUNT = { points: 5, durationSeconds: 3_600 } as const;
-/** When to ask again while another replay of the account runs. */
+/** Delay before a retry while another replay of the account is running. */
 const REPLAY_RETRY_MS = 5_000;
 const MAX_COUNTED = 1_000;
 
-/** What owners do with their webhook endpoints. */
+/** Management of webhook endpoints by their owners. */
 export class EndpointService {
   readonly #dependencies: EndpointServiceDependencies;
   readonly #testsByEndpoint: RateLimiter;
@@ -90,12 +90,15 @@ export class EndpointService {
     return { rows: await Promise.all(rows.map((row) => this.#withPending(row))), total };
   }
 
-  /** @throws not_exist */
+  /** @throws AppError `not_exist` */
   async get(userId: number, id: number) {
     return this.#withPending(await this.#find(userId, id));
   }
 
-  /** @returns the id, and the secret in clear, which is not shown again @throws webhooks_full, invalid_request */
+  /**
+   * @returns the id, and the secret in plain text, which is not shown again
+   * @throws AppError `webhooks_full`, `invalid_request`
+   */
   create(
     actor: Actor,
     role: Role,
@@ -113,7 +116,7 @@ export class EndpointService {
     const ref = randomText(20);
     const secret = newWebhookSecret();
     return database.transaction(async (trx) => {
-      // Two additions at once would both find room.
+      // Without the lock, two concurrent additions could both pass the limit.
       await access.lockEnabled(trx, actor.actorId);
       if ((await endpoints.count(trx, actor.actorId)) >= MAX_ENDPOINTS)
         throw new AppError('webhooks_full', { params: { most: MAX_ENDPOINTS } });
@@ -137,7 +140,7 @@ export class EndpointService {
     });
   }
 
-  /** @throws not_exist, invalid_request */
+  /** @throws AppError `not_exist`, `invalid_request` */
   async update(actor: Actor, role: Role, id: number, change: EndpointChange): Promise<void> {
     const { database, endpoints, deliveries, checkUrl } = this.#dependencies;
     const { url, events, description, enabled, preset } = change;
@@ -148,7 +151,7 @@ export class EndpointService {
       events: events === undefined ? undefined : JSON.stringify(events),
       description,
       preset,
-      // Whoever enables it, or gives another address, begins anew.
+      // Enabling the endpoint or changing its URL resets its failures.
       ...(enabled === undefined ? {} : ({ enabled: enabled ? 1 : 0, disabled_reason: '' } as const)),
       ...(enabled === true || url !== undefined ? { failing_since: null } : {}),
     });
@@ -160,7 +163,7 @@ export class EndpointService {
     });
   }
 
-  /** @throws not_exist */
+  /** @throws AppError `not_exist` */
   async remove(actor: Actor, id: number): Promise<void> {
     const { database, endpoints, deliveries } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -170,7 +173,10 @@ export class EndpointService {
     });
   }
 
-  /** @returns the new secret in clear, which is not shown again @throws not_exist */
+  /**
+   * @returns the new secret in plain text, which is not shown again
+   * @throws AppError `not_exist`
+   */
   rotateSecret(actor: Actor, id: number): Promise<string> {
     const { database, endpoints, vault, clock } = this.#dependencies;
     const secret = newWebhookSecret();
@@ -185,7 +191,8 @@ export class EndpointService {
 
   /**
    * Queues a test event for one endpoint.
-   * @returns the id of its delivery @throws not_exist, webhook_disabled, rate_limit_exceeded
+   * @returns the id of its delivery
+   * @throws AppError `not_exist`, `webhook_disabled`, `rate_limit_exceeded`
    */
   async test(userId: number, id: number): Promise<number> {
     const { database, deliveries, events, clock } = this.#dependencies;
@@ -204,7 +211,7 @@ export class EndpointService {
         deduplication_key: null,
         created_at: clock.now(),
       };
-      // Read by nobody: it is for this endpoint alone.
+      // Has no readers: the event is for this endpoint alone.
       const seq = await events.insert(trx, event, []);
       if (seq === undefined) throw new Error('a test event was not inserted');
       this.#wakeAfter(trx);
@@ -212,13 +219,16 @@ export class EndpointService {
     });
   }
 
-  /** Newest first, with whether there are more. @throws not_exist */
+  /**
+   * Returns a page, newest first, and whether there are more.
+   * @throws AppError `not_exist`
+   */
   async listDeliveries(filter: DeliveryFilter): Promise<{ rows: DeliveryRow[]; hasMore: boolean }> {
     await this.#find(filter.userId, filter.endpointId);
     return listPage(this.#dependencies.deliveries, filter);
   }
 
-  /** @throws not_exist, webhook_disabled */
+  /** @throws AppError `not_exist`, `webhook_disabled` */
   async retry(userId: number, id: number, deliveryId: number): Promise<void> {
     const { database, deliveries, clock } = this.#dependencies;
     await database.transaction(async (trx) => {
@@ -229,8 +239,10 @@ export class EndpointService {
   }
 
   /**
-   * Delivers the events of a time once more, one replay of an account at a time. @param range Unix milliseconds, both included
-   * @returns how many @throws not_exist, webhook_disabled, rate_limit_exceeded
+   * Delivers the events of a period again. Only one replay per account runs at a time.
+   * @param range Unix milliseconds, both inclusive
+   * @returns the number of events
+   * @throws AppError `not_exist`, `webhook_disabled`, `rate_limit_exceeded`
    */
   async replay(
     userId: number,
@@ -243,7 +255,7 @@ export class EndpointService {
     assertWithinLimit({ allowed: release !== undefined, retryAfterMs: REPLAY_RETRY_MS });
     try {
       assertWithinLimit(await this.#replaysByAccount.consume(String(userId)));
-      // Events that happen during the replay are delivered by themselves.
+      // Events that happen during the replay are delivered as usual.
       const bounds = { since: range.since, until: range.until ?? this.#dependencies.clock.now() };
       let queued = 0;
       for (let after = 0; queued < MAX_REPLAY; ) {
@@ -270,7 +282,7 @@ export class EndpointService {
       const wanted = parseTypes(endpoint);
       const types = (wanted.length === 0 ? SUBSCRIBABLE_TYPES : wanted).filter((type) => mayReceive(type, role));
       this.#wakeAfter(trx);
-      // 0: events for administrators, whose types were left out above for everybody else.
+      // 0: events for administrators; for everyone else their types were excluded above.
       const range = { ...bounds, types, limit: REPLAY_PORTION };
       return deliveries.replay(trx, toTarget(endpoint), range, [userId, 0], clock.now());
     });
@@ -307,7 +319,7 @@ export class EndpointService {
   }
 }
 
-/** One page and whether there are more, for endpoints and callbacks alike. */
+/** Returns one page and whether there are more, for endpoints and callbacks alike. */
 export async function listPage(
   deliveries: DeliveryStore,
   filter: DeliveryFilter,
@@ -329,7 +341,7 @@ interface FanOutDependencies {
   readonly clock: Clock;
 }
 
-/** Queues events for every endpoint that wants them and for the callback_url of the request that caused them. */
+/** Queues events for every endpoint subscribed to them, and for the callback_url of the request that caused them. */
 export async function fanOut(
   { endpoints, deliveries, clock }: FanOutDependencies,
   trx: Trx,
@@ -351,7 +363,7 @@ const isFor = (event: EventRow, endpoint: EndpointRow & { readonly role: string 
     ? endpoint.role !== 'user'
     : endpoint.user_id === event.user_id;
 
-/** The event types an endpoint wants; empty: all. */
+/** The event types an endpoint is subscribed to; empty: all. */
 export const parseTypes = ({ events }: Pick<EndpointRow, 'events'>): EventType[] => JSON.parse(events) as EventType[];
 
 function includesType(endpoint: EndpointRow, type: string): boolean {
@@ -366,10 +378,10 @@ const toTarget = ({ id, user_id }: Pick<EndpointRow, 'id' | 'user_id'>): Deliver
   url: '',
 });
 
-/** The host of a lane of callbacks, with its port. */
+/** The host, with its port, of a lane of callbacks. */
 export const parseCallbackLane = (lane: string): URL | null => URL.parse(lane.replace(/^callback:\d+:/, 'https://'));
 
-/** Callbacks of one account to one host share a lane: a host that is dead delays no other. */
+/** Callbacks of one account to one host share a lane, so that a dead host delays no other. */
 const toCallback = (userId: number, url: string): DeliveryTarget => ({
   endpointId: CALLBACK,
   userId,
@@ -379,21 +391,21 @@ const toCallback = (userId: number, url: string): DeliveryTarget => ({
 
 interface WebhookUrlRules {
   readonly allowHttp: boolean;
-  /** `host:port` pairs of the operator's own network that may receive webhooks. */
+  /** `host:port` pairs in the operator's own network that may receive webhooks. */
   readonly privateHosts: readonly string[];
 }
 
-/** Refuses an address nothing would be delivered to. Names are resolved, and their IPs checked, at each delivery. */
+/** Rejects a URL to which nothing would be delivered. Names are resolved, and their IPs checked, at each delivery. */
 export type UrlCheck = (url: string, param: string) => void;
 
 const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** Whether the operator listed the host of a URL as one of his own network. */
+/** Whether the operator listed the URL's host as one of the operator's own network. */
 export function isListedHost(url: URL, privateHosts: WebhookUrlRules['privateHosts']): boolean {
   return privateHosts.includes(`${url.hostname}:${url.port || DEFAULT_PORT[url.protocol]}`);
 }
 
-/** @returns a check that throws invalid_request */
+/** @returns a check that throws AppError `invalid_request` */
 export const createUrlCheck =
   ({ allowHttp, privateHosts }: WebhookUrlRules): UrlCheck =>
   (text, param) => {

@@ -37,32 +37,35 @@ interface WebhooksDependencies {
   readonly log: Log;
 }
 
-/** What webhooks offer their own routes, other capabilities and app.ts. */
+/** The webhooks capability, as used by its routes, other capabilities and app.ts. */
 export interface Webhooks {
   readonly endpointService: EndpointService;
   readonly callbackSecrets: AccountCallbackSecrets;
-  /** Refuses a callback_url that nothing would be delivered to. @throws invalid_request */
+  /**
+   * Rejects a callback_url to which nothing would be delivered.
+   * @throws AppError `invalid_request`
+   */
   readonly checkUrl: UrlCheck;
-  /** Deliveries that wait, counted no further than 100 000. */
+  /** Pending deliveries, counted up to 100 000. */
   countPending(): Promise<number>;
-  /** Those of them that are overdue: queued more than a minute ago. */
+  /** Overdue deliveries: pending ones queued more than a minute ago. */
   countOverdue(): Promise<number>;
   listCallbacks(filter: DeliveryFilter): ReturnType<typeof listPage>;
-  /** Makes what is due now, without waiting for the next check. */
+  /** Sends the due deliveries now, without waiting for the next check. */
   wake(): void;
   start(): Promise<void>;
-  /** Begins nothing new and waits a few seconds for attempts in progress. */
+  /** Starts no new deliveries and waits a few seconds for attempts in flight. */
   stop(): Promise<void>;
-  /** Deletes ended deliveries that are older than the retention. */
+  /** Deletes ended deliveries older than the retention period. */
   removeExpired(): Promise<void>;
 }
 
 const MAX_COUNTED = 100_000;
-/** The second try comes after five seconds: what has not arrived by then waits for its receiver. */
+/** The second attempt is made after five seconds: deliveries older than this are waiting for their receiver. */
 const OVERDUE_MS = 60_000;
 const DELETE_BATCH = 1_000;
 
-/** Assembles this capability. */
+/** Assembles the webhooks capability and registers its routes. */
 export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
   const { config, database, events, clock } = dependencies;
   const rules = { allowHttp: config.allowHttp, privateHosts: config.webhookPrivateHosts };

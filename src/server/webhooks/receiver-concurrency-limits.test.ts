@@ -5,7 +5,10 @@ import { ReceiverConcurrencyLimits } from './dispatcher.ts';
 const lanesTo = (host: string | undefined, count: number) =>
   Array.from({ length: count }, (_, index) => ({ lane: `endpoint:${index}`, host }));
 
-/** Begins what is allotted. @returns how many */
+/**
+ * Starts the allotted deliveries.
+ * @returns their number
+ */
 function begin(limits: ReceiverConcurrencyLimits, host: string | undefined, now: number): number {
   const allotted = limits
     .allot(lanesTo(host, 1_000), now)
@@ -18,7 +21,7 @@ function endAll(limits: ReceiverConcurrencyLimits, host: string, count: number):
   for (let index = 0; index < count; index++) limits.end(`endpoint:${index}`, true, 0, host);
 }
 
-it('T101: a host gets 64 deliveries at once and 50 a second, however many endpoints name it', () => {
+it('T101: a host gets at most 64 concurrent deliveries and 50 per second, however many endpoints name it', () => {
   const limits = new ReceiverConcurrencyLimits();
   assert.equal(begin(limits, 'victim.example', 0), 64);
   assert.equal(begin(limits, 'victim.example', 0), 0);
@@ -30,6 +33,6 @@ it('T101: a host gets 64 deliveries at once and 50 a second, however many endpoi
   assert.equal(begin(limits, 'victim.example', 1_000), 50);
 });
 
-it('a host without limits gets what the process can send', () => {
+it('a host without limits gets as many as the process can send', () => {
   assert.equal(begin(new ReceiverConcurrencyLimits(), undefined, 0), 512);
 });

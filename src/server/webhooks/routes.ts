@@ -20,7 +20,7 @@ const toFilter = ({ status, after, limit }: DeliveryQuery) => ({
 const toDeliveryPage = ({ rows, hasMore }: { readonly rows: readonly DeliveryRow[]; readonly hasMore: boolean }) =>
   ok({ deliveries: rows.map(toDelivery), next: hasMore ? String(rows.at(-1)?.id) : null });
 
-/** Webhook endpoints, their deliveries, and the secret of callbacks. */
+/** Registers webhook endpoints, their deliveries, and the secret of callbacks. */
 export function addWebhookRoutes(
   routes: RouteRegistry,
   { endpointService, callbackSecrets, listCallbacks }: Webhooks,

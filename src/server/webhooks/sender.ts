@@ -6,12 +6,12 @@ import { type BufferedResponse, type OutboundClient, OutboundError } from '../pl
 import type { DeliveryRow } from './delivery-store.ts';
 import { isListedHost } from './endpoints.ts';
 
-/** Standard Webhooks: 15 to 30 seconds. */
+/** Standard Webhooks recommends 15 to 30 seconds. */
 const TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 16_384;
 const MAX_STORED_RESPONSE = 2_048;
 
-/** Statuses by which a receiver asks for fewer requests. */
+/** Statuses with which a receiver requests fewer deliveries. */
 const SLOW_DOWN = new Set([429, 502, 503, 504]);
 const GONE = 410;
 const PAUSE_MS = 5_000;
@@ -20,38 +20,38 @@ interface WebhookSenderDependencies {
   readonly outbound: Pick<OutboundClient, 'postUntrusted'>;
   readonly clock: Clock;
   readonly allowHttp: boolean;
-  /** `host:port` pairs of the operator's own network that may receive webhooks. */
+  /** `host:port` pairs in the operator's own network that may receive webhooks. */
   readonly privateHosts: readonly string[];
   readonly userAgent: string;
 }
 
-/** Where and how a delivery is sent. */
+/** The URL of a delivery, and how it is signed and formatted. */
 export interface Destination {
   readonly url: string;
   readonly preset: WebhookPreset;
-  /** The present secret first. */
+  /** The current secret first. */
   readonly secrets: readonly string[];
 }
 
-/** One attempt: what was sent, what came back. */
+/** One attempt: the request that was sent and the response. */
 export interface Attempt {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly url: string;
   readonly body: string;
-  /** Null: no answer came. */
+  /** Null: no response was received. */
   readonly status: number | null;
   readonly response: string;
   /** Empty: the receiver accepted the delivery. */
   readonly error: string;
-  /** The receiver answered 410: it must not be sent anything again. */
+  /** The receiver answered 410: nothing may be sent to it again. */
   readonly isGone: boolean;
   readonly retryAfterMs: number | undefined;
-  /** The receiver wants fewer requests: nothing goes to it for so long. */
+  /** Pause requested by the receiver, milliseconds. */
   readonly pauseMs: number;
 }
 
-/** Sends one delivery once. Only 2xx is a success; redirects are not followed. */
+/** Sends one delivery once. Only 2xx counts as a success; redirects are not followed. */
 export class WebhookSender {
   readonly #dependencies: WebhookSenderDependencies;
   constructor(dependencies: WebhookSenderDependencies) {
@@ -71,7 +71,7 @@ export class WebhookSender {
     const timestamp = Math.floor(startedAt / 1000);
     const signature = chat === undefined ? await signWebhook(secrets, { id: event_id, timestamp, body }) : {};
     const begun = performance.now();
-    // The path and query of a chat service's URL authenticate the sender, and need not be kept with every delivery.
+    // The path and query of a chat service's URL authenticate the sender and must not be stored with every delivery.
     const sent = { startedAt, url: chat === undefined ? url : (URL.parse(url)?.origin ?? ''), body };
     const elapsed = (): number => Math.round(performance.now() - begun);
     try {
@@ -87,7 +87,8 @@ export class WebhookSender {
       });
       const isRefused = chat !== undefined && reportsError(chat, response.json);
       const result = { ...sent, durationMs: elapsed(), ...judge(response, isRefused, clock.now()) };
-      // Any account may name a listed host and a path on it; what the operator's own network answers is not theirs to read.
+      // Any account may name a listed host with any path; responses from the operator's own network must not be shown
+      // to it.
       return isListedHost(new URL(url), privateHosts) ? { ...result, response: '' } : result;
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
@@ -124,13 +125,13 @@ interface Message {
 }
 
 interface ChatPreset {
-  /** JSON body of the message, by the service's documentation. */
+  /** JSON body of the message, as documented by the service. */
   readonly body: (message: Message) => object;
-  /** Key of the error code in the answer of a service that answers 200 whatever happened; 0 is a success. */
+  /** Key of the error code in the response of a service that always answers 200; 0 is a success. */
   readonly errorKey?: string;
 }
 
-/** Incoming webhooks of chat and push services. Their URLs hold what authenticates the sender, so nothing is signed. */
+/** Incoming webhooks of chat and push services. Their URLs contain the authentication, so nothing is signed. */
 export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, ChatPreset>> = {
   // https://api.slack.com/messaging/webhooks; unescaped, a text such as <!channel> would notify everyone
   slack: { body: ({ title, text }) => ({ text: escapeSlack(`*${title}*\n${text}`) }) },
@@ -158,14 +159,14 @@ export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, C
 const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** A text such as <at user_id="all"> would notify everyone, and Lark has no escape for it. */
+/** A text such as <at user_id="all"> would notify everyone, and Lark has no escape sequence for it. */
 const withoutLarkTags = (text: string): string => text.replaceAll('<', '＜');
 
 const MAX_VALUE_LENGTH = 300;
-/** Discord refuses 2,000 characters, the least of all services. */
+/** Discord's limit of 2,000 characters is the lowest of all services. */
 const MAX_TEXT_LENGTH = 1_800;
 
-/** An event as a short text: its type, then one line for each plain value of its data. */
+/** An event as a short text: its type, then one line per plain value of its data. */
 export function toMessage(type: string, data: Readonly<Record<string, unknown>>): Message {
   const lines = Object.entries(data).flatMap(([key, value]) => {
     const shown = isObject(value) && typeof value.message === 'string' ? value.message : value;
@@ -176,10 +177,10 @@ export function toMessage(type: string, data: Readonly<Record<string, unknown>>)
   return { title: `Reelgate: ${type}`, text: cut(lines.join('\n'), MAX_TEXT_LENGTH) };
 }
 
-/** Half of a character that takes two UTF-16 units would be no text that JSON parsers accept. */
+/** Half of a surrogate pair would not be valid text for JSON parsers. */
 const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();
 
-/** Whether the answer of a service that always answers 200 reports an error. */
+/** Whether the response of a service that always answers 200 reports an error. */
 export function reportsError({ errorKey }: ChatPreset, answer: unknown): boolean {
   return errorKey !== undefined && isObject(answer) && typeof answer[errorKey] === 'number' && answer[errorKey] !== 0;
 }
@@ -188,20 +189,24 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Waits after the first to the ninth failed try: ten tries over 75 h 35 min (the schedule of Standard Webhooks 1.0.0). */
+/**
+ * Delays after the first to the ninth failed attempt: ten attempts over 75 h 35 min (the schedule of Standard Webhooks
+ * 1.0.0).
+ */
 const WAITS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+/** Maximum number of attempts per delivery. */
 export const MAX_TRIES = WAITS_MS.length + 1;
-/** So that receivers that failed together are not asked together again. */
+/** Spreads retries of receivers that failed at the same time. */
 const JITTER = 0.1;
 const MAX_RETRY_AFTER_MS = 24 * HOUR;
 
 /**
- * When a delivery is tried again.
+ * Time of the next attempt.
  *
- * @param tries so far, the failed one included
- * @param retryAfterMs what the receiver asked for; a longer wait than planned is granted, up to a day
+ * @param tries attempts so far, including the failed one
+ * @param retryAfterMs the delay the receiver requested; a longer delay than scheduled is granted, up to a day
  * @param random from 0 to 1
- * @returns Unix milliseconds; undefined: it was the last try
+ * @returns Unix milliseconds; undefined after the last attempt
  */
 export function nextTryAt(
   tries: number,
@@ -215,7 +220,10 @@ export function nextTryAt(
   return now + Math.round(Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)));
 }
 
-/** Reads Retry-After (RFC 9110 section 10.2.3): seconds or a date. @returns milliseconds; undefined where it says nothing */
+/**
+ * Parses Retry-After (RFC 9110 section 10.2.3): seconds or a date.
+ * @returns milliseconds; undefined if missing or invalid
+ */
 function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text.trim())) return Number(text) * SECOND;

@@ -6,17 +6,18 @@ import type { Dialect } from '../platform/db/sql.ts';
 /** `endpoint_id` of deliveries to the callback_url of a single request. */
 export const CALLBACK = 0;
 
-/** A secret that signs, and the one before, which signs beside it until `previous_until` (Unix milliseconds). Sealed. */
+/** A signing secret and its predecessor, which also signs until `previous_until` (Unix milliseconds). Both sealed. */
 interface RotatedSecret {
   secret: string;
   previous_secret: string | null;
   previous_until: number;
 }
 
+/** The tables of the webhooks capability. */
 export interface WebhookTables {
   webhook_endpoints: RotatedSecret & {
     id: Generated<number>;
-    /** Random; the row of the sealed secrets, which are made before `id` is known. */
+    /** Random; the row id under which the secrets are sealed, because they are created before `id` is known. */
     ref: string;
     user_id: number;
     url: string;
@@ -25,9 +26,9 @@ export interface WebhookTables {
     description: string;
     preset: WebhookPreset;
     enabled: 0 | 1;
-    /** Why the service disabled it; empty where it did not. */
+    /** The reason the service disabled the endpoint; empty otherwise. */
     disabled_reason: '' | 'gone' | 'failing';
-    /** When the first of its failures since its last success happened, Unix milliseconds. */
+    /** Time of the first failure since the last success, Unix milliseconds. */
     failing_since: number | null;
     created_at: number;
   };
@@ -39,21 +40,24 @@ export interface WebhookTables {
     /** The endpoint, or CALLBACK. */
     endpoint_id: number;
     user_id: number;
-    /** Deliveries of one lane wait for each other, those of several never do: `endpoint:ID`, or account and host of a callback. */
+    /**
+     * Deliveries of one lane share its limits and never delay other lanes: `endpoint:ID`, or account and host of a
+     * callback.
+     */
     lane: string;
     event_seq: number;
     event_id: string;
     event_type: string;
     event_at: number;
-    /** What the event happened to: deliveries of one subject are made in the order of their events. */
+    /** The object of the event: deliveries of one subject are made in the order of their events. */
     subject: string;
     /** JSON of the payload's `data`. */
     data: string;
-    /** Of a callback; empty for endpoints, whose URL may change. */
+    /** URL of a callback; empty for endpoints, whose URL may change. */
     url: string;
     status: DeliveryStatus;
     tries: number;
-    /** When it is tried next, or until when a process has claimed it; null once it has ended. Unix milliseconds. */
+    /** Time of the next attempt, or the end of a process's claim; null once it has ended. Unix milliseconds. */
     next_try_at: number | null;
     created_at: number;
     last_try_at: number | null;
@@ -68,6 +72,7 @@ export interface WebhookTables {
 
 type CreateTable = ReturnType<Schema['createTable']>;
 
+/** Migrations of the webhook tables. */
 export const webhookMigrations: readonly Migration[] = [
   {
     id: '0066-webhooks',
