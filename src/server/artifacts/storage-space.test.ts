@@ -50,7 +50,7 @@ function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb
 const noSpace = (error: unknown): boolean => error instanceof NoSpaceError && !error.isPermanent;
 
 describe('space of stored videos', () => {
-  it('is freed by evicting the oldest copies: the account’s own for its limit, any account’s for the total', async () => {
+  it('evicts the oldest copies: the account’s own for its limit, any account’s for the total', async () => {
     const account = spaceOf({ copies: 3, others: 2 });
     await account.reserve(15, 40);
     assert.deepEqual([account.removed, account.kinds()], [['002'], []]);

@@ -188,7 +188,7 @@ describe('channels and models', () => {
       assert.equal((await find(service)).length, 2);
     });
 
-    it('skips a channel on every replica once one has opened its circuit, even after a restart, and lets one replica try it', async () => {
+    it('skips a channel on every replica once its circuit is open, even after a restart, and lets one try it', async () => {
       const { clock, replica, find, parts, store } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
       const [one, other] = [replica(), replica()];

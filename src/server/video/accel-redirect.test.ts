@@ -18,7 +18,7 @@ it('T99: accepts requests forwarded by the configured proxies only', () => {
   assert.equal(accel.accepts(from('198.51.100.7', { 'x-forwarded-for': '127.0.0.1, 10.1.2.3' })), false);
 });
 
-it('rejects requests from other programs on the proxy’s host, and conditional requests that nginx would evaluate differently', () => {
+it('rejects other programs on the proxy’s host, and conditions that nginx would evaluate differently', () => {
   const accel = new AccelRedirect(['127.0.0.1']);
   for (const headers of [{}, { ...FORWARDED, 'if-match': '"a"' }, { ...FORWARDED, 'if-unmodified-since': 'x' }])
     assert.equal(accel.accepts(from('127.0.0.1', headers)), false);

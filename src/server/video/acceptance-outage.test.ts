@@ -80,7 +80,7 @@ describe('a job accepted by its vendor while the database is unavailable', () =>
       assert.deepEqual(await adminStore.failedAttempts(task.id), []);
     });
 
-    it('is not a late acceptance when only the response to its write was lost and a poll has since advanced the task', async () => {
+    it('is not a late acceptance if its write was committed unnoticed and a poll has since advanced the task', async () => {
       const database = await open();
       let isFirst = true;
       const { result, store, adminStore, task } = await submit(database, (write, own) => async (...given) => {

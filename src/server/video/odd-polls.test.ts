@@ -88,7 +88,7 @@ describe('odd polls', () => {
       });
     }
 
-    it('odd polls by readers in quick succession count once, and a readable response without news resets the count', async () => {
+    it('odd polls by readers in quick succession count once, and a readable response resets the count', async () => {
       const { poll, row } = await start();
       await poll(BUSY, VISIBILITY);
       for (let polls = 0; polls < 9; polls += 1) assert.equal(await poll(UNREADABLE, 10), 'odd');
