@@ -71,7 +71,7 @@ describe('space of stored videos', () => {
     assert.deepEqual([removed, kinds()], [[], ['blocked']]);
   });
 
-  it('of the device: evicts as many bytes as the new copy has, and none for bytes used by other programs', async () => {
+  it('on the device: evicts as many bytes as the new copy has, and none for bytes used by other programs', async () => {
     const steady = spaceOf({ copies: 5, freeMb: 20, minFreeMb: 20 });
     await steady.reserve(10);
     assert.deepEqual([steady.removed, steady.kinds()], [['000'], ['evicting']]);

@@ -177,7 +177,7 @@ export function toMessage(type: string, data: Readonly<Record<string, unknown>>)
   return { title: `Reelgate: ${type}`, text: cut(lines.join('\n'), MAX_TEXT_LENGTH) };
 }
 
-/** Half of a surrogate pair would not be valid text for JSON parsers. */
+/** Half of a UTF-16 surrogate pair would not be valid text for JSON parsers. */
 const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();
 
 /** Whether the response of a service that always answers 200 reports an error. */
