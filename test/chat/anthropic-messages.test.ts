@@ -21,7 +21,7 @@ const USAGE = {
   cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
   output_tokens: 20,
 };
-/** Input, cache read, both kinds of writes, output. */
+/** Charge for `USAGE`: input, cache reads, both kinds of cache writes, output. */
 const COST = 100 + 100 + 125 + 400 + 100;
 const MESSAGE = {
   id: 'msg_1',
@@ -36,7 +36,7 @@ const event = (type: string, fields: object = {}): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 const text = (words: string) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: words } });
 const START = event('message_start', { message: { ...MESSAGE, content: [], usage: { ...USAGE, output_tokens: 1 } } });
-/** As Anthropic sends it: cumulative, and without the kinds of cache writes. */
+/** Usage as Anthropic streams it: cumulative, without the breakdown of cache writes. */
 const { cache_creation: _, ...CUMULATIVE } = USAGE;
 const STREAM = [
   START,
@@ -84,7 +84,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
   const charged = async () => (await service.waitUntilSettled()).find(({ kind }) => kind === 'settle')?.charged;
   const streamed = BODY.replace('{', '{"stream":true,');
 
-  test('a message passes byte by byte, with the headers of the API, and is charged by all its parts', async () => {
+  test('relays a message byte for byte with the API headers and charges every token category', async () => {
     const whole = JSON.stringify({ ...MESSAGE, usage: USAGE }, null, 1);
     upstream.respondWith((response) => response.setHeader('content-type', 'application/json').end(whole));
     const headers = { 'anthropic-version': '2099-01-01', 'anthropic-beta': 'one-2025-01-01,two-2026-01-01' };
@@ -99,7 +99,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.equal(await charged(), COST);
   });
 
-  test('a bearer key serves too; the version has a default, a limit is sent where none is named', async () => {
+  test('accepts a bearer key, defaults the version header, and adds max_tokens when it is missing', async () => {
     upstream.respondWith((response) => response.end(JSON.stringify({ ...MESSAGE, usage: USAGE })));
     const body = { model: 'claude-alias', messages: [{ role: 'user', content: 'hi' }] };
     const answer = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/messages', body);
@@ -109,7 +109,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.deepEqual(JSON.parse(sent?.body ?? ''), { ...body, model: 'claude', max_tokens: 4_096 });
   });
 
-  test('a stream passes byte by byte and is charged by the figures of its first and its last event together', async () => {
+  test('relays a stream byte for byte and charges the usage of its first and last events combined', async () => {
     upstream.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const part of STREAM) response.write(part);
@@ -121,7 +121,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.equal(await charged(), COST);
   });
 
-  test('figures of compactions are paid too', async () => {
+  test('charges the usage of compactions', async () => {
     const iterations = [
       { ...CUMULATIVE, type: 'message' },
       { type: 'compaction', input_tokens: 1_000, output_tokens: 10 },
@@ -131,7 +131,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.equal(await charged(), COST + 1_000 + 50);
   });
 
-  test('a stream that breaks off ends with an error event of the API, and what came is charged', async () => {
+  test('ends an interrupted stream with an API error event and charges the delivered part', async () => {
     upstream.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const part of STREAM.slice(0, 4)) response.write(part);
@@ -144,11 +144,11 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
       end,
       /^event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"[^"]+"\},"request_id":"[^"]+"\}\n\n$/,
     );
-    // One token was shown; the input is known from the first event.
+    // One token was delivered; the input count comes from the first event.
     assert.equal(await charged(), COST - 100 + 5);
   });
 
-  test("an upstream's errors come in the form of the API, with their statuses and times to wait", async () => {
+  test("returns upstream errors in the API's format, with their status and retry headers", async () => {
     const cases = [
       [400, 'invalid_request_error', 400, 'invalid_request_error', 'max_tokens: too large'],
       [429, 'rate_limit_error', 429, 'rate_limit_error', undefined],
@@ -177,7 +177,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     }
   });
 
-  test('our own refusals come in the form of the API', async () => {
+  test("returns our own errors in the API's format", async () => {
     const cases = [
       [await post(BODY, { 'x-api-key': 'sk-wrong' }), 401, 'authentication_error'],
       [await post(BODY.replace('"claude"', '"nothing"')), 404, 'not_found_error'],
@@ -192,7 +192,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.equal(upstream.requests.length, 0);
   });
 
-  test('options that cost apart are refused by name; server tools that are only listed are left out, and said so', async () => {
+  test('refuses separately billed options by name; drops server tools that are only listed and reports them', async () => {
     const request = (more: object) => post(JSON.stringify({ ...JSON.parse(BODY), ...more }));
     for (const more of [{ speed: 'fast' }, { inference_geo: 'us' }, { mcp_servers: [{ url: 'https://a.example' }] }]) {
       const { status, message } = await refusal(await request(more));
@@ -211,7 +211,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     );
   });
 
-  test('arguments of tool calls are data: addresses in them are never fetched', async () => {
+  test('treats tool-call arguments as data: URLs in them are never fetched', async () => {
     upstream.respondWith((response) => response.end(JSON.stringify({ ...MESSAGE, usage: USAGE })));
     const call = {
       type: 'tool_use',
@@ -232,7 +232,7 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
     assert.equal(refused.status, 400);
   });
 
-  test('tokens are counted by the upstream, or here where it cannot, free of charge', async () => {
+  test('counts tokens at the upstream, or locally where it cannot, free of charge', async () => {
     const { max_tokens: _limit, ...question } = JSON.parse(BODY);
     const count = () => post(JSON.stringify(question), {}, '/v1/messages/count_tokens');
     upstream.respondWith((response) => response.end('{"input_tokens":42}'));

@@ -21,7 +21,7 @@ const chunk = (content: string, finish: string | null = null) => ({
 });
 const STREAM = `${data(chunk('one'), chunk('', 'stop'), { choices: [], usage: USAGE })}data: [DONE]\n\n`;
 
-/** What of an upstream's response is believed, and what is not charged. */
+/** Which parts of an upstream's response are trusted, and which are not charged. */
 forEachDatabase((_name, _open, freshUrl) => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
@@ -38,7 +38,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.waitUntilSettled();
     await assertLedgerConsistent(service.app.database);
   });
-  // Before the database is removed, which the suite does last.
+  // Runs before the suite drops the database, which happens last.
   test.after(async () => {
     await service.stop();
     await Promise.all([upstream.stop(), next.stop()]);
@@ -63,7 +63,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     };
   };
 
-  test('no more is charged than the bytes that were sent and the limit that was asked for allow', async () => {
+  test("charges no more than the request's bytes and token limit allow", async () => {
     for (const [usage, most] of [
       [{ prompt_tokens: 10_000_000, completion_tokens: 0 }, 6_000],
       [{ prompt_tokens: 9_000_000, completion_tokens: 9_000_000 }, 6_000],
@@ -81,7 +81,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await ask({ max_tokens: 50 })).end?.charged, 607, 'text beyond the limit that did come is charged');
   });
 
-  test('compressed responses are read although none was asked for', async () => {
+  test('reads compressed responses although compression was not requested', async () => {
     for (const [coding, compress] of [
       ['gzip', gzipSync],
       ['X-GZIP', gzipSync],
@@ -103,7 +103,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  test('a body that is not what its coding says costs nothing', async () => {
+  test('charges nothing for a body that does not match its Content-Encoding', async () => {
     for (const coding of ['gzip', 'rot13']) {
       responds(upstream, 'no', { 'content-encoding': coding });
       const { status, end } = await ask();
@@ -112,7 +112,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  test('an answer without anything is a failure, and the next channel answers', async () => {
+  test('treats an empty response as a failure and tries the next channel', async () => {
     await addScriptedModels(service.operator, next, ['other'], { price: BY_TOKEN });
     await service.operator.addChannel({
       vendor: 'openai',
@@ -139,7 +139,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  test('a body for a stream and a stream for a body are made into what was asked for', async () => {
+  test('converts a plain body to the requested stream, and a stream to the requested body', async () => {
     responds(upstream, completion('one'));
     responds(next, completion('one'));
     const streamed = await ask({ stream: true });

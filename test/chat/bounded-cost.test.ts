@@ -12,7 +12,7 @@ const BY_TOKEN = { input_per_million: 1_000_000, output_per_million: 1_000_000 }
 const data = (...all: object[]): string => all.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('');
 const word = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
 
-describe('what a model call may cost', { concurrency: false }, () => {
+describe('maximum cost of a model call', { concurrency: false }, () => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
   let channelId: number;
@@ -45,7 +45,7 @@ describe('what a model call may cost', { concurrency: false }, () => {
   const reserved = async (): Promise<number> =>
     -((await service.waitUntilSettled()).find(({ kind }) => kind === 'reserve')?.amount ?? 0);
 
-  test('T73: the bound that is reserved is the bound that is sent, so a wallet of X buys no more than X', async () => {
+  test('T73: reserves the same token limit it sends upstream, so a wallet of X buys no more than X', async () => {
     answers({ prompt_tokens: 7, completion_tokens: 3 });
     for (const [body, key, tokens] of [
       [{}, 'max_tokens', 4_096],
@@ -72,7 +72,7 @@ describe('what a model call may cost', { concurrency: false }, () => {
     await service.operator.requestData('PUT', `/api/admin/channels/${channelId}`, { options: { private: true } });
   });
 
-  test('T73: a wallet or a token that does not bear the bound does not begin', async () => {
+  test('T73: does not start a call whose reservation exceeds the wallet or the token limit', async () => {
     answers({ prompt_tokens: 7, completion_tokens: 3 });
     const limited = await service.operator.makeToken({ quota_limit: 4_000 });
     const { status, body } = await ask({}, limited);
@@ -82,7 +82,7 @@ describe('what a model call may cost', { concurrency: false }, () => {
     assert.equal((await ask({ max_tokens: 3_000 }, limited)).status, 200);
   });
 
-  test('T73: a prompt no tokenizer makes more tokens of than was reserved', async () => {
+  test('T73: no tokenizer makes more tokens of a prompt than were reserved', async () => {
     for (const content of ['a', '!@#$%^&*()_+{}|:"<>?'.repeat(50), 'ṱẁ𝕏'.repeat(200), '\n'.repeat(500)]) {
       answers({ prompt_tokens: Buffer.byteLength(content), completion_tokens: 3 });
       await ask({ max_tokens: 10, messages: [{ role: 'user', content }] });
@@ -92,7 +92,7 @@ describe('what a model call may cost', { concurrency: false }, () => {
     }
   });
 
-  test('T73: an account that cannot bear a token for every byte may still ask ordinary text', async () => {
+  test('T73: an account that cannot afford one token per byte can still send ordinary text', async () => {
     answers({ prompt_tokens: 1_100, completion_tokens: 3 });
     const content = 'an ordinary word or two '.repeat(200);
     const limited = await service.operator.makeToken({ quota_limit: 2_500 });
@@ -101,7 +101,7 @@ describe('what a model call may cost', { concurrency: false }, () => {
     assert.equal((await ask({ max_tokens: 100, messages: [{ role: 'user', content: odd }] }, limited)).status, 403);
   });
 
-  test('a call that fails has cost nothing before its answer is sent', async () => {
+  test('a failed call is refunded before its response is sent', async () => {
     const before = (await service.operator.quota()).quota;
     for (const respond of [
       () => upstream.respondWith((response) => response.writeHead(400).end('{"error":{"message":"no"}}')),
@@ -123,7 +123,9 @@ describe('what a model call may cost', { concurrency: false }, () => {
       }
   });
 
-  /** The upstream streams text, pauses, then sends its usage; the caller disconnects after the text, before the usage. */
+  /**
+   * The upstream streams text, pauses, then sends its usage; the caller disconnects after the text, before the usage.
+   */
   const leaveEarly = async (name: string, thinkMs: number, completionTokens: number, more: object = {}) => {
     upstream.respondWith(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -142,7 +144,7 @@ describe('what a model call may cost', { concurrency: false }, () => {
     return (await service.waitUntilSettled())[0]?.charged ?? 0;
   };
 
-  test('T82: a caller who disconnects before the usage pays for hidden reasoning', async () => {
+  test('T82: a caller who disconnects before the usage arrives still pays for hidden reasoning', async () => {
     assert.equal(await leaveEarly('newcomer', 50, 50_018), 7 + 50_018, 'the upstream has a moment to give its figures');
     const late = await leaveEarly('newcomer', 5_000, 50_018);
     assert.ok(late > 1_000 && late <= 60_000 + 200, `by what was measured of this model: ${late}`);

@@ -7,7 +7,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstrea
 const long = (text: string): string => `${text} `.repeat(300);
 const USAGE = { input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 0 };
 
-/** Each channel is an account, and each account has a prompt cache of its own. */
+/** Each channel is a separate upstream account with its own prompt cache. */
 describe('prompt caches over three channels', { concurrency: false }, () => {
   let service: ChatService;
   const upstreams: ScriptedUpstream[] = [];
@@ -50,7 +50,7 @@ describe('prompt caches over three channels', { concurrency: false }, () => {
     });
     assert.equal(response.status, 200);
   };
-  /** The upstreams that heard of each conversation, by their index. */
+  /** Indexes of the upstreams that received each conversation. */
   const hearers = (): Map<string, Set<number>> => {
     const found = new Map<string, Set<number>>();
     for (const [index, { requests }] of upstreams.entries())
@@ -62,7 +62,7 @@ describe('prompt caches over three channels', { concurrency: false }, () => {
   };
   const CONVERSATIONS = Array.from({ length: 15 }, (_, index) => index);
 
-  test('a conversation stays on the channel that has its prefix cached; when the channel fails, its conversations move to one other', async () => {
+  test('a conversation stays on the channel that cached its prefix; if that channel fails, its conversations move to one other', async () => {
     for (const turn of [0, 1, 2]) for (const conversation of CONVERSATIONS) await ask(conversation, turn);
     const before = hearers();
     assert.ok([...before.values()].every(({ size }) => size === 1));

@@ -8,7 +8,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
-/** A proxy that opens tunnels to whoever sends these credentials. */
+/** An HTTP CONNECT proxy that accepts only these credentials. */
 async function startProxy(credentials: string) {
   const tunnels: string[] = [];
   const proxy = createServer();
@@ -71,7 +71,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     proxy.stop();
   });
 
-  it('calls the upstream by its own names, with the extra headers, through the proxy', async () => {
+  it('calls the upstream by its own model names, with the extra headers, through the proxy', async () => {
     for (const [model, sent] of [
       ['sandbox-chat', 'there/chat'],
       ['alias', 'there/alias'],
@@ -85,7 +85,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(new Set(proxy.tunnels), new Set([new URL(upstream.url).host]));
   });
 
-  it('tests the connection the same way', async () => {
+  it('tests the connection through the same headers and proxy', async () => {
     upstream.requests.length = 0;
     const before = proxy.tunnels.length;
     await service.operator.requestData('POST', `/api/admin/channels/${channel}/test`);
@@ -93,7 +93,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(proxy.tunnels.length >= before);
   });
 
-  it('T45: repeats none of its secrets to a caller, an administrator or the log', async () => {
+  it('T45: reveals none of its secrets to callers, administrators or the log', async () => {
     const secrets = {
       header: 'PORTAL-SECRET/987654',
       password: 'pass word',
@@ -112,7 +112,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       const body = JSON.stringify({ ...chatBody('hello'), max_tokens: 9, stream: true });
       told.push(await (await fetch(service.baseUrl + path, { method: 'POST', headers, body })).text());
     };
-    // PHP escapes slashes.
+    // PHP escapes slashes in JSON.
     const error = JSON.stringify({ error: { message: quoted, code: secrets.header } }).replaceAll('/', '\\/');
     for (const status of [400, 401, 500]) {
       upstream.respondWith((response) => {
@@ -154,7 +154,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     });
   });
 
-  it('charges nothing and sends nothing where the proxy refuses', async () => {
+  it('sends and charges nothing when the proxy refuses', async () => {
     await service.operator.requestData('PUT', `/api/admin/channels/${channel}`, {
       proxy: `http://ada:wrong@127.0.0.1:${proxy.port}`,
     });

@@ -2,16 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { callModelApi } from '../call-model-api.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
-/** Quota per million tokens: an output token costs 4, an input token 1. */
+/** Quota per million tokens: 1 per input token, 4 per output token. */
 export const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000 };
 
 export interface ChatService extends SandboxService {
   readonly key: string;
   /** One completion over plain HTTP. */
   ask(text: string, more?: object, headers?: Record<string, string>): ReturnType<typeof callModelApi>;
-  /** A streamed completion: status and the whole text. */
+  /** Sends a streamed completion; the caller reads the body. */
   stream(text: string, more?: object, signal?: AbortSignal): Promise<Response>;
-  /** Waits until no reservation is open and returns the newest ledger entries, newest first. */
+  /** Waits until no reservation is open; returns the latest ledger entries, newest first. */
   waitUntilSettled(): Promise<LedgerRow[]>;
 }
 
@@ -28,7 +28,7 @@ export const chatBody = (text: string, more: object = {}) => ({
   ...more,
 });
 
-/** The whole service with the simulated chat upstream behind one channel, and an account with money. */
+/** The whole service with the simulated chat upstream behind one channel, and an account with quota. */
 export async function startChat(
   databaseUrl: string,
   options: Parameters<typeof startSandboxService>[1] & { readonly channels?: number; readonly quota?: number } = {},
@@ -74,7 +74,7 @@ export async function startChat(
   };
 }
 
-/** The data of each event of a stream, comments left out. */
+/** The data of each event of a stream, without comments. */
 export const eventsOf = (text: string): string[] =>
   text
     .split('\n\n')

@@ -22,7 +22,7 @@ describe('reelgate chat', () => {
   const lastQuestion = (): { messages: { role: string; content: unknown }[]; max_tokens?: number } =>
     JSON.parse(service.sandbox.control.requests({ vendor: 'openai' }).at(-1)?.body.toString() ?? '{}');
 
-  test('the llm_token of a sign-in asks; the answer alone is on standard output', async () => {
+  test('asks with the llm_token of a sign-in and prints only the answer to standard output', async () => {
     assert.deepEqual(await ask('[chunks=4]'), { code: 0, stdout: 'the light of day\n', stderr: '' });
     assert.equal((await ask('[chunks=2]', '--no-stream')).stdout, 'the light\n');
     const document = JSON.parse((await ask('[chunks=2]', '--json')).stdout);
@@ -32,7 +32,7 @@ describe('reelgate chat', () => {
     assert.deepEqual(JSON.parse((await ask('[chunks=2]', '--json', '--no-stream')).stdout), document);
   });
 
-  test('a question may come from standard input, with instructions, a bound and a picture', async () => {
+  test('reads the question from standard input, with instructions, a token limit and an image', async () => {
     const picture = join(machine.folder, 'dot.png');
     writeFileSync(picture, Buffer.from('iVBORw0KGgo=', 'base64'));
     const options = ['-s', 'Be brief.', '-i', picture, '--max-tokens', '3'];
@@ -56,7 +56,7 @@ describe('reelgate chat', () => {
     });
   });
 
-  test('tokens of a question are counted free of charge, and it is said by whom', async () => {
+  test('counts the tokens of a question free of charge and names the counter', async () => {
     const before = service.sandbox.control.requests({ vendor: 'openai' }).length;
     const { code, stdout } = await ask('--count', 'Name three rivers');
     assert.equal(code, 0);
@@ -69,7 +69,7 @@ describe('reelgate chat', () => {
     assert.equal((await machine.run('chat', '-m', 'no-such-model', '--count', 'x')).code, 1);
   });
 
-  test('failures say why, before the answer and in the middle of it', async () => {
+  test('reports why a call failed, before the answer and in the middle of it', async () => {
     assert.equal((await ask('')).code, 2);
     assert.equal((await machine.run('chat', 'hi')).code, 2);
     const unknown = await machine.run('chat', '-m', 'nothing', 'hi');
@@ -83,7 +83,7 @@ describe('reelgate chat', () => {
     anonymous.remove();
   });
 
-  test('an interrupted answer stops the model', async () => {
+  test('cancels the model call when an answer is interrupted', async () => {
     const command = machine.start('chat', '-m', 'sandbox-chat', '[chunks=500] [delay=20]');
     while (!command.stdout.includes('light')) await new Promise((resolve) => setTimeout(resolve, 20));
     command.interrupt();
@@ -92,7 +92,7 @@ describe('reelgate chat', () => {
     assert.ok(end?.kind === 'settle' && end.charged < 1_000, JSON.stringify(end));
   });
 
-  test('the SDK gives pieces, whole answers and every event', async () => {
+  test('the SDK returns chunks, whole answers and every event', async () => {
     const { chat } = new Reelgate({ baseUrl: service.baseUrl, credentials: { apiKey: service.key } });
     const request = { model: 'sandbox-chat', messages: [{ role: 'user', content: '[chunks=3]' }] } as const;
     const pieces: string[] = [];

@@ -7,7 +7,7 @@ import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { type ChatService, chatBody, PRICE, startChat } from './chat-fixture.ts';
 
-/** Over both databases together. */
+/** Disconnects in total, over both databases. */
 const CUTS = Number(process.env.CUTS ?? '1000');
 const AT_ONCE = 40;
 const WORDS = 60;
@@ -19,7 +19,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
   after(() => service.stop());
 
-  /** Disconnects at a random byte or a random moment; resolves with the number of words that arrived completely. */
+  /** Disconnects at a random byte or moment; resolves with the number of words that arrived completely. */
   const listenAWhile = (tag: number): Promise<{ readonly id: string; readonly heard: number }> =>
     new Promise((resolve, reject) => {
       const { port } = new URL(service.baseUrl);
@@ -51,7 +51,7 @@ forEachDatabase((name, _open, freshUrl) => {
     });
   const textOf = (tag: number): string => `[chunks=${WORDS}] [delay=1] [tag=${tag}]`;
 
-  test(`${name}: streams cut anywhere are charged at least what was received and at most what the upstream sent`, async () => {
+  test(`${name}: streams cut anywhere are charged at least the received part and at most the sent part`, async () => {
     const first = name === 'sqlite' ? 100_000 : 200_000;
     const tags = Array.from({ length: CUTS / 2 }, (_, index) => first + index);
     const cuts = new Map<string, { readonly tag: number; readonly heard: number }>();
@@ -73,7 +73,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const said = wordsSentFor(tag);
       const words = (charged - prompt) / (PRICE.output_per_million / 1e6);
       assert.equal(kind, 'settle', `${tag}: nobody listens for nothing`);
-      // Whole streams go by the upstream's own count of the question, which is another one.
+      // Complete streams use the upstream's own prompt count, which differs from ours.
       if (said < WORDS) {
         assert.ok(heard <= words && words <= said, `${tag}: heard ${heard}, charged ${words}, said ${said}`);
         partly++;

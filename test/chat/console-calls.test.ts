@@ -10,7 +10,7 @@ interface LoggedCall {
   readonly status: string;
 }
 
-// Calls of the console's playground: by the account, without a key.
+// Calls from the console's playground: authenticated by session, without an API key.
 forEachDatabase((_name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
@@ -23,7 +23,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     return fetch(`${service.baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
   };
 
-  it('answers by the session, charges the account, and logs the call without a key, with a receipt', async () => {
+  it('answers by session, charges the account, and logs the call with a receipt and without a key', async () => {
     const response = await call('/api/chat/completions', chatBody('Hello'));
     assert.equal(response.status, 200, await response.text());
     await service.waitUntilSettled();
@@ -35,12 +35,12 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(receipt.charged, row?.quota);
   });
 
-  it('makes pictures the same way', async () => {
+  it('generates images in the same way', async () => {
     const { status } = await call('/api/images/generations', { model: 'sandbox-image', prompt: 'A boat' });
     assert.equal(status, 200);
   });
 
-  it('refuses callers without a session, keys, unknown models and junk', async () => {
+  it('refuses callers without a session, keys, unknown models and malformed bodies', async () => {
     const url = `${service.baseUrl}/api/chat/completions`;
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify(chatBody('Hello'));

@@ -41,7 +41,7 @@ const MESSAGE = {
 };
 const PNG = 'iVBORw0KGgo=';
 
-describe('calls between dialects', { concurrency: false }, () => {
+describe('calls converted between dialects', { concurrency: false }, () => {
   let service: ChatService;
   let anthropic: ScriptedUpstream;
   let openai: ScriptedUpstream;
@@ -96,7 +96,7 @@ describe('calls between dialects', { concurrency: false }, () => {
       setTimeout(() => end(response), 20);
     });
 
-  test("Anthropic's figures are charged by their parts and returned in OpenAI's fields", async () => {
+  test("charges Anthropic usage by category and returns it in OpenAI's fields", async () => {
     respondAnthropic([{ type: 'text', text: 'Hello' }]);
     const answer = (await (await asChat()).json()) as { usage: object; model: string };
     assert.deepEqual(answer.usage, {
@@ -110,7 +110,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 100);
   });
 
-  test("OpenAI's figures are charged by their parts and returned in Anthropic's fields: input without cached input", async () => {
+  test("charges OpenAI usage by category and returns it in Anthropic's fields: input excludes cached input", async () => {
     respondOpenAi({ role: 'assistant', content: 'Hello' });
     const { usage } = (await (await asMessages()).json()) as { usage: Record<string, unknown> };
     assert.deepEqual(
@@ -120,7 +120,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 100);
   });
 
-  test('an OpenAI request says to Anthropic all that both have', async () => {
+  test('converts every OpenAI field that Anthropic has a counterpart for', async () => {
     respondAnthropic([{ type: 'text', text: 'x' }]);
     const tool = {
       name: 'weather',
@@ -203,7 +203,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(anthropic.requests[0]?.headers['anthropic-version'], '2023-06-01');
   });
 
-  test('what Claude Code sends works over an OpenAI upstream; what is left out is named', async () => {
+  test("serves Claude Code's requests over an OpenAI upstream and reports dropped fields", async () => {
     respondOpenAi({ role: 'assistant', content: 'x' });
     const cache_control = { type: 'ephemeral' };
     const answer = await asMessages({
@@ -280,7 +280,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     });
   });
 
-  test('what would change the answer is refused by name, and nothing is sent or charged', async () => {
+  test('refuses by name whatever would change the answer, and sends and charges nothing', async () => {
     const image = { type: 'document', source: { type: 'url', url: 'https://a.example/a.pdf' } };
     const cases = [
       [() => asChat({ n: 2 }), 'n'],
@@ -299,7 +299,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.deepEqual([anthropic.requests.length, openai.requests.length], [0, 0]);
   });
 
-  test('a stream of Anthropic with thinking and two calls becomes chunks, each as soon as its event has come', async () => {
+  test('converts an Anthropic stream with thinking and two calls to chunks, each as soon as its event arrives', async () => {
     stream(anthropic, [
       event('message_start', { message: { ...MESSAGE, content: [], usage: { ...ANTHROPIC_USAGE, output_tokens: 1 } } }),
       event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }),
@@ -320,7 +320,7 @@ describe('calls between dialects', { concurrency: false }, () => {
       .split('\n\n')
       .filter((data) => data.startsWith('data: {'))
       .map((data) => JSON.parse(data.slice(6)));
-    // A chunk has a fingerprint only where it is known; clients with schemas refuse null there.
+    // A chunk has a fingerprint only if the upstream sent one; clients with schemas refuse null here.
     for (const chunk of deltas) assert.equal('system_fingerprint' in chunk, false);
     assert.deepEqual(
       deltas.flatMap(({ choices }) => choices.map(({ delta }: { delta: object }) => delta)),
@@ -341,7 +341,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 100);
   });
 
-  test('the first event leaves when the first one has come', async () => {
+  test("sends the first event as soon as the upstream's first event arrives", async () => {
     let finish = (): void => {};
     openai.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -358,7 +358,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.ok(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'), text);
   });
 
-  test('a stream of OpenAI with reasoning in the open becomes blocks, and its figures come behind its end', async () => {
+  test('converts an OpenAI stream with visible reasoning to blocks, with usage after the last one', async () => {
     stream(openai, [
       chunk({ role: 'assistant', reasoning_content: 'hm' }),
       chunk({ content: 'Hi' }),
@@ -397,7 +397,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 300);
   });
 
-  test('a stream that breaks off ends with the error of the caller, and what came is charged', async () => {
+  test("ends an interrupted stream with an error in the caller's format and charges the delivered part", async () => {
     stream(openai, [chunk({ role: 'assistant', content: 'Hello' })], (response) => {
       response.destroy();
     });
@@ -417,7 +417,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 5);
   });
 
-  test('a status that speaks of the request is kept, with the retry header of a limit', async () => {
+  test('keeps statuses that concern the request, and the retry header of a rate limit', async () => {
     for (const [status, type] of [
       [413, 'request_too_large'],
       [422, 'invalid_request_error'],
@@ -435,7 +435,7 @@ describe('calls between dialects', { concurrency: false }, () => {
     assert.equal((await asMessages()).status, 502, "the credential is not the caller's");
   });
 
-  test('errors of an upstream come in the form of the caller, and another channel is tried as ever', async () => {
+  test("returns upstream errors in the caller's format and still fails over to another channel", async () => {
     anthropic.respondWith((response) =>
       response.writeHead(400).end('{"type":"error","error":{"type":"invalid_request_error","message":"too long"}}'),
     );

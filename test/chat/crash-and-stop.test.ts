@@ -18,18 +18,18 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { chatBody, contentOf, PRICE } from './chat-fixture.ts';
 
 const CALLS = 12;
-/** Kills of each kind of calls; `npm run hammer` makes more. */
+/** Kills per kind of call; `npm run hammer` runs more. */
 const ROUNDS = Number(process.env.CHAT_KILL_ROUNDS ?? '1');
 let lastTag = 700_000;
 
-/** Streams of a dialect by a model, whose upstream speaks the vendor's dialect. */
+/** Streams in one caller dialect by a model whose upstream speaks the vendor's dialect. */
 interface Kind {
   readonly name: string;
   readonly path: string;
   readonly model: string;
   readonly vendor: 'openai' | 'anthropic' | 'gemini';
   readonly body: (text: string) => object;
-  /** An event that brings a caller one word. */
+  /** Matches an event that delivers one word to the caller. */
   readonly word: RegExp;
 }
 
@@ -67,7 +67,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
   after(() => sandbox.stop());
 
-  /** A service in a process of its own, with streams under way. */
+  /** Starts a service in its own process and opens streams on it. */
   async function underWay(journal: string, { path, model, vendor, body }: Kind = CHAT) {
     const url = await freshUrl();
     const service = await startCrashingServer(url, { JOURNAL_DIR: journal });
@@ -145,14 +145,15 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   }
 
-  // Recovery reads the journal alike on both databases, so that each kind of converted streams is killed on one unless more is asked for.
+  // Recovery reads the journal alike on both databases, so each kind of converted stream is killed on one of them
+  // unless more rounds are requested.
   const elsewhere = ROUNDS > 1 ? undefined : name === 'sqlite' ? 'gemini' : 'anthropic';
   for (const kind of KINDS.filter(({ vendor }) => vendor !== elsewhere))
-    test(`${name}: T81: kill -9 charges what was delivered of ${kind.name} once the service is back: at least what was received, at most what was sent`, async (t) => {
+    test(`${name}: T81: after kill -9 the restarted service charges what ${kind.name} delivered: at least the received part, at most the sent part`, async (t) => {
       for (let round = 0; round < ROUNDS; round++) await killAndRecover(t, kind);
     });
 
-  test(`${name}: kill -9 with its journal lost loses no money: open reservations are refunded, once, when their calls can no longer end`, async (t) => {
+  test(`${name}: kill -9 with a lost journal loses no money: open reservations are refunded once, when their calls can no longer end`, async (t) => {
     const journal = temporaryDirectory(t);
     const { url, service, texts } = await underWay(journal);
     process.kill(service.pid, 'SIGKILL');
@@ -184,7 +185,7 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   });
 
-  test(`${name}: an orderly stop ends streams after its grace and charges what came`, async (t) => {
+  test(`${name}: an orderly stop ends streams after the grace period and charges the delivered part`, async (t) => {
     const { url, service, texts } = await underWay(temporaryDirectory(t));
     await service.stop();
     const words = (await Promise.all(texts)).map((text) => contentOf(text).split(' ').length);
@@ -201,7 +202,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 });
 
-/** What arrived until the connection broke. */
+/** Reads the text that arrives until the connection breaks. */
 async function textUntilBroken(answer: Response): Promise<string> {
   let text = '';
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -17,7 +17,7 @@ interface Upstream {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The kinds of upstreams in the order of the document's columns, each with a reasoning model. */
+/** The kinds of upstreams in the column order of the document, each with a reasoning model. */
 const UPSTREAMS: readonly Upstream[] = [
   { vendor: 'openai', model: 'gpt-5.5', options: { responses: false } },
   { vendor: 'openai', model: 'gpt-5.5', options: { responses: 'only' } },
@@ -32,7 +32,7 @@ interface Sent {
   readonly dropped: readonly string[];
 }
 
-/** The upstream's request for a caller's request. @throws AppError where it is refused */
+/** The upstream's request for a caller's request. @throws AppError if the request is refused */
 function send(dialect: Dialect, body: object, { vendor, model, options }: Upstream): Sent {
   const channel = {
     id: 1,
@@ -89,14 +89,14 @@ const treatments = SAMPLED_DIALECTS.map(({ title, dialect, samples }) => ({
   })),
 }));
 
-test('no field of a dialect is dropped silently on its way to another', () => {
+test('no field of a dialect is dropped silently in conversion to another', () => {
   const silent = treatments.flatMap(({ title, fields }) =>
     fields.filter((each) => each.treatments.includes('default')).map(({ field }) => `${title}: ${field}`),
   );
   assert.deepEqual(silent, ["Anthropic's Messages: thinking: adaptive"]);
 });
 
-/** Fields by dialect in the tables of the document: `| refused | same | left out | yes | field; field |`. */
+/** Fields by dialect from the document's tables: `| refused | same | left out | yes | field; field |`. */
 function documentedFields(): Record<string, Record<string, string>> {
   const text = readFileSync(join(import.meta.dirname, '../../docs/chat-dialects.md'), 'utf8');
   const sections = text.split(/^## /m).slice(1);
@@ -114,7 +114,7 @@ function documentedFields(): Record<string, Record<string, string>> {
   );
 }
 
-test('docs/chat-dialects.md lists every field that an upstream does not take in full', () => {
+test('docs/chat-dialects.md lists every field that an upstream does not support in full', () => {
   const isWhole = (each: Treatment): boolean => each === 'same' || each === 'yes';
   const expected = treatments.map(({ title, fields }) => [
     title,

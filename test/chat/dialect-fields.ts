@@ -27,7 +27,7 @@ const PDF_URL = `data:application/pdf;base64,${PNG}`;
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
 const CACHE = { type: 'ephemeral' };
 
-/** Samples of top-level fields, each added to `base` and to what the field needs `beside` it. */
+/** Samples of top-level fields, each merged into `base` together with the fields it requires (`beside`). */
 const members = (
   base: Body,
   fields: readonly (readonly [field: string, members: Body, beside?: Body])[],
@@ -361,7 +361,7 @@ const GEMINI_SAMPLES = members(gemini, [
   ['cachedContent', { cachedContent: 'cachedContents/1' }],
 ]);
 
-/** The dialects of callers with a sample of each field. */
+/** Callers' dialects with a sample of each field. */
 export const SAMPLED_DIALECTS: readonly SampledDialect[] = [
   { title: "OpenAI's chat completions", dialect: CHAT_DIALECT, samples: CHAT_SAMPLES },
   { title: "OpenAI's Responses", dialect: RESPONSES_DIALECT, samples: RESPONSES_SAMPLES },

@@ -56,7 +56,7 @@ describe('Gemini', { concurrency: false }, () => {
     return { ...error, http: answer.status };
   };
 
-  test('a response passes byte by byte and is charged by all its parts, thinking as output', async () => {
+  test('relays a response byte for byte and charges every token category, thinking as output', async () => {
     const whole = JSON.stringify(
       { candidates: [{ content: { parts: [{ text: 'Hello' }] } }], usageMetadata: USAGE },
       null,
@@ -70,7 +70,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.equal(await charged(), COST);
   });
 
-  test('a stream passes byte by byte; the key may be in the query; a limit is sent where none is named', async () => {
+  test('relays a stream byte for byte, accepts the key in the query, and adds a token limit when it is missing', async () => {
     upstream.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const part of STREAM) response.write(part);
@@ -85,7 +85,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.equal(await charged(), COST);
   });
 
-  test('a refused question is an answer with figures', async () => {
+  test('treats a blocked prompt as an answer with usage', async () => {
     const blocked = {
       promptFeedback: { blockReason: 'SAFETY' },
       usageMetadata: { promptTokenCount: 100, totalTokenCount: 100 },
@@ -95,7 +95,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.deepEqual([answer.status, await answer.json()], [200, blocked]);
   });
 
-  test('a stream that breaks off ends with an error of the API, and what came is charged', async () => {
+  test('ends an interrupted stream with an API error and charges the delivered part', async () => {
     upstream.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(STREAM[0]);
@@ -106,7 +106,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.ok(Number(await charged()) >= 200);
   });
 
-  test('errors come in the form of the API, ours and those of the upstream', async () => {
+  test("returns our own and upstream errors in the API's format", async () => {
     const cases = [
       [429, { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'x' }, 429, 'RESOURCE_EXHAUSTED'],
       [503, { code: 503, status: 'UNAVAILABLE', message: 'x' }, 503, 'UNAVAILABLE'],
@@ -156,7 +156,7 @@ describe('Gemini', { concurrency: false }, () => {
     }
   });
 
-  test('both spellings of each field are read and reserved, and the bytes keep the spelling of the caller', async () => {
+  test("reads both spellings of each field for the reservation and forwards the caller's spelling unchanged", async () => {
     upstream.respondWith((response) => response.end(JSON.stringify({ candidates: [], usageMetadata: USAGE })));
     const sent = async (body: string) => {
       const answer = await post('gem:generateContent', body);
@@ -184,7 +184,7 @@ describe('Gemini', { concurrency: false }, () => {
       assert.match((await refusal(await post('gem:generateContent', body))).message, told);
   });
 
-  test('snake case is converted at every depth', async () => {
+  test('converts snake case at every depth', async () => {
     anthropic.respondWith((response) =>
       response.end(
         JSON.stringify({
@@ -223,7 +223,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.deepEqual(sent.tools[0].input_schema.properties, { snake_key: { anyOf: [{ type: 'string' }] } });
   });
 
-  test("D4: the deltas of another model's thought return to it as one block", async () => {
+  test('D4: merges the reasoning deltas of another model into one block when they are sent back', async () => {
     anthropic.respondWith((response) =>
       response.end(
         JSON.stringify({
@@ -251,14 +251,14 @@ describe('Gemini', { concurrency: false }, () => {
     ]);
   });
 
-  test('a limit that is written twice means what was reserved', async () => {
+  test('sends a token limit that is given twice once, as it was reserved', async () => {
     upstream.respondWith((response) => response.end(JSON.stringify({ candidates: [], usageMetadata: USAGE })));
     const twice = '{"contents":[],"generationConfig":{"maxOutputTokens":999999,"maxOutputTokens":5}}';
     assert.equal((await post('gem:generateContent', twice)).status, 200);
     assert.equal(upstream.requests[0]?.body, '{"contents":[],"generationConfig":{"maxOutputTokens":5}}');
   });
 
-  test('searches that are only listed are left out, and said so', async () => {
+  test('drops searches that are only listed, and reports them', async () => {
     upstream.respondWith((response) => response.end(JSON.stringify({ candidates: [], usageMetadata: USAGE })));
     const tools = [{ googleSearch: {} }, { functionDeclarations: [{ name: 'one' }] }];
     const answer = await post('gem:generateContent', JSON.stringify({ contents: [], tools }));
@@ -266,7 +266,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.deepEqual(JSON.parse(upstream.requests[0]?.body ?? '').tools, [tools[1]]);
   });
 
-  test("another model's thought returns to it through Gemini's format; Gemini's stands next to its call", async () => {
+  test("returns another model's reasoning to it through Gemini's format, and keeps Gemini's next to its call", async () => {
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 'sig' },
       { type: 'tool_use', id: 't1', name: 'one', input: { a: 1 } },
@@ -338,7 +338,7 @@ describe('Gemini', { concurrency: false }, () => {
     assert.deepEqual(returned.contents[2].parts[0].functionResponse.response, { output: 'fine' });
   });
 
-  test('tokens are counted by the upstream, free of charge', async () => {
+  test('counts tokens at the upstream, free of charge', async () => {
     upstream.respondWith((response) => response.end('{"totalTokens":42}'));
     const answer = await post('gem:countTokens', '{"contents":[{"parts":[{"text":"hi"}]}]}');
     assert.deepEqual(

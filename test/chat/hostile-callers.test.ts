@@ -52,7 +52,7 @@ forEachDatabase((name, _open, freshUrl) => {
   };
   const asked = (more: object): string => JSON.stringify(chatBody('[chunks=1]', more));
 
-  test(`${name}: numbers that are none, or out of range, are refused by name`, async () => {
+  test(`${name}: refuses numbers that are malformed or out of range, by name`, async () => {
     for (const key of ['max_tokens', 'max_completion_tokens', 'n'])
       for (const number of [
         '-2',
@@ -76,7 +76,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await send(asked({ max_tokens: -1 }))).status, 200, 'no limit of the caller');
   });
 
-  test(`${name}: ill-formed text passes unchanged or is refused`, async () => {
+  test(`${name}: relays ill-formed text unchanged or refuses it`, async () => {
     for (const text of ['\u202eabc', '👩‍👩‍👧', '\u2028', '\ufeff', '𝕏'.repeat(500), '"\\\n\t', '<script>', '\u0001'])
       assert.equal((await send(JSON.stringify(chatBody(`[chunks=1] ${text}`)))).status, 200, JSON.stringify(text));
     for (const escaped of ['\\u0000', '\\ud800', '\\udc00\\ud800']) {
@@ -92,7 +92,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await send(asked({ model }))).error?.param, 'model');
   });
 
-  test(`${name}: deep and wide JSON and polluting keys are refused quickly`, async () => {
+  test(`${name}: refuses deep and wide JSON and prototype-polluting keys quickly`, async () => {
     const begun = performance.now();
     const inside = (value: string): string =>
       `{"model":"sandbox-chat","messages":[{"role":"user","content":"[chunks=1]"}],"x":${value}}`;
@@ -105,7 +105,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.ok(performance.now() - begun < 10_000);
   });
 
-  test(`${name}: what decides the price means the same to every reader`, async () => {
+  test(`${name}: the fields that determine the price mean the same to every parser`, async () => {
     const rest = '"messages":[{"role":"user","content":"[chunks=1] \\"model\\": \\"x\\""}]';
     for (const [members, named] of [
       ['"model":"sandbox-image","model":"sandbox-chat"', 'model'],
@@ -126,7 +126,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await send(`{"model":"sandbox-chat",${members},${rest}}`)).status, 200, members);
   });
 
-  test(`${name}: no private address is passed on as the URL of a medium, and text may contain any`, async () => {
+  test(`${name}: forwards no private address as a media URL, while text may contain any address`, async () => {
     const said = (content: unknown) => JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content }] });
     for (const url of [
       'http://127.0.0.1:9/',
@@ -163,7 +163,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await send(said(content))).status, 200, JSON.stringify(content));
   });
 
-  test(`${name}: bodies are validated however their type is spelled, or refused`, async () => {
+  test(`${name}: validates or refuses bodies however their content type is spelled`, async () => {
     for (const type of ['application/json; charset=UTF-8', 'Application/JSON', 'application/json;foo=bar'])
       assert.equal((await send(asked({ max_tokens: -2 }), { 'content-type': type })).status, 400, type);
     for (const type of [
@@ -175,7 +175,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await send(asked({}), { 'content-type': type })).status, 415, type);
   });
 
-  test(`${name}: a body of the largest size is taken, one byte more is not, announced or not`, async () => {
+  test(`${name}: accepts a body of the maximum size and refuses one byte more, announced or not`, async () => {
     const frame = asked({ x: '' });
     const padded = (size: number): string => frame.replace('"x":""', () => `"x":"${'a'.repeat(size - frame.length)}"`);
     assert.equal((await send(padded(32 * MB))).status, 200);
@@ -187,7 +187,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await send(ReadableStream.from([Buffer.from(frame)]) as ReadableStream)).status, 200);
   });
 
-  test(`${name}: whatever is made of a request, it is answered, and never by a failure of ours`, async () => {
+  test(`${name}: answers every mutated request, never with an internal error`, async () => {
     const valid = {
       ...chatBody('[chunks=1]'),
       input: 'x',
@@ -205,7 +205,7 @@ forEachDatabase((name, _open, freshUrl) => {
     );
   });
 
-  test(`${name}: packed bodies are refused as what they are, and a byte order mark is taken off`, async () => {
+  test(`${name}: refuses compressed bodies with the right error and strips a byte order mark`, async () => {
     for (const [coding, body] of [
       ['gzip', gzipSync(asked({}))],
       ['br', asked({})],
@@ -220,7 +220,7 @@ forEachDatabase((name, _open, freshUrl) => {
     for (const headers of kinds) assert.equal((await send(`\ufeff${asked({ stream: true })}`, headers)).status, 200);
   });
 
-  test(`${name}: what would go on behind its answer, unpaid, is not begun`, async () => {
+  test(`${name}: does not start background work that would continue unpaid after the response`, async () => {
     const respond = (members: string) =>
       send(`{"model":"sandbox-chat","input":"[chunks=1]",${members}}`, {}, '/v1/responses');
     for (const members of [
@@ -242,7 +242,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
     return socket.on('error', () => {}).setEncoding('latin1');
   };
-  /** The text received in response to these bytes, once the given number of responses has arrived. */
+  /** Writes these bytes and returns the received text once the given number of responses has arrived. */
   const told = async (text: string, answers = 1): Promise<string> => {
     const socket = dial();
     socket.write(text);
@@ -254,7 +254,7 @@ forEachDatabase((name, _open, freshUrl) => {
     return heard;
   };
 
-  test(`${name}: callers who leave while they send, or before they are answered, leave nothing behind`, async () => {
+  test(`${name}: callers who disconnect while sending or before the response leave nothing behind`, async () => {
     const body = asked({ stream: true });
     const whole = headOf(service.key, body.length) + body;
     for (let cut = 0; cut <= 40; cut++) {
@@ -267,7 +267,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await service.ask('[chunks=1]')).status, 200);
   });
 
-  test(`${name}: a refusal before the body was read does not spoil the connection`, async () => {
+  test(`${name}: keeps the connection usable after a refusal that precedes the body`, async () => {
     const good = asked({});
     const both = await told(
       headOf('sk-wrong', 200_000) + 'x'.repeat(200_000) + headOf(service.key, good.length) + good,
@@ -276,7 +276,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.deepEqual(both.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
-  test(`${name}: a revoked key is refused at once, what is under way goes on`, async () => {
+  test(`${name}: refuses a revoked key at once; calls in flight continue`, async () => {
     const key = await service.operator.makeToken();
     const call = (): Promise<Told> => send(asked({}), { authorization: `Bearer ${key}` });
     assert.equal((await call()).status, 200);

@@ -20,7 +20,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
   const picture = { model: 'jimeng_t2i_v30', size: '1024x1024' };
 
-  test(`${name}: a picture is answered as a Markdown link and costs its price`, async () => {
+  test(`${name}: an image is returned as a Markdown link and costs its price`, async () => {
     const { status, body } = await service.ask('a lantern', picture);
     assert.equal(status, 200);
     const [choice] = body.choices as unknown as { message: { content: string }; finish_reason: string }[];
@@ -31,13 +31,13 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((job?.input as { width: number } | undefined)?.width, 1024);
   });
 
-  test(`${name}: streamed, with a comment while it is made`, async () => {
+  test(`${name}: streams an image, with comments while it is generated`, async () => {
     const text = await (await service.stream('a lantern [slow]', picture)).text();
     assert.match(contentOf(text), LINK);
     assert.equal(eventsOf(text).at(-1), '[DONE]');
   });
 
-  test(`${name}: from a picture the caller sends`, async () => {
+  test(`${name}: generates an image from one the caller sends`, async () => {
     const content = [
       { type: 'text', text: 'at night' },
       { type: 'image_url', image_url: { url: 'https://media.example.test/a.png' } },
@@ -46,7 +46,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(status, 200);
   });
 
-  test(`${name}: pictures that come several at once are paid each, and no more are asked for than one`, async () => {
+  test(`${name}: charges each image of a response with several, and requests only one`, async () => {
     const upstream = await startScriptedUpstream();
     const { operator } = service;
     const id = await operator.addChannel({
@@ -69,7 +69,7 @@ forEachDatabase((name, _open, freshUrl) => {
     await upstream.stop();
   });
 
-  test(`${name}: at the address of pictures they come as OpenAI's do, never as a stream`, async () => {
+  test(`${name}: the images endpoint returns OpenAI's format and never streams`, async () => {
     const make = (more: object) =>
       callModelApi(service.baseUrl, service.key, 'POST', '/v1/images/generations', {
         model: 'jimeng_t2i_v30',
@@ -85,7 +85,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await service.waitUntilSettled()).length, entries);
   });
 
-  test(`${name}: refused and failed pictures say why and are given back`, async () => {
+  test(`${name}: refused and failed images state the reason and are refunded`, async () => {
     for (const [text, status] of [
       ['[policy] a lantern', 400],
       ['[fail] a lantern', 502],

@@ -12,7 +12,7 @@ import { type ChatService, chatBody, startChat } from './chat-fixture.ts';
 const rateHeaders = (headers: Headers): string[] => [...headers.keys()].filter((name) => name.includes('ratelimit'));
 
 forEachDatabase((name, _open, freshUrl) => {
-  describe('limits of a key', { concurrency: false }, () => {
+  describe('limits of an API key', { concurrency: false }, () => {
     let service: ChatService;
     let databaseUrl: string;
     before(async () => {
@@ -32,12 +32,12 @@ forEachDatabase((name, _open, freshUrl) => {
     const submit = (key: string) =>
       callModelApi(service.baseUrl, key, 'POST', '/v1/videos', { model: 'kling-v1-6', prompt: '[stuck] a boat' });
 
-    test('a key without limits gets no headers of limits', async () => {
+    test('sends no rate-limit headers for a key without limits', async () => {
       const { status, headers } = await ask(service.key);
       assert.deepEqual([status, rateHeaders(headers)], [200, []]);
     });
 
-    test("requests a minute, with OpenAI's headers; a refused call costs nothing", async () => {
+    test("limits requests per minute, with OpenAI's headers; a refused call costs nothing", async () => {
       const key = await service.operator.makeToken({ requests_per_minute: 3 });
       const before = await callsInLedger();
       const answers = await Promise.all(Array.from({ length: 9 }, () => ask(key)));
@@ -62,7 +62,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await callsInLedger(), before + served.length);
     });
 
-    test('tokens a minute, corrected by what the model reports', async () => {
+    test('limits tokens per minute, corrected by the usage the model reports', async () => {
       const key = await service.operator.makeToken({ tokens_per_minute: 2_000 });
       const first = await ask(key, 'hi', { max_tokens: 500 });
       const usage = first.body.usage as unknown as { total_tokens: number };
@@ -76,7 +76,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.match(JSON.stringify(third.body), /2000 tokens a minute/);
     });
 
-    test("Anthropic's headers and error", async () => {
+    test("sends Anthropic's headers and error", async () => {
       const key = await service.operator.makeToken({ requests_per_minute: 1 });
       const send = () =>
         callModelApi(service.baseUrl, key, 'POST', '/v1/messages', {
@@ -96,7 +96,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.ok(Number(refused.headers.get('retry-after')) >= 1);
     });
 
-    test("Gemini's 429 says in its body when to come again", async () => {
+    test("states the retry delay in the body of Gemini's 429", async () => {
       const key = await service.operator.makeToken({ requests_per_minute: 1 });
       const send = () =>
         callModelApi(service.baseUrl, key, 'POST', '/v1beta/models/sandbox-chat:generateContent', {
@@ -111,7 +111,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.match(String(error.details[0]?.retryDelay), /^([1-9]|[1-5]\d|60)s$/);
     });
 
-    test('model calls at once, streams too, until each has ended or its caller has left', async () => {
+    test('limits concurrent model calls, streams included, until each has ended or its caller has left', async () => {
       const key = await service.operator.makeToken({ concurrent_calls: 2 });
       const leave = new AbortController();
       const stream = (signal?: AbortSignal) =>
@@ -132,7 +132,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await two.body?.cancel();
     });
 
-    test('videos at once and requests a minute of submits', async () => {
+    test('limits concurrent videos, and submits per minute', async () => {
       const key = await service.operator.makeToken({ concurrent_tasks: 2, requests_per_minute: 20 });
       const answers = await Promise.all(Array.from({ length: 6 }, () => submit(key)));
       assert.deepEqual(
@@ -146,9 +146,9 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.ok(Number(refused?.headers.get('retry-after')) >= 1);
     });
 
-    // SQLite serves one process.
+    // SQLite serves a single process.
     if (name === 'sqlite') return;
-    test('holds over all replicas', async () => {
+    test('applies across all replicas', async () => {
       const second = await makeApp(parseConfig(testEnvironment(databaseUrl)), { log: openLog('silent') });
       try {
         const { port } = await second.listen();

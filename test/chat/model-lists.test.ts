@@ -16,8 +16,8 @@ interface Body {
   readonly error?: { readonly type: string; readonly status?: string };
 }
 
-/** The models a token may call, as the clients of three vendors list them. */
-describe('lists of models', { concurrency: false }, () => {
+/** Lists the models a token may call in the formats of three vendors' clients. */
+describe('model lists', { concurrency: false }, () => {
   const CHAT = ['sandbox-chat', 'sandbox-chat-mini', 'sandbox-embedding'];
   let service: ChatService;
   before(async () => {
@@ -40,7 +40,7 @@ describe('lists of models', { concurrency: false }, () => {
   };
   const ANTHROPIC = { 'anthropic-version': '2023-06-01' };
 
-  test("Anthropic's form by its header, by pages forward and back, chat models alone", async () => {
+  test("Anthropic's format, selected by its header, with pages in both directions and chat models only", async () => {
     const { body } = await get('/v1/models?limit=2', ANTHROPIC);
     assert.deepEqual(
       [body.data?.map(({ id }) => id), body.first_id, body.last_id, body.has_more],
@@ -67,7 +67,7 @@ describe('lists of models', { concurrency: false }, () => {
     assert.ok(plain.data?.some(({ id }) => id === 'sandbox-image'));
   });
 
-  test("Google's form, by pages, and one model", async () => {
+  test("Google's format, with pages and a single model", async () => {
     const first = (await get('/v1beta/models?pageSize=2')).body;
     assert.deepEqual(
       first.models?.map(({ name }) => name),
@@ -83,7 +83,7 @@ describe('lists of models', { concurrency: false }, () => {
     });
   });
 
-  test('errors come in the form of the list', async () => {
+  test('errors use the format of the list', async () => {
     const anthropic = await get('/v1/models?limit=0', ANTHROPIC);
     assert.deepEqual(
       [anthropic.status, anthropic.body.type, anthropic.body.error?.type],

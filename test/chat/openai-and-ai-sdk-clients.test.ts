@@ -5,7 +5,7 @@ import { APICallError, embedMany, generateText, jsonSchema, stepCountIs, streamT
 import OpenAI, { APIError } from 'openai';
 import { type ChatService, startChat } from './chat-fixture.ts';
 
-/** The two most widely used clients, in ordinary use. */
+/** The two most widely used client libraries, in ordinary use. */
 let service: ChatService;
 let openai: OpenAI;
 before(async () => {
@@ -22,7 +22,7 @@ const WEATHER = {
   additionalProperties: false,
 } as const;
 
-test('openai: whole, streamed, models, embeddings, responses', async () => {
+test('openai: complete and streamed answers, models, embeddings, responses', async () => {
   const whole = await openai.chat.completions.create(said('[chunks=3]'));
   assert.equal(whole.choices[0]?.message.content, 'the light of');
   assert.equal(whole.usage?.completion_tokens, 3);
@@ -48,7 +48,7 @@ test('openai: whole, streamed, models, embeddings, responses', async () => {
   assert.equal(heard, 'the light of');
 });
 
-test('openai: tool calls, streamed', async () => {
+test('openai: streamed tool calls', async () => {
   const stream = openai.chat.completions.stream({
     ...said('weather?'),
     tools: [{ type: 'function', function: { name: 'weather', parameters: WEATHER } }],
@@ -87,7 +87,7 @@ test('openai: errors by class, code and reason', async () => {
   assert.match(cut.message, /ended its response too early/);
 });
 
-test('openai: pictures, in base64 and of a model that answers with links', async () => {
+test('openai: images as base64, and from a model that returns links', async () => {
   const { data } = await openai.images.generate({ model: 'sandbox-image', prompt: 'a heron', n: 2 });
   assert.equal(data?.length, 2);
   await service.addChannel('jimeng', ['jimeng_t2i_v31']);
@@ -107,7 +107,7 @@ test('openai: pictures, in base64 and of a model that answers with links', async
   );
 });
 
-test('openai: a stream of responses that breaks tells why', async () => {
+test('openai: an interrupted responses stream reports the reason', async () => {
   const events: string[] = [];
   const listen = async () => {
     const stream = await openai.responses.create({ model: 'sandbox-chat', input: '[chunks=9] [cut=3]', stream: true });
@@ -122,7 +122,7 @@ test('openai: a stream of responses that breaks tells why', async () => {
   assert.ok(end?.kind === 'settle' && end.charged >= 12, JSON.stringify(end));
 });
 
-test('openai: an abort stops the upstream and pays for what came', async () => {
+test('openai: an abort stops the upstream and charges the delivered part', async () => {
   const stream = await openai.chat.completions.create({ ...said('[chunks=500] [delay=5]'), stream: true });
   let words = 0;
   for await (const _ of stream) if (++words === 20) break;
@@ -132,7 +132,7 @@ test('openai: an abort stops the upstream and pays for what came', async () => {
   assert.ok((end?.charged ?? 0) < 200 * 4, `${end?.charged}`);
 });
 
-test('ai sdk: tools and responses, streamed, and vectors', async () => {
+test('ai sdk: streamed tools and responses, and embeddings', async () => {
   const provider = createOpenAI({ apiKey: service.key, baseURL: `${service.baseUrl}/v1` });
   const asked: unknown[] = [];
   const weather = tool({

@@ -17,8 +17,8 @@ const PATCH = {
 const parameters = { type: 'object', properties: { city: { type: 'string' } } };
 const WEATHER = { type: 'function', name: 'weather', description: 'tells it', parameters, strict: true } as const;
 
-/** OpenAI's Responses over upstreams that do not have them. */
-describe('Responses, converted', { concurrency: false }, () => {
+/** OpenAI's Responses API over upstreams that do not offer it. */
+describe('the Responses API, converted', { concurrency: false }, () => {
   let service: ChatService;
   let chat: ScriptedUpstream;
   let anthropic: ScriptedUpstream;
@@ -66,7 +66,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
 
-  test('a conversation as Codex sends it, to an upstream with chat completions alone', async () => {
+  test('serves a Codex conversation over an upstream that has only chat completions', async () => {
     respond({ role: 'assistant', content: 'done' });
     const answer = await send('/v1/responses', {
       model: 'plain',
@@ -171,7 +171,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     });
   });
 
-  test('the figures, calls and thoughts of a completion stand in the items of a response', async () => {
+  test('returns usage, calls and reasoning of a completion as response items', async () => {
     respond(
       {
         role: 'assistant',
@@ -231,7 +231,7 @@ describe('Responses, converted', { concurrency: false }, () => {
       [response.status, response.model, response.output_text, response.tools?.length],
       ['completed', 'plain', 'Look:', 3],
     );
-    // Reasoning sent as plain text goes back to the upstream it came from.
+    // Plain-text reasoning returns to the upstream that wrote it.
     const input = [{ role: 'user' as const, content: 'x' }, ...response.output];
     await openai.responses.create({ model: 'plain', input: input as OpenAI.Responses.ResponseInput, tools });
     const [, assistant] = sentTo(chat).messages;
@@ -242,7 +242,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     );
   });
 
-  test('a stream has every event the helper of the client puts together, calls in turns too', async () => {
+  test("streams every event that the client's helper assembles, interleaved calls included", async () => {
     const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] });
     stream([
       chunk({ role: 'assistant', reasoning_content: 'h' }),
@@ -305,7 +305,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     assert.deepEqual([text, usage?.input_tokens, usage?.output_tokens], ['Look:', 1_100, 20]);
   });
 
-  test('a thought of Claude goes back with its signature, and its figures are told in full', async () => {
+  test("returns Claude's reasoning with its signature and reports its usage in full", async () => {
     const usage = { input_tokens: 100, cache_read_input_tokens: 1_000, output_tokens: 20 };
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 'sig' },
@@ -325,7 +325,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     assert.deepEqual(sentTo(anthropic).messages[1].content, content);
   });
 
-  test('a reference to a thought, which nobody has stored, is left out and named', async () => {
+  test('drops references to reasoning that is not stored, and reports them', async () => {
     respond({ role: 'assistant', content: 'Hi' });
     const input = [
       { role: 'user', content: 'x' },
@@ -336,7 +336,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     assert.deepEqual(sentTo(chat).messages, [{ role: 'user', content: 'x' }]);
   });
 
-  test('what would change the answer is refused by name, and nothing is sent', async () => {
+  test('refuses by name whatever would change the answer, and sends nothing', async () => {
     const cases: readonly (readonly [object, string])[] = [
       [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
       [{ background: true }, 'background'],
@@ -359,7 +359,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     assert.equal(chat.requests.length, 0);
   });
 
-  test('a stream that breaks off ends with an error event, and what came is charged', async () => {
+  test('ends an interrupted stream with an error event and charges the delivered part', async () => {
     chat.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`data: ${JSON.stringify(chunk({ content: 'Hello' }))}\n\n`);
@@ -372,7 +372,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     assert.ok(end?.kind === 'settle' && end.charged > 0);
   });
 
-  test('an upstream that has nothing but Responses serves the other dialects', async () => {
+  test('serves the other dialects over an upstream that has only Responses', async () => {
     const output = [
       { type: 'reasoning', id: 'rs', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'gAAAA' },
       { type: 'function_call', id: 'fc', call_id: 'a', name: 'weather', arguments: '{"city":"Paris"}' },
@@ -420,7 +420,7 @@ describe('Responses, converted', { concurrency: false }, () => {
     });
   });
 
-  test('the stream of such an upstream becomes the chunks of chat completions', async () => {
+  test("converts that upstream's stream to chat completion chunks", async () => {
     const parts = [
       ['created', { response: { id: 'r' } }],
       ['output_item.added', { output_index: 0, item: { type: 'reasoning', id: 'rs', summary: [] } }],

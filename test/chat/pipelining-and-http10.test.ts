@@ -47,7 +47,7 @@ forEachDatabase((name, _open, freshUrl) => {
     ].join('\r\n');
   };
 
-  /** Writes all at once and reads until the service closes the connection. */
+  /** Writes the text in one piece and reads until the service closes the connection. */
   const exchange = (text: string): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
@@ -57,7 +57,7 @@ forEachDatabase((name, _open, freshUrl) => {
       socket.once('error', reject);
     });
 
-  test(`${name}: streams asked for one behind the other on one connection come whole and in that order`, async () => {
+  test(`${name}: pipelined streams on one connection arrive complete and in order`, async () => {
     const last = { headers: ['connection: close'] };
     let bytes = await exchange(request('[chunks=30] a') + request('[chunks=3] b') + request('[chunks=7] ü', last));
     for (const chunks of [30, 3, 7]) {
@@ -72,7 +72,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(bytes.length, 0);
   });
 
-  test(`${name}: who speaks HTTP/1.0 gets the events without chunks`, async () => {
+  test(`${name}: HTTP/1.0 clients receive events without chunked encoding`, async () => {
     const text = (await exchange(request('[chunks=5] hello', { version: '1.0' }))).toString();
     const [head = '', body = ''] = [text.slice(0, text.indexOf('\r\n\r\n')), text.slice(text.indexOf('\r\n\r\n') + 4)];
     assert.ok(!/transfer-encoding/i.test(head), head);

@@ -6,7 +6,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowancesConsistent } from '../plans/assert-allowances-consistent.ts';
 import { type ChatService, startChat } from './chat-fixture.ts';
 
-/** Enough for a few responses of five tokens, but not for the higher estimates reserved for further ones. */
+/** Enough for a few responses of five tokens, but not for the higher estimates that further calls reserve. */
 const DAILY = 20_000;
 
 forEachDatabase((name, _open, freshUrl) => {
@@ -32,7 +32,7 @@ forEachDatabase((name, _open, freshUrl) => {
   const own = () =>
     service.operator.requestData<{ allowance_left: number; wallet: number }>('GET', '/api/user/package');
 
-  test(`${name}: a plan pays for model calls, and what was set aside too much comes back to it`, async () => {
+  test(`${name}: a plan pays for model calls and receives the unused part of a reservation back`, async () => {
     const before = await own();
     assert.equal((await service.ask('[chunks=5] hello')).status, 200);
     const [end] = await service.waitUntilSettled();
@@ -42,7 +42,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(wallet, before.wallet);
   });
 
-  test(`${name}: a package serves its models alone, and a refused call costs nothing`, async () => {
+  test(`${name}: a plan serves only its models, and a refused call costs nothing`, async () => {
     const before = await own();
     const { status, body } = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/embeddings', {
       model: 'sandbox-embedding',

@@ -9,7 +9,7 @@ const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
 const USAGE = { prompt_tokens: 7, completion_tokens: 3 };
 
-/** Requests that have a tool in each place and spelling in which an upstream may read one. */
+/** Requests with a tool in every position and spelling that an upstream may read. */
 function placesOf(tool: object): Readonly<Record<string, object>> {
   const hidden = { type: 'namespace', name: 'n', tools: [tool] };
   return {
@@ -35,7 +35,7 @@ function placesOf(tool: object): Readonly<Record<string, object>> {
   };
 }
 
-describe('options of model calls', { concurrency: false }, () => {
+describe('request options of model calls', { concurrency: false }, () => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
   let channelId: number;
@@ -65,7 +65,7 @@ describe('options of model calls', { concurrency: false }, () => {
     });
   const paramOf = ({ body }: Awaited<ReturnType<typeof call>>) => (body.error as { param?: string } | undefined)?.param;
 
-  test('T51: what makes the upstream fetch something, is billed separately or belongs to others is refused by name, in any case of letters', async () => {
+  test('T51: refuses by name, in any letter case, options that fetch URLs, are billed separately or belong to others', async () => {
     for (const [option, path] of [
       [{ models: ['other'] }, CHAT],
       [{ Models: ['other'] }, CHAT],
@@ -76,7 +76,7 @@ describe('options of model calls', { concurrency: false }, () => {
       [{ extra_headers: { a: 'b' } }, CHAT],
       [{ aws_access_key_id: 'x' }, CHAT],
       [{ preset: 'x' }, CHAT],
-      // Nobody has heard of these, but what they are called says enough.
+      // Invented options whose names alone are reason enough to refuse them.
       [{ deep_research: true }, CHAT],
       [{ enableWebSearchV2: true }, CHAT],
       [{ 'Target-URL': 'https://elsewhere.example' }, CHAT],
@@ -112,7 +112,7 @@ describe('options of model calls', { concurrency: false }, () => {
     assert.equal(paramOf(await call({ messages: file })), 'file_id');
   });
 
-  test('T51: options without effect pass, and so do unknown ones', async () => {
+  test('T51: relays options without effect, and unknown ones', async () => {
     for (const option of [
       { models: null, previous_response_id: null, service_tier: null },
       { service_tier: 'auto' },
@@ -134,7 +134,7 @@ describe('options of model calls', { concurrency: false }, () => {
       assert.equal((await call(option)).status, 200, JSON.stringify(option));
   });
 
-  test('T51: tools agents list without need are left out and named, and refused where they are forced', async () => {
+  test('T51: drops and reports tools that agents list without need; refuses them when they are forced', async () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'f' }];
     const answer = await call({ tools, tool_choice: 'auto' }, RESPONSES);
     assert.deepEqual([answer.status, answer.headers.get('x-reelgate-dropped')], [200, 'tools.0']);
@@ -147,7 +147,7 @@ describe('options of model calls', { concurrency: false }, () => {
     assert.deepEqual([forced.status, paramOf(forced)], [400, 'tools.0']);
   });
 
-  test('T51: a channel has rules of its own: pass, refuse, or a price a call', async () => {
+  test('T51: a channel can relay, refuse or price an option per call', async () => {
     await setRules({ service_tier: 'pass', web_search: { per_call: 5_000 }, '*': 'refuse' });
     assert.equal((await call({ service_tier: 'priority' })).status, 200);
     assert.equal(JSON.parse(upstream.requests.at(-1)?.body ?? '').service_tier, 'priority');
@@ -162,7 +162,7 @@ describe('options of model calls', { concurrency: false }, () => {
     await setRules({});
   });
 
-  test('S1: no place and no spelling brings a tool to the upstream that it runs and bills', async () => {
+  test('S1: no position or spelling gets a tool through that the upstream would run and bill', async () => {
     for (const kind of [
       'mcp',
       'web_search',
@@ -213,7 +213,7 @@ describe('options of model calls', { concurrency: false }, () => {
     assert.equal((await call({ tools: own, input: history }, RESPONSES)).status, 200);
   });
 
-  test('S1: what is written twice is sent as it was checked', async () => {
+  test('S1: duplicate keys are sent as they were checked', async () => {
     const raw = '{"model":"any","input":"hi","tools":[{"type":"mcp","type":"custom","name":"f"}]}';
     const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
     const send = (body: string, query = '') =>
@@ -228,7 +228,7 @@ describe('options of model calls', { concurrency: false }, () => {
     assert.equal((await call(wrapped, RESPONSES)).status, 400, 'the body itself is no call of a tool');
   });
 
-  test('T50: no private address is passed on, in whatever field and spelling', async () => {
+  test('T50: forwards no private address, whatever its field and spelling', async () => {
     const inside = 'http://169.254.169.254/';
     for (const part of [
       { type: 'image', source: { type: 'url', url: inside } },

@@ -19,7 +19,7 @@ forEachDatabase((name, _open, freshUrl) => {
   after(() => service.stop());
   const sent = () => service.sandbox.control.requests({ vendor: 'openai', operation: 'submit' });
 
-  test(`${name}: a whole answer passes unchanged and is paid by the upstream's usage`, async () => {
+  test(`${name}: relays a complete answer unchanged and charges the upstream's usage`, async () => {
     const { status, body, headers } = await service.ask('[chunks=5] hello');
     assert.equal(status, 200);
     const usage = body.usage as unknown as { prompt_tokens: number; completion_tokens: number };
@@ -32,12 +32,12 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(begin?.ref, `req_${headers.get('x-request-id')}`);
   });
 
-  test(`${name}: /v2 is the same address`, async () => {
+  test(`${name}: /v2 is an alias of /v1`, async () => {
     const { status } = await callModelApi(service.baseUrl, service.key, 'POST', '/v2/chat/completions', chatBody('hi'));
     assert.equal(status, 200);
   });
 
-  test(`${name}: a stream arrives whole and in order, its usage asked for, used and hidden`, async () => {
+  test(`${name}: relays a stream complete and in order; usage is requested, used and hidden`, async () => {
     const text = await (await service.stream('[chunks=40] hello')).text();
     assert.equal(contentOf(text).split(' ').length, 40);
     assert.equal(eventsOf(text).at(-1), '[DONE]');
@@ -48,13 +48,13 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.ok((end?.charged ?? 0) > 160 && (end?.charged ?? 0) < 200, String(end?.charged));
   });
 
-  test(`${name}: who asks for usage gets it`, async () => {
+  test(`${name}: shows usage to callers who request it`, async () => {
     const text = await (await service.stream('[chunks=3]', { stream_options: { include_usage: true } })).text();
     const last = JSON.parse(eventsOf(text).at(-2) ?? '');
     assert.deepEqual([last.choices, last.usage.completion_tokens], [[], 3]);
   });
 
-  test(`${name}: unknown fields, large numbers and pictures travel as they were written`, async () => {
+  test(`${name}: relays unknown fields, large numbers and images as written`, async () => {
     const body =
       '{ "temperature" : 1.10, "max_tokens":50, "big":9007199254740993, "messages":[{"role":"user","content":[{"type":"text","text":"\\u00e9 [chunks=1]"},' +
       '{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}], "model":"sandbox-chat","x_own":{"a":[1,{}]} }';
@@ -67,7 +67,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(sent()[0]?.body.toString(), body);
   });
 
-  test(`${name}: without usage tokens are counted, absurd ones are not believed`, async () => {
+  test(`${name}: counts tokens if usage is missing or implausible`, async () => {
     for (const usage of [0, -1, 2]) {
       assert.equal((await service.ask(`[chunks=6] [usage=${usage}]`)).status, 200);
       const [end] = await service.waitUntilSettled();
@@ -80,7 +80,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.ok((end?.charged ?? 0) >= 24 && (end?.charged ?? 0) < 64, String(end?.charged));
   });
 
-  test(`${name}: connect errors, 429 and 5xx go on to the next channel, other failures do not`, async () => {
+  test(`${name}: fails over on connect errors, 429 and 5xx, and on nothing else`, async () => {
     for (const kind of ['429', '500', '503', 'reset', 'unauthorized', 'billing'] as const) {
       service.sandbox.control.fault({ vendor: 'openai', kind });
       const { status } = await service.ask('[chunks=2]');
@@ -99,7 +99,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(end?.kind, 'refund');
   });
 
-  test(`${name}: with no channel left the failure says so and costs nothing`, async () => {
+  test(`${name}: reports when no channel is left, free of charge`, async () => {
     for (const [kind, expected, code] of [
       ['rate', 429, 'rate_limit_exceeded'],
       ['500', 502, 'upstream_error'],
@@ -119,7 +119,7 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   });
 
-  test(`${name}: a stream the upstream cuts ends in an error event and costs what came`, async () => {
+  test(`${name}: ends a stream cut by the upstream with an error event and charges the delivered part`, async () => {
     for (const fault of ['cut', 'stop', 'error']) {
       const text = await (await service.stream(`[chunks=20] [${fault}=7]`)).text();
       const events = eventsOf(text);
@@ -133,7 +133,7 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   });
 
-  test(`${name}: other model calls are relayed and paid too`, async () => {
+  test(`${name}: relays and charges the other kinds of model calls too`, async () => {
     const call = (path: string, body: object) => callModelApi(service.baseUrl, service.key, 'POST', path, body);
     const vectors = await call('/v1/embeddings', { model: 'sandbox-embedding', input: 'a few words' });
     assert.equal(vectors.status, 200);
@@ -154,7 +154,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.ok(((await service.waitUntilSettled())[0]?.charged ?? 0) >= 16);
   });
 
-  test(`${name}: a size has one price however it is written`, async () => {
+  test(`${name}: an image size has one price in all spellings`, async () => {
     const price = { per_call: 100, per_second: 0, multipliers: { size: { '2048x2048': 3 }, quality: { high: 2 } } };
     await service.operator.requestData('PUT', '/api/admin/models/sandbox-image', { price });
     for (const [size, charged] of [
@@ -177,7 +177,7 @@ forEachDatabase((name, _open, freshUrl) => {
     });
   });
 
-  test(`${name}: of calls that race for the last of a wallet or of a token as many go through as it pays for`, async () => {
+  test(`${name}: lets exactly as many concurrent calls through as the wallet or token can pay for`, async () => {
     const { operator } = service;
     const each = 4_000;
     const asked = chatBody('[chunks=1] [wait=1500]', { max_tokens: each / 4 });
@@ -203,7 +203,7 @@ forEachDatabase((name, _open, freshUrl) => {
     await operator.grantQuota(quota);
   });
 
-  test(`${name}: refusals have OpenAI's shape and take nothing`, async () => {
+  test(`${name}: refusals use OpenAI's format and cost nothing`, async () => {
     const url = service.baseUrl;
     const path = '/v1/chat/completions';
     const before = (await service.waitUntilSettled()).length;
@@ -230,7 +230,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal((await service.waitUntilSettled()).length, before);
   });
 
-  test(`${name}: what was used shows by day, model and token, to its owner and to administrators`, async () => {
+  test(`${name}: shows usage by day, model and token to its owner and to administrators`, async () => {
     const key = await service.operator.makeToken({ name: 'counted' });
     const { data } = await service.operator.request<{ id: number }[]>('GET', '/api/tokens');
     const token = data[0]?.id;
@@ -249,7 +249,7 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   });
 
-  test(`${name}: a request id used twice is two calls in the ledger`, async () => {
+  test(`${name}: a reused request id makes two calls in the ledger`, async () => {
     for (const _ of [1, 2]) {
       const { status, headers } = await service.ask('[chunks=1]', {}, { 'x-request-id': 'my-id' });
       assert.deepEqual([status, headers.get('x-request-id')], [200, 'my-id']);
@@ -259,14 +259,14 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(new Set(rows.slice(0, 4).map(({ ref }) => ref)).size, 2);
   });
 
-  test(`${name}: an alias is served by its target, under its own name in the ledger`, async () => {
+  test(`${name}: an alias is served by its target and recorded under its own name`, async () => {
     await service.operator.requestData('POST', '/api/admin/models', { id: 'my-alias', alias_of: 'sandbox-chat' });
     const { status } = await service.ask('[chunks=1]', { model: 'my-alias' });
     assert.equal(status, 200);
     assert.equal(JSON.parse(sent()[0]?.body.toString() ?? '').model, 'sandbox-chat');
   });
 
-  test(`${name}: invalid requests are refused in the envelope`, async () => {
+  test(`${name}: refuses invalid requests in the envelope`, async () => {
     const send = async (body: string, headers: Record<string, string> = {}) => {
       const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
         method: 'POST',

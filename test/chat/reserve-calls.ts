@@ -5,11 +5,11 @@ import type { Tables } from '../../src/server/tables.ts';
 
 export interface ReservedCalls {
   readonly quota: LedgerService;
-  /** The wallet of the account, without what is reserved. */
+  /** The account's wallet balance without open reservations. */
   balance(): Promise<number>;
 }
 
-/** Account 1 with a wallet of 10,000, of which each reference has 100 reserved. */
+/** Account 1 with a wallet of 10,000, and 100 reserved for each reference. */
 export async function reserveCalls(database: Database<Tables>, refs: readonly string[]): Promise<ReservedCalls> {
   const quota = new LedgerService({ store: new LedgerStore(database), clock: { now: () => Date.now() } });
   await database.transaction(async (trx) => {

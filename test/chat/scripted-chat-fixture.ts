@@ -13,7 +13,6 @@ export interface ScriptedChat {
 
 /**
  * The whole service with chat models behind one channel to a scripted upstream. The caller stops both.
- *
  * @param models the names callers use
  */
 export async function startScriptedChat(

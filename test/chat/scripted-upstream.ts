@@ -12,12 +12,15 @@ type Responder = (response: ServerResponse, request: ScriptedRequest) => unknown
 export interface ScriptedUpstream {
   readonly url: string;
   readonly requests: ScriptedRequest[];
-  /** Sets how it responds from now on. */
+  /** Sets the response to all further requests. */
   respondWith(answer: Responder): void;
   stop(): Promise<void>;
 }
 
-/** An upstream that writes exactly the given bytes, for responses that a simulator of a correct upstream would never send. */
+/**
+ * An upstream that writes exactly the given bytes, for responses that a simulator of a correct upstream would never
+ * send.
+ */
 export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   let responder: Responder = (response) => response.end();
   const requests: ScriptedRequest[] = [];

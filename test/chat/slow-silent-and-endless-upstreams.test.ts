@@ -4,8 +4,8 @@ import { openLog } from '../../src/server/platform/log.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { type ChatService, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 
-/** Upstreams that are slow, silent, endless or out of their mind. */
-describe('upstreams in trouble', { concurrency: false }, () => {
+/** Upstreams that are slow, silent, endless or send nonsense. */
+describe('slow, silent and endless upstreams', { concurrency: false }, () => {
   let service: ChatService;
   const lines: string[] = [];
   before(async () => {
@@ -26,7 +26,7 @@ describe('upstreams in trouble', { concurrency: false }, () => {
   const lastError = (text: string): { code: string; type: string; message: string } =>
     JSON.parse(eventsOf(text).at(-1) ?? '{}').error;
 
-  test('no response ends in 504, a dropped one in a failure; both cost nothing', async () => {
+  test('a missing response ends in 504, a dropped one in a failure; both are free', async () => {
     for (const [kind, status] of [
       ['hang', 504],
       ['drop', 503],
@@ -44,14 +44,14 @@ describe('upstreams in trouble', { concurrency: false }, () => {
     }
   });
 
-  test('answers of the wrong types pass and are charged by counting', async () => {
+  test('relays answers with wrong types and charges them by counting', async () => {
     service.sandbox.control.fault({ vendor: 'openai', kind: 'wrong-types' });
     const { status } = await service.ask('[chunks=2]');
     assert.equal(status, 200);
     assert.equal((await service.waitUntilSettled())[0]?.kind, 'settle');
   });
 
-  test('a whole answer beyond all bounds is given up', async () => {
+  test('abandons a complete answer beyond the size limit', async () => {
     for (const kind of ['huge', 'bomb'] as const) {
       service.sandbox.control.fault({ vendor: 'openai', kind });
       const before = process.memoryUsage().rss;
@@ -62,7 +62,7 @@ describe('upstreams in trouble', { concurrency: false }, () => {
     }
   });
 
-  test('silence is filled with comments, and ended with an error event when it lasts', async () => {
+  test('fills silence with comments and ends it with an error event when it lasts', async () => {
     const text = await (await service.stream('[chunks=9] [silent=3]')).text();
     assert.match(text, /\n\n: keep-alive\n\n/);
     assert.equal(lastError(text).code, 'upstream_timeout');
@@ -72,7 +72,7 @@ describe('upstreams in trouble', { concurrency: false }, () => {
     assert.ok(end?.kind === 'settle' && end.charged >= 12 && end.charged < 60, JSON.stringify(end));
   });
 
-  test('a stream that takes too long as a whole is ended with an error event and paid as far as it came', async () => {
+  test('ends a stream beyond its total time limit with an error event and charges the delivered part', async () => {
     const text = await (await service.stream('[chunks=900] [delay=200]')).text();
     assert.equal(lastError(text).code, 'upstream_timeout');
     const words = contentOf(text).split(' ').length;
@@ -81,7 +81,7 @@ describe('upstreams in trouble', { concurrency: false }, () => {
     assert.ok(end?.kind === 'settle' && end.charged >= words * 4, JSON.stringify(end));
   });
 
-  test('events that are no JSON pass, as they are the caller’s to judge, and cost nothing of their own', async () => {
+  test('relays events that are not JSON unchanged, free of charge', async () => {
     const text = await (await service.stream('[chunks=5] [garbage=2]')).text();
     assert.ok(text.includes('"conte\n\n'));
     assert.equal(eventsOf(text).at(-1), '[DONE]');
@@ -89,7 +89,7 @@ describe('upstreams in trouble', { concurrency: false }, () => {
     assert.ok(end?.kind === 'settle' && end.charged < 60, JSON.stringify(end));
   });
 
-  test('whatever an upstream says, our key for it reaches neither callers nor the log', async () => {
+  test('reveals our upstream key neither to callers nor to the log, whatever the upstream says', async () => {
     const { api_key: canary } = service.sandbox.credentials('openai') as { api_key: string };
     for (const kind of ['unauthorized', 'invalid', 'policy', 'broken', 'billing', 'rate'] as const) {
       service.sandbox.control.fault({ vendor: 'openai', kind, message: `no ${canary} or Bearer ${canary}, ${canary}` });
@@ -108,22 +108,22 @@ describe('upstreams in trouble', { concurrency: false }, () => {
   });
 });
 
-// A service of its own, whose calls have the time that 64 MB need on a slow machine.
-describe('upstreams without an end', () => {
+// A separate service whose calls have the time that 64 MB take on a slow machine.
+describe('endless upstreams', () => {
   let service: ChatService;
   before(async () => {
     service = await startChat('sqlite::memory:', { overrides: { chatTimeLimits: { totalMs: 100_000 } } });
   });
   after(() => service.stop());
 
-  test('T56: endless events and endless streams are ended', async () => {
+  test('T56: ends endless events and endless streams', async () => {
     for (const [what, most, code] of [
       ['[chunks=2] [big=3000]', 10_000, 'upstream_error'],
       ['[chunks=999] [big=200]', 70_000_000, 'answer_broken_off'],
     ] as const) {
       const text = await (await service.stream(what)).text();
       assert.ok(text.length < most, `${what}: ${text.length}`);
-      // Before any content the status can still tell, so the error is a body.
+      // Before any content the status can still report the failure, so the error is a body.
       assert.equal(JSON.parse(eventsOf(text).at(-1) ?? text).error.code, code, what);
     }
   });

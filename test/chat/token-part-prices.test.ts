@@ -17,10 +17,10 @@ const PRICE = {
 };
 const DETAILS = { cached_tokens: 800, cache_write_tokens: 100 };
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 10, prompt_tokens_details: DETAILS };
-/** A fee, a hundred tokens of text, ten of output, and the cached and written ones at their own prices. */
+/** A fee of 3, 100 text tokens, 10 output tokens, and cached and written tokens at their own prices. */
 const COST = 3 + 100 + 20 + 80 + 125;
 
-describe('tokens that cost apart', { concurrency: false }, () => {
+describe('separately priced token categories', { concurrency: false }, () => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
   before(async () => {
@@ -49,14 +49,14 @@ describe('tokens that cost apart', { concurrency: false }, () => {
         .end(JSON.stringify({ choices: [{ message: { content: 'one' } }], usage })),
     );
 
-  test('are charged by their own prices, and reserved by the highest', async () => {
+  test('are charged at their own prices and reserved at the highest', async () => {
     respond(USAGE);
     const { reserved, charged } = await ask({ max_tokens: 100 });
     assert.equal(charged, COST);
     assert.ok(reserved >= 3 + 1.25 * 2_000 + 200, `reserved ${reserved}`);
   });
 
-  test('in a stream as well', async () => {
+  test('are charged the same way in a stream', async () => {
     upstream.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'one' } }] })}\n\n`);
@@ -68,7 +68,7 @@ describe('tokens that cost apart', { concurrency: false }, () => {
     assert.equal(row?.charged, COST);
   });
 
-  test('the price of audio is reserved only for a call that may use audio', async () => {
+  test('audio prices are reserved only for calls that may use audio', async () => {
     respond({ prompt_tokens: 1_000, completion_tokens: 1, prompt_tokens_details: { audio_tokens: 500 } });
     assert.ok((await ask({ max_tokens: 10 })).reserved < 10_000);
     const { reserved, charged } = await ask({ max_tokens: 10, modalities: ['text', 'audio'] });

@@ -14,7 +14,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstrea
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
-/** What `USAGE` costs. */
+/** The charge for `USAGE`. */
 const COST = 7 + 4 * 3;
 const MANY_WORDS = 'word '.repeat(3_000);
 
@@ -25,7 +25,7 @@ const last = (more: object = {}): string =>
 const data = (...all: string[]): string => all.map((each) => `data: ${each}\n\n`).join('');
 const named = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 
-test('a stop in the half second after the last word loses no settlement', async (t) => {
+test('a stop within half a second of the last word loses no settlement', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'reelgate-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const url = `sqlite:${join(directory, 'a.db')}`;
@@ -48,7 +48,7 @@ test('a stop in the half second after the last word loses no settlement', async 
   );
 });
 
-/** Upstreams whose bytes are sound in themselves, but not what most would write. */
+/** Upstreams whose responses are valid but unlike those of most servers. */
 describe('upstreams that write valid but unusual bytes', { concurrency: false }, () => {
   let service: ChatService;
   let upstream: ScriptedUpstream;
@@ -59,7 +59,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
   afterEach(async () => {
     await service.waitUntilSettled();
     await assertLedgerConsistent(service.app.database);
-    // Saving the channel closes its circuit, which the test may have opened.
+    // Saving the channel closes its circuit breaker, which the test may have opened.
     await service.operator.requestData('PUT', `/api/admin/channels/${channelId}`, {
       weight: 1 + upstream.requests.length,
     });
@@ -92,7 +92,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
   const ask = (more: object = {}): Promise<Heard> => call(CHAT, { messages, ...more });
   const listen = (more: object = {}): Promise<Heard> => ask({ stream: true, ...more });
 
-  test('lines that end in CR LF, have no blank before the data or no end are read all the same', async () => {
+  test('reads lines that end in CR LF, lack the space before the data or lack the final line end', async () => {
     const usage = JSON.stringify({ choices: [], usage: USAGE });
     const plain = data(chunk('one'), last(), usage, '[DONE]');
     for (const body of [
@@ -114,7 +114,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal((await listen()).end?.charged, COST);
   });
 
-  test('usage is hidden from who did not ask for it, in whatever event it comes, and shown to who did', async () => {
+  test('hides usage from callers who did not request it, in whichever event it arrives, and shows it to those who did', async () => {
     const withUsage = { stream_options: { include_usage: true } };
     for (const body of [
       data(chunk('one'), last(), JSON.stringify({ usage: USAGE }), '[DONE]'),
@@ -133,7 +133,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('a caller who disconnects at the last word pays by the usage behind it, which is awaited briefly', async () => {
+  test('charges a caller who disconnects at the last word by the usage that follows, after a short wait', async () => {
     let closed = Promise.resolve(0);
     const speak = (after: (response: ServerResponse) => void): void =>
       upstream.respondWith((response) => {
@@ -160,12 +160,12 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     const left = await leaveAtTheEnd();
     assert.ok((await closed) - left < 1_500, 'the upstream is let go');
     const [end] = await service.waitUntilSettled();
-    // This model is known to think without showing it, so it is charged for the time it had, within what was reserved.
+    // This model reasons without showing it, so the call is charged by elapsed time, within the reservation.
     const reserved = -((await service.waitUntilSettled())[1]?.amount ?? 0);
     assert.ok(end?.kind === 'settle' && end.charged > 30 && end.charged <= reserved, JSON.stringify(end));
   });
 
-  test('of usage reported repeatedly the newest counts', async () => {
+  test('uses the latest usage when it is reported repeatedly', async () => {
     const counted = (tokens: number): object => ({ usage: { prompt_tokens: 7, completion_tokens: tokens } });
     const many = Array.from({ length: 100 }, (_, index) => chunk(`word${index}`, counted(index)));
     upstream.respondWith(async (response) => {
@@ -180,7 +180,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
       assert.equal((await listen(more)).end?.charged, 7 + 4 * 300);
   });
 
-  test('what a model thought is paid where the total alone tells of it', async () => {
+  test('charges reasoning that only the total reveals', async () => {
     const choices = [{ index: 0, message: { content: 'one' } }];
     for (const [usage, charged] of [
       [{ prompt_tokens: 7, completion_tokens: 3, total_tokens: 110 }, 7 + 4 * 103],
@@ -195,7 +195,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('usage written into a request is not believed where the response repeats it', async () => {
+  test('does not trust usage that the request contained and the response repeats', async () => {
     const tools = [{ type: 'function', name: 'f', parameters: { usage: { input_tokens: 0, output_tokens: 1 } } }];
     streams(
       named('response.created', { response: { id: 'r', error: null, tools, usage: null } }) +
@@ -210,7 +210,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok((whole.end?.charged ?? 0) >= 3_000, String(whole.end?.charged));
   });
 
-  test('errors are recognized in every form upstreams use, and never passed on as they are', async () => {
+  test('recognizes errors in every form upstreams use, and never relays them verbatim', async () => {
     const message = `no ${SCRIPTED_KEY}`;
     const events = [
       data(JSON.stringify({ error: { message } })),
@@ -245,7 +245,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     );
   });
 
-  test('HTTP 200 around no answer is a failure that costs nothing', async () => {
+  test('HTTP 200 without an answer is a failure, free of charge', async () => {
     const message = `no ${SCRIPTED_KEY}`;
     for (const body of [
       { error: { message } },
@@ -269,7 +269,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal((await ask()).status, 200, 'an empty error is none');
   });
 
-  test('an answer that quotes our key passes without it', async () => {
+  test('removes our key from an answer that quotes it', async () => {
     says(JSON.stringify({ choices: [{ message: { content: `it is ${SCRIPTED_KEY}` } }], usage: USAGE }));
     const whole = await ask();
     assert.deepEqual([whole.status, whole.text.includes('[masked]')], [200, true]);
@@ -277,7 +277,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.match((await listen()).text, /it is \[masked\]/);
   });
 
-  test('redirects and addresses that are none are the channel’s fault, not the caller’s', async () => {
+  test('blames redirects and invalid addresses on the channel, not on the caller', async () => {
     for (const status of [301, 302, 307, 308, 405]) {
       says('', status);
       const { status: got, end } = await ask();
@@ -286,7 +286,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('an invalid request of one caller opens no circuit breaker', async () => {
+  test("one caller's invalid request opens no circuit breaker", async () => {
     const view = () =>
       service.operator.requestData<{ health: { state: string }[] }>('GET', `/api/admin/channels/${channelId}`);
     const refusals = [
@@ -310,14 +310,14 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok((await view()).health.some(({ state }) => state === 'resting'));
   });
 
-  test('a stream that speaks of its end mark and breaks off has broken off', async () => {
+  test('a stream that mentions its end marker and stops is an interrupted stream', async () => {
     streams(data(chunk('data: [DONE] is how streams end, "finish_reason":"stop" before it')));
     const { text, end } = await listen();
     assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '').error.code, 'answer_broken_off');
     assert.equal(end?.kind, 'settle');
   });
 
-  test('of several answers each must have ended, with or without a mark behind them', async () => {
+  test('every choice of an answer must have ended, with or without a final marker', async () => {
     const ended = (index: number): string => JSON.stringify({ choices: [{ index, delta: {}, finish_reason: 'stop' }] });
     for (const [events, isWhole] of [
       [[ended(0)], false],
@@ -334,7 +334,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok(!(await listen()).text.includes('answer_broken_off'));
   });
 
-  test('pictures that come inside a stream pass, however large', async () => {
+  test('relays images inside a stream, however large', async () => {
     const b64_json = 'iVBORw0K'.repeat(400_000);
     const usage = { input_tokens: 10, output_tokens: 1_000, total_tokens: 1_010 };
     streams(
@@ -354,7 +354,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal(response.end?.charged, 10 + 4 * 1_000);
   });
 
-  test('function calls, of the old and new form, are charged like text', async () => {
+  test('charges function calls, in the old and the new form, like text', async () => {
     const args = '{"city":"Paris is a big city in the north of France"}';
     for (const piece of [
       { function_call: { name: 'weather', arguments: args } },
@@ -368,7 +368,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('a long answer without usage is counted to its end', async () => {
+  test('counts a long answer without usage to its end', async () => {
     const message = { content: 'word '.repeat(30_000) };
     says(JSON.stringify({ choices: Array.from({ length: 10 }, () => ({ message })) }));
     const { status, end } = await ask({ n: 10 });
@@ -376,7 +376,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok((end?.charged ?? 0) > 1_000_000, String(end?.charged));
   });
 
-  test('prompts without reported usage are counted by their content: text, tokens or pictures', async () => {
+  test('counts prompts without reported usage by content: text, tokens or images', async () => {
     const answers = { choices: [{ message: { content: 'one' } }], output: [], data: [{ embedding: [1] }] };
     says(JSON.stringify(answers));
     const said = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
@@ -396,7 +396,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
-  test('an error before the first token fails over to the next channel, one after it does not', async (t) => {
+  test('fails over to the next channel on an error before the first token, not after it', async (t) => {
     const { operator } = service;
     const next = await startScriptedUpstream();
     t.after(() => next.stop());
@@ -424,7 +424,7 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     await operator.requestData('DELETE', `/api/admin/channels/${id}`);
   });
 
-  test('T53: no header of the caller reaches an upstream, and none of an upstream the caller', async () => {
+  test('T53: forwards no caller header to an upstream, and no upstream header to the caller', async () => {
     upstream.respondWith((response) =>
       response
         .writeHead(200, { 'content-type': 'application/json', 'set-cookie': 'a=b', server: 'up', 'x-up': '1' })

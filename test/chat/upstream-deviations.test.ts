@@ -29,7 +29,7 @@ for (const from of NAMES)
       });
   });
 
-test('the corpus has no shape twice', () => {
+test('the corpus contains no deviation twice', () => {
   for (const name of NAMES) {
     const names = CORPUS[name].map((each) => each.name);
     assert.deepEqual(

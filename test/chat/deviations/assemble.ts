@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** What a client of one dialect puts together from a response, in words all dialects have. */
+/** A response as a client of one dialect assembles it, in terms that all dialects share. */
 export interface Assembled {
   text: string;
   thought: string;
@@ -22,7 +22,7 @@ const dataOf = (stream: string): Any[] =>
     .map((data) => JSON.parse(data));
 const MARKDOWN_IMAGE = /!\[image\]\([^)]*\)/g;
 
-/** Images that stand in the text, taken out of it. */
+/** Moves images embedded in the text out of it. */
 function takeImages(result: Assembled): Assembled {
   result.images += result.text.match(MARKDOWN_IMAGE)?.length ?? 0;
   return { ...result, text: result.text.replace(MARKDOWN_IMAGE, '') };
@@ -42,7 +42,7 @@ function addMessage(result: Assembled, message: Any): void {
   }
 }
 
-/** Asserts that a stream begins with the event that clients need first, and has it once. */
+/** Asserts that a stream starts with the event that clients need first, exactly once. */
 function assertBegins(events: readonly Any[], isFirst: (event: Any) => boolean): void {
   assert.deepEqual(
     events.flatMap((event, index) => (isFirst(event) ? [index] : [])),

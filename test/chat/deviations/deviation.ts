@@ -1,11 +1,11 @@
-/** A response as some upstream really sends it, and what every caller must get of it. */
+/** A real upstream response that deviates from the specification, and what every caller must receive. */
 export interface Deviation {
   readonly name: string;
-  /** Where it was reported, or the documentation it is from. */
+  /** Where the deviation was reported or documented. */
   readonly source: string;
-  /** A complete response. */
+  /** A complete, non-streamed response. */
   readonly body?: unknown;
-  /** Events of a stream: objects, or text that is written as it is. */
+  /** Events of a stream: objects, or text written verbatim. */
   readonly events?: readonly unknown[];
   readonly expected: Expected;
 }
@@ -13,16 +13,16 @@ export interface Deviation {
 export interface Expected {
   readonly text?: string;
   readonly thought?: string;
-  /** Names and arguments as JSON. */
+  /** Tool calls as pairs of name and JSON arguments. */
   readonly calls?: readonly (readonly [string, string])[];
   readonly images?: number;
-  /** Default: `calls` where there are calls, else `end`. */
+  /** Default: `calls` if there are calls, otherwise `end`. */
   readonly end?: 'end' | 'length' | 'calls' | 'refused';
-  /** The call fails and costs nothing, or its end is told by an error after the content. */
+  /** How the response fails: before any content, free of charge; or after some, reported as an error. */
   readonly fails?: 'empty' | 'failure' | 'malformed' | 'error' | 'cut' | 'reason';
-  /** Input and output as charged; `counted`: the upstream gives none that can be believed. */
+  /** Charged input and output tokens; `counted`: the upstream reports no credible usage, so tokens are counted. */
   readonly charged?: readonly [number, number] | 'counted';
-  /** Parts of the paths that are named as dropped. */
+  /** Parts of the paths reported as dropped. */
   readonly dropped?: readonly string[];
 }
 

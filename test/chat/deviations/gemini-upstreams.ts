@@ -34,7 +34,7 @@ const reasons: readonly Deviation[] = (
   const source = 'envoyproxy/ai-gateway #2118, NousResearch/hermes-agent #83882, agentjido/req_llm #944';
   const expected = means === 'failed' ? { text: 'half', fails: 'reason' as const } : { text: 'half', end: means };
   const whole = { name: `ends with ${word}`, source, body: candidate([{ text: 'half' }], word), expected };
-  // Unspecified is what Google's encoding writes where nothing is said: a stream that ends so was cut off.
+  // Google's encoder writes UNSPECIFIED for an unset value: a stream that ends so was cut off.
   if (word === 'FINISH_REASON_UNSPECIFIED') return [whole];
   return [
     whole,

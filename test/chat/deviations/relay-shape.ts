@@ -25,7 +25,7 @@ export const DIALECTS = {
 } as const satisfies Readonly<Record<string, Dialect>>;
 export type Name = keyof typeof DIALECTS;
 export const NAMES = Object.keys(DIALECTS) as Name[];
-/** Every recorded shape by the dialect of its upstream. */
+/** All recorded deviations, by the dialect of the upstream. */
 export const CORPUS: Readonly<Record<Name, readonly Deviation[]>> = {
   chat: CHAT_UPSTREAMS,
   messages: MESSAGES_UPSTREAMS,
@@ -55,7 +55,7 @@ export function write(events: readonly unknown[]): Buffer {
   return Buffer.from(texts.join(''));
 }
 
-/** Relays a complete response as a model call does. */
+/** Relays a complete response the way a model call does. */
 export function relayBody(from: Name, to: Name, body: Buffer, wantsStream: boolean): Outcome {
   const result = parseNonStreamedResponse(body, DIALECTS[from]);
   if (typeof result === 'string') return { fails: result, output: '', usage: undefined, dropped: [] };
@@ -65,7 +65,7 @@ export function relayBody(from: Name, to: Name, body: Buffer, wantsStream: boole
   return { fails, output, usage: result.usage, dropped: conversion.dropped };
 }
 
-/** Relays a stream that arrives in pieces as a model call does. */
+/** Relays a stream that arrives in pieces the way a model call does. */
 export function relayStream(from: Name, to: Name, bytes: Buffer, wantsStream: boolean, pieceLength: number): Outcome {
   const stream = new EventStream(DIALECTS[from], false);
   const conversion = new ResponseConversion(codecOf(from), codecOf(to), CONTEXT);
@@ -118,7 +118,7 @@ export function assertContent(output: string, expected: Expected, to: Name, isSt
   for (const { id } of calls) assert.ok(id, 'no id is empty');
 }
 
-/** Arguments without the blanks of their JSON; what is none, as it is. */
+/** Arguments with the whitespace of their JSON removed; text that is not JSON stays unchanged. */
 function normalize(args: string): string {
   if (args === '') return '{}';
   try {
@@ -129,7 +129,7 @@ function normalize(args: string): string {
   }
 }
 
-/** Relays a recorded shape, whatever its form. */
+/** Relays a recorded deviation as a body or as a stream. */
 export function relayShape({ body, events }: Deviation, from: Name, to: Name, isStream: boolean): Outcome {
   if (events !== undefined) return relayStream(from, to, write(events), isStream, Number.MAX_SAFE_INTEGER);
   return relayBody(from, to, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), isStream);
