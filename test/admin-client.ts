@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 
 export const ROOT_LOGIN = { username: 'root', password: 'root-password-1' };
 
-/** The administrator of a running service, or another account, over real HTTP, as a script of an operator would do it. */
+/**
+ * An administrator's (or another account's) client for a running service over real HTTP, as an operator's script uses
+ * it.
+ */
 export class AdminClient {
   readonly baseUrl: string;
   #cookie = '';
@@ -32,7 +35,7 @@ export class AdminClient {
     return { cookie: this.#cookie, 'service-api-user': String(this.#id) };
   }
 
-  /** Calls a management endpoint and returns its `data`; a failure fails the test. */
+  /** Calls a management endpoint and returns its `data`; a failed call fails the test. */
   async requestData<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.request<T>(method, path, body);
     assert.equal(answer.success, true, `${method} ${path}: ${JSON.stringify(answer)}`);

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 
-/** Values in the JSON of a faulty upstream: other types, other words, numbers JSON can hold and money cannot. */
+/**
+ * Values a faulty upstream may put into JSON: wrong types, unknown words, numbers that JSON can hold and money cannot.
+ */
 const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, '', 0, -1, 1e308, Number.MAX_SAFE_INTEGER, [], {}, [[]], [null], {
     status: {},
@@ -21,7 +23,7 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
 type Container = Record<string, unknown> | unknown[];
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-/** Every position of a value, as its container and its key there. */
+/** All positions within a value, as pairs of container and key. */
 function placesOf(root: unknown): (readonly [Container, string])[] {
   if (!isContainer(root)) return [];
   return Object.keys(root).flatMap((key) => [[root, key] as const, ...placesOf(Reflect.get(root, key))]);
@@ -40,7 +42,7 @@ function mutate(root: unknown, place: number, how: 'replace' | 'remove' | 'wrap'
   return root;
 }
 
-/** Recorded replies with one to four mutations each; now and then something else altogether. */
+/** Recorded replies with one to four mutations each, occasionally replaced by an arbitrary value. */
 export function arbitraryMutatedJson(replies: readonly unknown[]): fc.Arbitrary<unknown> {
   const mutation = fc.tuple(fc.nat(200), fc.constantFrom('replace', 'replace', 'remove', 'wrap', 'add'), junk);
   const wounded = fc

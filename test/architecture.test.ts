@@ -16,13 +16,13 @@ for (const rule of rules) {
   });
 }
 
-test('reasons for long functions are still needed', () => {
+test('every listed reason for a long function is still needed', () => {
   const found = new Map(files.flatMap(functionsOf).map(({ id, lineCount }) => [id, lineCount]));
   for (const id of Object.keys(LONG_FUNCTION_EXCEPTIONS))
     assert.ok((found.get(id) ?? 0) > 80, `${id} has ${found.get(id) ?? 'no'} lines and needs no reason any more`);
 });
 
-test('the scanner finds every shape of function', () => {
+test('the scanner finds every form of function', () => {
   const text = [
     'export async function declared(a: string): Promise<void> {',
     '  if (a) {',
@@ -59,7 +59,7 @@ test('the scanner finds every shape of function', () => {
   );
 });
 
-test('the scanner reads every shape of import', () => {
+test('the scanner reads every form of import', () => {
   const { imports } = toSourceFile(
     'src/server/quota/ledger-service.ts',
     [
@@ -99,7 +99,7 @@ test('the scanner reads every shape of import', () => {
   );
 });
 
-/** For every rule: files that break it and, where similar code is allowed, files that do not. */
+/** For each rule: files that break it and, where similar code is allowed, files that do not. */
 const samples: Record<string, { bad: Record<string, string>; good?: Record<string, string> }> = {
   'contract imports TypeBox and itself': {
     bad: { 'src/contract/a.ts': "import { z } from '../server/app.ts';", 'src/contract/b.ts': "import 'node:fs';" },

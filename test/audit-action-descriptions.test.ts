@@ -12,12 +12,12 @@ const findAll = (pattern: RegExp): string[] =>
   sources.flatMap((source) => [...source.matchAll(pattern)].map(([, found = '']) => found));
 
 const SUBJECTS = Object.keys(en.actions).join('|');
-/** Written in code as one text: `user.update`; events have names of the same form. */
+/** Actions written in one piece, such as `user.update`; event names have the same form. */
 const WHOLE = new RegExp(
   `(?:action: |action = |isApproved \\? |#audit\\(trx, actor, |revoked, )'((?:${SUBJECTS})\\.[a-z_.-]+)'`,
   'g',
 );
-/** Put together from two: the subject is in the code, and what follows here. */
+/** Actions composed of two parts: the code contains the subject, this table the possible suffixes. */
 const COMPOSED: Readonly<Record<string, readonly string[]>> = {
   'beta_application.${status}': APPLICATION_STATUS.filter((status) => status !== 'pending'),
   'device-client.${action}': ['create', 'update', 'delete', 'add-secret', 'remove-secret'],
@@ -30,7 +30,7 @@ const has = (action: string): boolean =>
     .split('.')
     .reduce<unknown>((tree, key) => (tree as Record<string, unknown> | undefined)?.[key], en.actions) === 'string';
 
-test('every action that is recorded in the audit log has words', () => {
+test('every action recorded in the audit log has a description', () => {
   const composed = findAll(/action: `([^`]+)`/g).filter((text) => !text.endsWith('.read'));
   assert.deepEqual([...composed].sort(), Object.keys(COMPOSED).sort());
   const all = [
@@ -45,7 +45,7 @@ test('every action that is recorded in the audit log has words', () => {
   );
 });
 
-test('every kind of target has words', () => {
+test('every kind of target has a description', () => {
   const kinds = findAll(/target: `([a-z_-]+):/g);
   assert.ok(kinds.length > 20);
   assert.deepEqual(

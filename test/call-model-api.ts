@@ -1,4 +1,4 @@
-/** Calls an endpoint of the model and video APIs. */
+/** Calls an endpoint of the model and video APIs with an API key. */
 export async function callModelApi(
   baseUrl: string,
   key: string,

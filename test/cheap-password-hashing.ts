@@ -1,4 +1,7 @@
 import type { PasswordCost } from '../src/server/accounts/passwords.ts';
 
-/** For services under test: hashing at the real cost would be most of what a run computes. A hash names its own cost. */
+/**
+ * Password hashing for services under test, which would otherwise spend most of their time on it. A hash records its
+ * own cost, so hashes of both costs verify.
+ */
 export const CHEAP_PASSWORD_HASHING: PasswordCost = { memory: 64, passes: 1, parallelism: 1 };

@@ -1,8 +1,8 @@
 /**
- * What a process started by a test takes from this one: where programs are, and the cache of compiled code. Without the cache each process
- * strips and compiles all files of the service again, which costs two seconds of CPU time.
+ * Environment that child processes inherit from the test: the paths of programs and the compile cache. Without the
+ * cache each process strips and compiles all server files again, which costs two seconds of CPU time.
  *
- * Not for `bin/server.js`: it sets flags of V8, with which no code compiled without them can be used, and has a cache of its own.
+ * Not for `bin/server.js`: it sets V8 flags, which make code compiled without them unusable, and has its own cache.
  */
 export const CHILD_PROCESS_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: process.env.PATH ?? '',

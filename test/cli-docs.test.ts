@@ -15,7 +15,7 @@ const documents = [
   'docs/mail-dovecot.md',
 ];
 
-/** Every command by its words, groups too. */
+/** All commands and command groups, as their full names. */
 function pathsOf(command: Command, before: readonly string[] = []): string[] {
   return command.commands.flatMap((each) => {
     const path = [...before, each.name()];
@@ -24,7 +24,7 @@ function pathsOf(command: Command, before: readonly string[] = []): string[] {
 }
 const paths = pathsOf(createProgram(false));
 
-test('docs/cli.md has every command', () => {
+test('docs/cli.md lists every command', () => {
   const text = read('docs/cli.md');
   const groups = paths.filter((path) => paths.some((other) => other.startsWith(`${path} `)));
   for (const path of paths.filter((each) => !groups.includes(each))) {
@@ -34,7 +34,7 @@ test('docs/cli.md has every command', () => {
   }
 });
 
-test('documents name no command or option that is not there', () => {
+test('documents name only existing commands and options', () => {
   for (const document of documents)
     for (const [, words = ''] of read(document).matchAll(/(?:^|`|npx |\(|\| )reelgate ([a-z][^`\n|)#"]*)/gm)) {
       const [group = '', verb = ''] = words.trim().split(' ');
@@ -59,7 +59,7 @@ test('documents name no command or option that is not there', () => {
     }
 });
 
-test('docs/cli-scripts.md and the help have every exit status', () => {
+test('docs/cli-scripts.md and the help list every exit status', () => {
   const table = [...read('docs/cli-scripts.md').matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
   assert.deepEqual(table, Object.values(EXIT));
 });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const read = (path: string): URL => new URL(`../${path}`, import.meta.url);
 const { version } = JSON.parse(readFileSync(read('package.json'), 'utf8')) as { version: string };
 
-/** Prints the modules of files that were loaded, to standard error when the process ends. */
+/** A module hook that prints the loaded files to standard error when the process exits. */
 const NOTE_MODULES = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   const seen = [];
@@ -22,7 +22,7 @@ function run(...args: string[]) {
   return { status, stdout, modules: JSON.parse(stderr.slice(stderr.lastIndexOf('["file:'))) as string[] };
 }
 
-test('the version is printed without loading the program', () => {
+test('printing the version loads no other module', () => {
   for (const option of ['--version', '-V']) {
     const { status, stdout, modules } = run(option);
     assert.deepEqual([status, stdout], [0, `${version}\n`]);
@@ -36,7 +36,7 @@ test('the version is printed without loading the program', () => {
 // Each of these takes longer to load than help takes to print; a sign-in needs the last two.
 const HEAVY = ['typebox', '@clack/prompts', 'open', 'uqr'];
 
-test('help loads neither the contract nor what only a command under way needs', () => {
+test('help loads neither the contract nor modules that only running commands need', () => {
   for (const args of [
     ['--help'],
     ['video', '--help'],

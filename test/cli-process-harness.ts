@@ -16,13 +16,13 @@ export interface ProcessResult {
   readonly stderr: string;
 }
 
-/** What a command printed with --json: one document on one line. */
+/** Parses the output of a command with --json: one document on one line. */
 export function parseJsonOutput<T = Record<string, unknown>>({ stdout }: ProcessResult): T {
   if (!/^[^\n]+\n$/.test(stdout)) throw new Error(`no single line of JSON: ${stdout}`);
   return JSON.parse(stdout) as T;
 }
 
-/** A command of the command line under way, in a process of its own without a terminal. */
+/** A running CLI command in its own process, without a terminal. */
 export class CliProcess {
   readonly #child: ChildProcess;
   readonly exited: Promise<ProcessResult>;
@@ -42,7 +42,7 @@ export class CliProcess {
     );
   }
 
-  /** Waits for the first match in stderr; throws if the process ends without one. */
+  /** Waits for the first match in stderr. @throws Error if the process ends without one */
   async waitForStderr(pattern: RegExp): Promise<string> {
     for (;;) {
       const found = pattern.exec(this.stderr);
@@ -67,7 +67,7 @@ interface CredentialFile {
   >;
 }
 
-/** Somebody's machine: a folder of settings and an environment of its own. */
+/** A user's machine: its own settings folder and environment. */
 export class CliMachine {
   readonly folder = mkdtempSync(join(tmpdir(), 'rg-cli-'));
   readonly env: Record<string, string>;
@@ -93,14 +93,14 @@ export class CliMachine {
     return this.start(...args).exited;
   }
 
-  /** Runs it with something on standard input. */
+  /** Runs a command with the given standard input. */
   runWithInput(input: string, ...args: string[]): Promise<ProcessResult> {
     const child = spawn(process.execPath, [MAIN, ...args], { env: this.env });
     child.stdin.end(input);
     return new CliProcess(child).exited;
   }
 
-  /** As after `reelgate login`, without its waits between polls. */
+  /** Stores credentials as `reelgate login` does, without its waits between polls. */
   async storeCredentials(operator: AdminClient): Promise<void> {
     const baseUrl = this.env.REELGATE_URL ?? '';
     const { transport, deviceAuth } = new Reelgate({ baseUrl });
@@ -127,7 +127,7 @@ export class CliMachine {
     });
   }
 
-  /** Starts a sign-in and resolves when the code is shown. */
+  /** Starts a sign-in and resolves when the code is displayed. */
   async startLogin(...args: string[]): Promise<{ readonly command: CliProcess; readonly code: string }> {
     const command = this.start('login', '--force', ...args);
     return { command, code: await command.waitForStderr(/Code +(\w{4}-\w{4})\n/) };
@@ -137,14 +137,14 @@ export class CliMachine {
     return join(this.folder, 'settings', 'credentials.json');
   }
 
-  /** The tokens on the disk. */
+  /** Reads the tokens from disk. */
   storedTokens() {
     const [entry] = Object.values((JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as CredentialFile).entries);
     if (entry === undefined) throw new Error('nobody is signed in');
     return entry.secrets;
   }
 
-  /** As if 30 days had gone by. */
+  /** Expires the access token as if 30 days had passed. */
   expireAccessToken(): void {
     const kept = JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as CredentialFile;
     for (const entry of Object.values(kept.entries)) entry.secrets.accessExpiresAt = 1;

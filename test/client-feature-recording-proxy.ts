@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Calls of models by their paths. */
+/** Model call dialects by path. */
 const DIALECTS: readonly (readonly [dialect: string, path: RegExp])[] = [
   ['chat completions', /^\/v1\/chat\/completions$/],
   ['Responses', /^\/v1\/responses$/],
@@ -9,7 +9,7 @@ const DIALECTS: readonly (readonly [dialect: string, path: RegExp])[] = [
   ['generateContent', /^\/v1(beta)?\/models\/[^/]+:\w+/],
 ];
 
-/** What a call may use, and the sign of it in its path and body. */
+/** Features a call may use, and the pattern in its path and body that reveals each. */
 const FEATURES: readonly (readonly [feature: string, sign: RegExp])[] = [
   ['streams', /"stream":true|:streamGenerateContent/],
   ['system', /"role":"(?:system|developer)"|"(?:system|instructions|systemInstruction)":/],
@@ -23,19 +23,19 @@ const FEATURES: readonly (readonly [feature: string, sign: RegExp])[] = [
 
 export interface RecordingProxy {
   readonly url: string;
-  /** From now on calls belong to this client. */
+  /** Attributes all further calls to this client. */
   begin(client: string): void;
-  /** A table of what clients did with success: by client and dialect, the models and features. */
+  /** Renders a table of successful calls: models and features by client and dialect. */
   render(): string;
   stop(): Promise<void>;
 }
 
-/** Some clients indent their bodies. */
+/** Removes indentation, because some clients indent their bodies. */
 function compact(body: string): string {
   return body.startsWith('{\n') ? JSON.stringify(JSON.parse(body)) : body;
 }
 
-/** Stands between clients and the service and notes what they ask for; nothing is changed. */
+/** Starts a proxy between clients and the service that records their requests and changes nothing. */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const seen = new Map<string, { readonly models: Set<string>; readonly features: Set<string> }>();
   let client = '';
@@ -50,7 +50,7 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       if (sign.test(path.split('?', 1)[0] ?? '') || sign.test(body)) row.features.add(feature);
     seen.set(key, row);
   };
-  // Connections to the service are not kept: one that it closes while it is idle would look like a failure.
+  // Connections to the service are not reused: one that it closes while idle would look like a failure.
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { buildConsoleIfOutdated } from './browser/build-console-if-outdated.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
-/** `script-src 'self'; …` by directive. */
+/** Parses `script-src 'self'; …` into sources by directive. */
 const toDirectives = (policy: string): Map<string, readonly string[]> =>
   new Map(
     policy.split(';').map((directive) => {
@@ -12,7 +12,7 @@ const toDirectives = (policy: string): Map<string, readonly string[]> =>
     }),
   );
 
-describe('the page of the console', () => {
+describe("the console's HTML response", () => {
   let service: TestService;
   before(async () => {
     service = await startTestService('sqlite::memory:');
@@ -25,7 +25,7 @@ describe('the page of the console', () => {
     return { status: response.status, headers: response.headers, policy, text: await response.text() };
   };
 
-  it('runs scripts of this service alone, none written into a page, and takes nothing from elsewhere', async () => {
+  it('allows only scripts of this service, no inline scripts, and no resources from elsewhere', async () => {
     for (const path of ['/', '/studio', '/admin/users/1']) {
       const { status, policy } = await load(path);
       assert.equal(status, 200, path);
@@ -39,7 +39,7 @@ describe('the page of the console', () => {
     }
   });
 
-  it('takes style elements with the nonce of this one response alone', async () => {
+  it('allows style elements only with the nonce of this response', async () => {
     const nonces = new Set<string>();
     for (let round = 0; round < 3; round += 1) {
       const { policy } = await load('/');
@@ -51,7 +51,7 @@ describe('the page of the console', () => {
     assert.equal(nonces.size, 3);
   });
 
-  it('has the public status inside, whatever the site is named', async () => {
+  it('embeds the public status, whatever the site is named', async () => {
     buildConsoleIfOutdated();
     const name = `"A" & 'B' $& \u6f22`;
     const named = await startTestService('sqlite::memory:');
@@ -78,7 +78,7 @@ describe('the page of the console', () => {
     assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin');
   });
 
-  it('stands at unknown addresses too, with 404, for browsers; programs get their envelope', async () => {
+  it('is sent with 404 at unknown addresses to browsers; programs get their envelope', async () => {
     const page = await load('/no/such/page', 'text/html,application/xhtml+xml');
     assert.deepEqual([page.status, page.policy.get('script-src')], [404, ["'self'"]]);
     for (const path of ['/api/no-such-endpoint', '/v1/no-such-endpoint'])

@@ -12,10 +12,10 @@ import { type SandboxService, startSandboxService } from './service-with-sandbox
 const ENDS_OWN_SESSION = /logout$|\/api\/user\/token$|^\/api\/user\/login|register$/;
 
 /**
- * One user fills all data of an account with unique words; another user then calls every endpoint with the identifiers of
- * that account's records. No response may contain one of the words, and none of the records may change.
+ * One user fills every kind of account data with unique words; another user then calls every endpoint with the
+ * identifiers of these records. No response may contain one of the words, and none of the records may change.
  */
-describe('data of one account', () => {
+describe("an account's data", () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: SandboxService;
     let ada: TestUser;
@@ -57,7 +57,7 @@ describe('data of one account', () => {
     });
     after(() => service.stop());
 
-    /** Everything an account can have. */
+    /** Creates one record of every kind that an account can have. */
     async function fill(): Promise<void> {
       const { operator } = service;
       await ada.ok('PUT', '/api/user/self', { display_name: word('display name') });
@@ -98,7 +98,7 @@ describe('data of one account', () => {
       await ada.ok('POST', '/api/user/redeem', { code });
     }
 
-    /** What its owner sees of it all; times of use apart. */
+    /** Everything the owner can read, without times of last use. */
     async function snapshot(): Promise<string> {
       const paths = [
         '/api/user/self',
@@ -125,7 +125,7 @@ describe('data of one account', () => {
       );
     }
 
-    /** Bodies that get past the check of their shape; `{}` where none is named. */
+    /** Bodies that pass schema validation, by path; `{}` for all other paths. */
     const bodyOf = (path: string): unknown => {
       const bodies: readonly [RegExp, object][] = [
         [/replies$/, { content: 'mine now' }],
@@ -140,7 +140,10 @@ describe('data of one account', () => {
       return bodies.find(([pattern]) => pattern.test(path))?.[1] ?? {};
     };
 
-    /** The endpoint's URLs with each identifier of the first account as parameter, and in the query if it takes one. */
+    /**
+     * The endpoint's URLs with each of the first account's identifiers as path parameter, and in the query where it
+     * takes one.
+     */
     function addressesOf({ path, method }: Endpoint): string[] {
       if (path.startsWith('/jimeng')) return [`${path}?Action=CVSync2AsyncGetResult&Version=2022-08-31`];
       const names = [task, 'ada', code, ...Array.from({ length: 8 }, (_, index) => String(index + 1))];
@@ -152,7 +155,7 @@ describe('data of one account', () => {
       return filled.flatMap((each) => [each, `${each}?user_id=${ada.id}&username=ada&task_id=${task}&after=${task}`]);
     }
 
-    it('T40: is shown to no other account and changed by none', async () => {
+    it('T40: is neither shown to nor changed by another account', async () => {
       const before = await snapshot();
       for (const what of ['display name', 'token name', 'device name', 'mailbox', 'ticket', 'answer', 'prompt'])
         assert.ok(before.includes(secrets.get(what) ?? '?'), `its owner sees the ${what}`);
@@ -177,7 +180,7 @@ describe('data of one account', () => {
                 : {}),
             },
             ...(bodied ? { body: endpoint.accepts === 'form' ? '' : JSON.stringify(bodyOf(endpoint.path)) } : {}),
-            // A stream goes on; what it begins with is what matters.
+            // A stream never ends by itself; its first events are enough.
             signal: AbortSignal.timeout(endpoint.path.endsWith('/stream') ? 300 : 20_000),
           });
           const text = await response.text().catch(() => '');

@@ -7,11 +7,11 @@ import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 
 /**
- * Databases with the schema and no rows, made once and copied for each test: the schema takes a second to create on PostgreSQL
- * and a fifth of one on SQLite, a copy a tenth of that.
+ * Databases with the schema and no rows, created once and copied for each test: creating the schema takes 1 s on
+ * PostgreSQL and 0.2 s on SQLite, a copy a tenth of that.
  */
 
-/** What `npm test` made for all files; a file that runs alone makes its own. */
+/** Template that `npm test` created for all files; a file that runs alone creates its own. */
 const SHARED_SQLITE = process.env.TEST_SQLITE_TEMPLATE;
 const SHARED_POSTGRES = process.env.TEST_POSTGRES_TEMPLATE;
 export const POSTGRES_TEMPLATE = 'reelgate_template';
@@ -22,14 +22,14 @@ async function createSchema(url: string): Promise<void> {
   await database.close();
 }
 
-/** Creates the SQLite file that others are copied from. */
+/** Creates the SQLite file that tests copy. */
 export async function createSqliteTemplate(folder: string): Promise<string> {
   const path = join(folder, 'template.db');
   await createSchema(`sqlite:${path}`);
   return path;
 }
 
-/** Creates the database that others of the server are copied from. */
+/** Creates the PostgreSQL database that tests copy. */
 export async function createPostgresTemplate(serverUrl: string, name: string): Promise<void> {
   await administer(serverUrl, `create database ${name}`);
   const url = new URL(serverUrl);
@@ -49,7 +49,7 @@ export async function administer(serverUrl: string, statement: string): Promise<
 
 let ownSqlite: Promise<string> | undefined;
 
-/** Puts a SQLite file with the schema at the path. */
+/** Copies the SQLite template to the path. */
 export async function copySqliteTemplate(path: string): Promise<void> {
   if (SHARED_SQLITE === undefined && ownSqlite === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'rg-template-'));
@@ -61,10 +61,11 @@ export async function copySqliteTemplate(path: string): Promise<void> {
 
 const ownPostgres = new Map<string, Promise<string>>();
 
-/** Creates a database with the schema on the server. */
+/** Creates a database on the server as a copy of the template. */
 export async function copyPostgresTemplate(serverUrl: string, name: string): Promise<void> {
   const template = SHARED_POSTGRES ?? (await ownTemplate(serverUrl));
-  // Copying the files is faster than the default, which writes every page to the log too; these servers do without `fsync`.
+  // Copying files is faster than the default strategy, which also writes every page to the WAL; these servers run
+  // without `fsync`.
   await administer(serverUrl, `create database ${name} template ${template} strategy file_copy`);
 }
 
@@ -78,7 +79,7 @@ function ownTemplate(serverUrl: string): Promise<string> {
   return made;
 }
 
-/** Removes what this process made on servers that outlive it. */
+/** Drops the templates this process created on servers that outlive it. */
 export async function dropOwnTemplates(): Promise<void> {
   for (const [serverUrl, name] of ownPostgres) await administer(serverUrl, `drop database if exists ${await name}`);
   ownPostgres.clear();

@@ -29,7 +29,7 @@ test('the environment has at most 60 settings', () => {
   assert.ok(Object.keys(SETTINGS).length <= 60, 'make a constant of it, or a setting of the console');
 });
 
-test('the variables of OpenTelemetry and the settings of the console are documented', () => {
+test("the OpenTelemetry variables and the console's settings are documented", () => {
   const texts = [
     ['docs/metrics.md', Object.keys(OTEL_VARIABLES)],
     ['docs/settings.md', Object.keys(SITE_SETTINGS)],
@@ -37,13 +37,13 @@ test('the variables of OpenTelemetry and the settings of the console are documen
   for (const [path, names] of texts) for (const name of names) assert.match(read(path), new RegExp(`\\b${name}\\b`));
 });
 
-/** Links and images of a Markdown text, code apart. */
+/** Links and images of a Markdown text, outside code. */
 function linksOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
 }
 
-/** The anchor a heading gets on GitHub and GitLab. */
+/** The anchor that GitHub and GitLab generate for a heading. */
 const anchorOf = (heading: string) =>
   heading
     .replace(/`/g, '')
@@ -71,18 +71,18 @@ test('links between documents resolve', () => {
   );
 });
 
-test('the check of links catches a missing file and a missing heading', () => {
+test('the link check catches a missing file and a missing heading', () => {
   const text = '[a](docs/config.md) [b](docs/none.md) [c](docs/config.md#settings) [d](docs/config.md#none) `[e](no)`';
   assert.deepEqual(brokenLinks('README.md', text), ['docs/none.md', 'docs/config.md#none']);
 });
 
-/** Source files that a document names in backticks and that are not there. */
+/** Source files that a document names in backticks but that do not exist. */
 function missingFiles(text: string, files: readonly string[]): string[] {
   const named = [...text.matchAll(/`((?:[a-z0-9_.-]+\/)*[a-z0-9.-]+\.tsx?)`/g)].map(([, name = '']) => name);
   return named.filter((name) => !files.some((path) => path === name || path.endsWith(`/${name}`)));
 }
 
-test('the source files that documents name exist', () => {
+test('source files named in documents exist', () => {
   const files = globSync('{src,test,scripts,bench,clients}/**/*.{ts,tsx}', {
     cwd: root,
     exclude: (path) => path.includes('node_modules'),
@@ -97,7 +97,7 @@ test('the source files that documents name exist', () => {
   );
 });
 
-test('the npm commands that documents name exist', () => {
+test('npm commands named in documents exist', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const named = documents.flatMap((path) =>
     [...read(path).matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)].map((match) => `${path}: ${match[1]}`),
@@ -116,7 +116,7 @@ test('every dependency has its reason in docs/decisions/stack.md', () => {
   const reasons = [...read('docs/decisions/stack.md').matchAll(/^\| (`[^|]*`) \|/gm)]
     .map((match) => match[1])
     .join(' ');
-  // Types follow from their package, and the platforms of Node from the first of them.
+  // Type packages follow from the package they describe, and Node's platform packages from the first of them.
   const installed = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }).filter(
     (name) => !/^@types\/|^node-(bin-)?(darwin|linux|win)-/.test(name),
   );
@@ -133,7 +133,7 @@ test('every dependency has its reason in docs/decisions/stack.md', () => {
   );
 });
 
-test('the project explains itself without naming a place outside it', () => {
+test('the project explains itself without naming anything outside it', () => {
   const files = globSync(
     [
       '*.md',
@@ -147,7 +147,7 @@ test('the project explains itself without naming a place outside it', () => {
       exclude: (path) => path.includes('node_modules'),
     },
   );
-  // Put together here so that this file does not name them either.
+  // Assembled from parts so that this file does not name them either.
   const outside = [
     ['..', 'shared/'],
     ['', 'work', 'wt'],
@@ -156,17 +156,17 @@ test('the project explains itself without naming a place outside it', () => {
     ['', 'work', 'tools'],
   ].map((parts) => parts.join('/'));
   const found = files.flatMap((path) => {
-    // A relative import is no mention of a place.
+    // A relative import does not name anything outside the project.
     const text = read(path).replace(/ from '[^']+'/g, '');
     return outside.filter((place) => text.includes(place)).map((place) => `${path}: ${place}`);
   });
   assert.deepEqual(found, []);
 });
 
-/** Generated documents, all of whose code blocks are run by one test, by the start of their path. */
+/** Generated documents by path prefix; one test runs all code blocks of each group. */
 const RUN_AS_A_WHOLE = { 'docs/models/': 'test/flows/docs-models-curl-examples.test.ts' } as const;
 
-/** The comment above each code block: the test that runs it, or why none does. */
+/** Code blocks whose preceding comment names neither the test that runs them nor a reason why none does. */
 function unexplainedBlocks(path: string, text: string): string[] {
   const common = Object.entries(RUN_AS_A_WHOLE).find(([start]) => path.startsWith(start))?.[1];
   if (common !== undefined) return existsSync(join(root, common)) ? [] : [path];
@@ -182,7 +182,7 @@ function unexplainedBlocks(path: string, text: string): string[] {
   });
 }
 
-/** Threat numbers in test titles: `T09: …`, or `T10 and T32: …`. */
+/** Threat numbers in test titles, such as `T09: …` or `T10 and T32: …`. */
 function testedThreats(): Set<string> {
   const paths = globSync(['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root });
   const titles = paths.flatMap((path) => [
@@ -191,19 +191,21 @@ function testedThreats(): Set<string> {
   return new Set(titles.flatMap(([, title = '']) => title.match(/\bT\d{2,3}\b/g) ?? []));
 }
 
-test('every threat of docs/security-threats.md has a test with its number, and test titles name no other', () => {
-  const listed = [...read('docs/security-threats.md').matchAll(/\| (T\d{2,3}) \| \S/g)].map(([, number]) => String(number));
+test('every threat in docs/security-threats.md has a test with its number, and test titles name no others', () => {
+  const listed = [...read('docs/security-threats.md').matchAll(/\| (T\d{2,3}) \| \S/g)].map(([, number]) =>
+    String(number),
+  );
   assert.deepEqual(listed.toSorted(), [...testedThreats()].toSorted());
 });
 
-test('every code block of the documents is run by a test or says why not', () => {
+test('every code block in the documents is run by a test or states why not', () => {
   assert.deepEqual(
     documents.filter((path) => !path.startsWith('bench/')).flatMap((path) => unexplainedBlocks(path, read(path))),
     [],
   );
 });
 
-test('the check of code blocks catches one without a comment and one that names no test', () => {
+test('the code block check catches a block without a comment and one that names no test', () => {
   const text = ['```sh', 'ls', '```', '<!-- run by test/none.test.ts -->', '```sh', '```'].join('\n');
   assert.deepEqual(unexplainedBlocks('x.md', text), ['x.md:1', 'x.md:5']);
 });

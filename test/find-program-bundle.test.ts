@@ -8,7 +8,7 @@ import { type BundleManifest, findProgramBundle } from '../bin/find-program-bund
 const BUILT_AT = Date.UTC(2026, 0, 1);
 const PROGRAM = 'dist/server/main.js';
 
-/** A package with a bundle and one source, written a second before it. */
+/** A package with a bundle and one source file, which is a second older. */
 function packageWith(test: TestContext, changes: Partial<BundleManifest> = {}) {
   const root = mkdtempSync(join(tmpdir(), 'rg-bundle-'));
   test.after(() => rmSync(root, { recursive: true }));
@@ -27,18 +27,18 @@ function packageWith(test: TestContext, changes: Partial<BundleManifest> = {}) {
 }
 
 describe('a bundled program', () => {
-  it('is run while its sources are older', (test) => {
+  it('runs while its sources are older', (test) => {
     const { root, bundle } = packageWith(test);
     assert.equal(findProgramBundle(root, PROGRAM), bundle);
   });
 
-  it('is run where no sources are compared, as in an installed package', (test) => {
+  it('runs where sources are not compared, as in an installed package', (test) => {
     const { root, source, bundle } = packageWith(test, { sources: {} });
     rmSync(source);
     assert.equal(findProgramBundle(root, PROGRAM), bundle);
   });
 
-  it('is not run after a source was changed, even while it was built', (test) => {
+  it('does not run after a source was changed, even during the build', (test) => {
     const { root, changeSourceAt } = packageWith(test);
     for (const later of [0, 1, 60_000]) {
       changeSourceAt(BUILT_AT + later);
@@ -46,7 +46,7 @@ describe('a bundled program', () => {
     }
   });
 
-  it('is not run after a source was replaced by one that is older than the bundle', (test) => {
+  it('does not run after a source was replaced by one older than the bundle', (test) => {
     const { root, changeSourceAt } = packageWith(test);
     for (const earlier of [2_000, 86_400_000]) {
       changeSourceAt(BUILT_AT - earlier);
@@ -54,13 +54,13 @@ describe('a bundled program', () => {
     }
   });
 
-  it('is not run after a source was deleted', (test) => {
+  it('does not run after a source was deleted', (test) => {
     const { root, source } = packageWith(test);
     rmSync(source);
     assert.equal(findProgramBundle(root, PROGRAM), undefined);
   });
 
-  it('is not run where none was built, or not to its end', (test) => {
+  it('does not run where it was not built, or not completely', (test) => {
     const { root, manifest } = packageWith(test);
     for (const text of ['', '{"entry":', '{}', 'null']) {
       writeFileSync(manifest, text);

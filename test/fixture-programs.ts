@@ -4,7 +4,7 @@ import { findProgramBundle } from '../bin/find-program-bundle.js';
 const root = join(import.meta.dirname, '..');
 const FOLDER = 'out/fixtures';
 
-/** Programs with code of the server that tests start, some of them hundreds of times: they kill them. */
+/** Programs with server code that tests start, some of them hundreds of times in order to kill them. */
 const FIXTURE_PROGRAMS = [
   'importer/test/kill-during-import.fixture.ts',
   'test/artifacts/copying-process.fixture.ts',
@@ -15,9 +15,12 @@ const FIXTURE_PROGRAMS = [
   'test/plans/kill-during-plan-operations.fixture.ts',
 ] as const;
 
-/** What `npm test` bundles before the first file, for {@link fixtureProgram}. */
+/** The bundle that `npm test` builds before the first file, for {@link fixtureProgram}. */
 export const FIXTURE_BUNDLE = { programs: FIXTURE_PROGRAMS, folder: FOLDER } as const;
 
-/** @returns the file to run for one of them: its bundle, which starts in a quarter of the time, or its source where one was changed */
+/**
+ * @returns the file to run for a program: its bundle, which starts four times as fast, or its source if that was
+ * changed since
+ */
 export const fixtureProgram = (path: (typeof FIXTURE_PROGRAMS)[number]): string =>
   findProgramBundle(root, `${FOLDER}/${parse(path).name}.js`) ?? join(root, path);

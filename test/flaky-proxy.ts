@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 export class FlakyProxy {
   readonly #server: Server;
   readonly #awaited = new Map<RegExp, () => void>();
-  /** While set, no request gets a response. */
+  /** While true, no request gets a response. */
   isDown = false;
-  /** After how many bytes each of the next video responses is cut off, once these bytes have arrived. */
+  /** Number of bytes after which each of the next video responses is cut off, once the client has received them. */
   readonly truncations: { readonly after: number; arrived(): Promise<void> }[] = [];
-  /** `Range` of each request for a video, in order; empty for the whole. */
+  /** `Range` header of each request for a video, in order; empty for the whole file. */
   readonly ranges: string[] = [];
 
   private constructor(server: Server) {
@@ -28,7 +28,7 @@ export class FlakyProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Waits until a request for such a path goes by. */
+  /** Waits until a request whose path matches is forwarded. */
   untilForwarded(pattern: RegExp): Promise<void> {
     return new Promise((resolve) => this.#awaited.set(pattern, resolve));
   }

@@ -10,18 +10,19 @@ import type { Tables } from '../src/server/tables.ts';
 import { administer, copyPostgresTemplate, copySqliteTemplate, dropOwnTemplates } from './database-templates.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './start-postgres.ts';
 
-/** Opens a new, migrated database that nobody else uses. Closed and removed after the suite. */
+/** Opens a new, migrated database for exclusive use, which is closed and removed after the suite. */
 export type OpenFresh = (options?: DatabaseOptions) => Promise<Database<Tables>>;
-/** The url of a new database with the schema and no rows, for a test that opens it itself or starts a server on it. */
+/** The URL of a new database with the schema and no rows, for a test that opens it itself or starts a server on it. */
 export type FreshUrl = () => Promise<string>;
 type Suite = (name: DialectName, open: OpenFresh, freshUrl: FreshUrl, emptyUrl: FreshUrl) => void;
 
 /**
  * Declares the same suite for SQLite and for PostgreSQL.
  *
- * PostgreSQL is the server named by `TEST_POSTGRES_URL`, else one started for this process. Where it is not installed the
- * suite is skipped with the reason, except under `CI`, where it fails. `emptyUrl`: a new database without any table.
- * `TEST_DATABASE=sqlite` or `postgres` leaves the other one out: `npm run hammer` runs both at the same time, in a process each.
+ * Uses the PostgreSQL server named by `TEST_POSTGRES_URL`, otherwise one started for this process. Without PostgreSQL
+ * the suite is skipped with the reason, except under `CI`, where it fails.
+ * `emptyUrl`: a new database without any table.
+ * `TEST_DATABASE=sqlite` or `postgres` skips the other one: `npm run hammer` runs both in parallel, in a process each.
  */
 export function forEachDatabase(suite: Suite): void {
   const only = process.env.TEST_DATABASE;

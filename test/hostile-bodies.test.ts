@@ -19,7 +19,7 @@ const fill = (opening: string, piece: string, closing: string): Buffer =>
   ]);
 const HEAD = '{"model":"sora-2","prompt":"x","messages":[1],"input":"x"';
 
-/** Bodies of 30 MB, each expensive to read in its own way; nearly all of them are valid JSON. */
+/** Bodies of 30 MB, each expensive to parse in its own way; nearly all of them are valid JSON. */
 const SHAPES: Readonly<Record<string, () => Buffer>> = {
   'wide array': () => fill(`${HEAD},"images":[`, '1,', '1]}'),
   'wide array of texts': () => fill(`${HEAD},"images":[`, '"a",', '"a"]}'),
@@ -56,14 +56,17 @@ const PATHS = [
   '/no/such/path',
 ] as const;
 
-/** Those that are received as a whole, or nearly. */
+/** Bodies that are received completely or almost so before they are rejected. */
 const HEAVIEST = ['one text', 'text of other scripts', 'wide array of texts', 'blanks'] as const;
 
-/** Each shape goes to every fourth path, beginning with another one. */
+/** Each body goes to every fourth path, starting at a different one. */
 const PATH_GROUPS = 4;
 
 const CPU_SECONDS_AT_MOST = 1;
-/** Or, where that is more, twice what one text of this size takes on this machine, which cannot be made in pieces. */
+/**
+ * Raised to twice the time that one text of this size takes on this machine if that is longer: such a text cannot be
+ * created in pieces.
+ */
 const LOOP_DELAY_MS_AT_MOST = 100;
 const MEMORY_MB_AT_MOST = 150;
 const AT_ONCE = 8;
@@ -75,8 +78,8 @@ function cpuSecondsOf(pid: number): number {
 }
 
 /**
- * Milliseconds of CPU time to make one text of the largest size, in a process without memory to use again: a new page takes some virtual
- * machines fifty times as long as others.
+ * Milliseconds of CPU time to create one text of the maximum size in a process without reusable memory: on some virtual
+ * machines a fresh page costs fifty times as much as a reused one.
  */
 function msOfOneText(): number {
   const program = `
@@ -95,11 +98,11 @@ function msOfOneText(): number {
 const memoryMbOf = (pid: number, figure: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`${figure}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-/** T62: a caller with a key and no quota sends the largest bodies there are. */
+/** T62: a caller with a key but no quota sends bodies of the maximum size. */
 describe('hostile bodies of 30 MB', { skip: process.platform === 'linux' ? false : 'needs /proc' }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-bodies-'));
   let service: CrashingServer;
-  /** What admits a caller: a key, and on paths of the console a session. */
+  /** Headers that authenticate a caller: a key, and on the console's paths a session. */
   let key: Record<string, string> = {};
   let session: Record<string, string> = {};
   before(async () => {
@@ -124,7 +127,7 @@ describe('hostile bodies of 30 MB', { skip: process.platform === 'linux' ? false
       method: 'POST',
       headers: { ...(path.startsWith('/api/') ? session : key), 'content-type': 'application/json' },
       body: new Uint8Array(body),
-      // Against a hang alone; what counts is CPU time, which a busy machine stretches.
+      // Only detects a blocked service: the measure is CPU time, because a busy machine stretches elapsed time.
       signal: AbortSignal.timeout(180_000),
     });
     await response.arrayBuffer();
@@ -144,9 +147,10 @@ describe('hostile bodies of 30 MB', { skip: process.platform === 'linux' ? false
       }
     });
 
-  it(`${AT_ONCE} at once leave others served, and memory bounded`, async (t) => {
+  it(`${AT_ONCE} at once leave other callers served and memory bounded`, async (t) => {
     const probe = startProbe(service);
-    // Of a process in use: what it holds of code and heap after a few hundred requests of any kind is no growth by these.
+    // Measured on a warm process: the code and heap it retains after a few hundred requests of any kind are not growth
+    // caused by these.
     const memoryMbBefore = memoryMbOf(service.pid, 'VmRSS');
     for (const name of HEAVIEST) {
       const body = SHAPES[name]?.() ?? Buffer.alloc(0);
@@ -175,8 +179,8 @@ interface Probe {
 }
 
 /**
- * Asks `/livez` all the time, from a thread that does nothing else. What counts is the CPU time the service's main thread
- * used while a question waited (proc(5), schedstat, nanoseconds): on a busy machine an idle service answers late as well.
+ * Polls `/livez` from a dedicated thread. The measure is the CPU time that the service's main thread used while a
+ * request waited (proc(5), schedstat, nanoseconds), because on a busy machine even an idle service answers late.
  */
 function startProbe({ baseUrl, pid }: CrashingServer): Probe {
   const worker = new Worker(new URL('./livez-probe.fixture.ts', import.meta.url), { workerData: { baseUrl, pid } });

@@ -11,7 +11,7 @@ import { startTestService, type TestService } from './test-service.ts';
 const HOST = 'video.example';
 const SILENCE_MS = 400;
 
-/** The checks before every route: hosts, spellings of paths, input that may confuse a parser, headers of pages. */
+/** Checks that precede every route: hosts, path spellings, input that may confuse a parser, and page headers. */
 describe('the HTTP layer', () => {
   let service: TestService;
   let user: TestUser;
@@ -23,7 +23,10 @@ describe('the HTTP layer', () => {
   });
   after(() => service.stop());
 
-  /** Everything the service says to these bytes until it closes, or is silent for a while. */
+  /**
+   * Writes these bytes and returns all that is received until the service closes the connection or stays silent for a
+   * while.
+   */
   const talk = (bytes: string): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
@@ -39,7 +42,7 @@ describe('the HTTP layer', () => {
   const get = (path: string, headers: readonly string[] = [`Host: ${HOST}`]) =>
     talk(`GET ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\nConnection: close\r\n\r\n`);
 
-  it('T38: links are made of BASE_URL alone, whatever headers claim', async () => {
+  it('T38: builds links only from BASE_URL, whatever the headers claim', async () => {
     const body = JSON.stringify({ client_id: CLI_OAUTH_CLIENT.id });
     const ask = (headers: readonly string[]) =>
       talk(
@@ -144,7 +147,7 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('T60: what two parsers could read in two ways is refused, and the connection with it', async () => {
+  it('T60: refuses requests that two parsers could read differently, and closes the connection', async () => {
     const hidden = `GET /livez HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`;
     const post = (lines: string, rest: string) =>
       `POST /api/user/login HTTP/1.1\r\nHost: ${HOST}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n${rest}${hidden}`;
@@ -193,7 +196,7 @@ describe('the HTTP layer', () => {
     );
   });
 
-  it('T60: errors of the HTTP parser have an envelope and a request id as well', async () => {
+  it('T60: errors of the HTTP parser also have an envelope and a request id', async () => {
     const cases = [
       [400, `POST /v1/videos HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: two\r\n\r\n{}`],
       [400, `GET /v1/models HTTP/1.1\r\nHost: ${HOST}\r\nX: a\0b\r\n\r\n`],
@@ -210,7 +213,7 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('tells a wrong method from an unknown path, whatever the body', async () => {
+  it('distinguishes a wrong method from an unknown path, whatever the body', async () => {
     const post = (path: string, type: string, body: string) =>
       talk(
         `POST ${path} HTTP/1.1\r\nHost: ${HOST}\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
@@ -255,14 +258,14 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('takes a target in absolute form for its own host, which the Host header does not overrule', async () => {
+  it('accepts a target in absolute form for its own host, which the Host header cannot override', async () => {
     const ask = (host: string) => get(`https://${host}/v1/none`, [`Host: ${HOST}`]);
     assert.equal(statusOf(await ask(HOST)), 404);
     assert.equal(statusOf(await ask('evil.example')), 421);
     assert.equal(statusOf(await get(`https://${HOST}/v1/none`, ['Host: evil.example'])), 404);
   });
 
-  it('D14: lets a peer that still writes read the refusal', async () => {
+  it('D14: a peer that is still writing can read the refusal', async () => {
     const socket = connect(port, '127.0.0.1');
     let said = '';
     const errors: Error[] = [];
@@ -280,7 +283,7 @@ describe('the HTTP layer', () => {
     assert.deepEqual(errors, []);
   });
 
-  it('sends HSTS on https, and keeps what is private out of caches', async () => {
+  it('sends HSTS over https and keeps private responses out of caches', async () => {
     const headers = [`Host: ${HOST}`, `Cookie: session=${user.cookies.get('session')}`, `Service-Api-User: ${user.id}`];
     for (const path of ['/api/user/self', '/api/tokens', '/api/tickets', '/v1/models', '/api/none', '/v1/none']) {
       const said = await get(path, headers);
@@ -289,7 +292,7 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('T66: one address holds a bounded number of connections, and another is served meanwhile', async () => {
+  it('T66: limits the connections of one address and serves others meanwhile', async () => {
     const crowded = await startTestService('sqlite::memory:', {}, { connectionsPerIp: 3 });
     const at = Number(new URL(crowded.url).port);
     const open = (localAddress: string) =>
@@ -318,7 +321,7 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('T61: a key has a limit of requests, which is checked before a body is read', async () => {
+  it('T61: checks the request limit of a key before the body is read', async () => {
     const strict = await startTestService('sqlite::memory:', { KEY_REQUESTS_PER_MINUTE: '3' });
     try {
       const keyOf = async (name: string): Promise<string> =>
@@ -326,7 +329,7 @@ describe('the HTTP layer', () => {
       const [key, other] = [await keyOf('one'), await keyOf('two')];
       const models = (of: string) => fetch(`${strict.url}/v1/models`, { headers: { authorization: `Bearer ${of}` } });
       for (let count = 0; count < 3; count++) assert.equal((await models(key)).status, 200);
-      // Of these bodies not a byte is sent, and the answer comes all the same.
+      // No byte of these bodies is sent, and the response still arrives.
       for (const path of ['/v1/chat/completions', '/v1/videos', '/v1/chat/completions?x=1']) {
         const socket = connect(Number(new URL(strict.url).port), '127.0.0.1');
         socket.write(
@@ -345,7 +348,7 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('a video body beyond its limit is 413, announced or not', async () => {
+  it('a video body above its limit is refused with 413, announced or not', async () => {
     const { key } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'large' });
     const headOf = (path: string, length: string) =>
       `POST ${path} HTTP/1.1\r\nHost: ${HOST}\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
@@ -354,13 +357,13 @@ describe('the HTTP layer', () => {
       assert.equal(statusOf(said), 413, said);
       assert.match(said, /"code":"body_too_large"/);
     }
-    // Counted as it comes, so that it is refused before the end that was never announced.
+    // The body is counted as it arrives, so it is refused before its unannounced end.
     const chunk = `${(1024 * 1024).toString(16)}\r\n${'a'.repeat(1024 * 1024)}\r\n`;
     const chunked = `${headOf('/v1/videos', 'Transfer-Encoding: chunked')}b\r\n{"prompt":"\r\n${chunk.repeat(33)}`;
     assert.equal(statusOf(await talk(chunked)), 413);
   });
 
-  it('lets pages of the configured origins call the model API, and nothing else', async () => {
+  it('lets pages of the configured origins call the model API and nothing else', async () => {
     const shared = await startTestService('sqlite::memory:', { CORS_ORIGINS: 'https://app.example' });
     try {
       const ask = (path: string, method: string, origin: string, more: object = {}) =>
@@ -379,7 +382,7 @@ describe('the HTTP layer', () => {
           (await ask(path, 'GET', 'https://app.example')).headers.get('access-control-allow-origin'),
           'https://app.example',
         );
-      // The fast path of model calls as well, with a key in place of a cookie.
+      // The fast path of model calls too, with a key instead of a cookie.
       const call = await ask('/v1/chat/completions', 'POST', 'https://app.example', {
         'content-type': 'application/json',
         authorization: 'Bearer sk-none',
@@ -410,7 +413,7 @@ describe('the HTTP layer', () => {
     assert.throws(() => parseConfig({ CORS_ORIGINS: 'app.example' }), /CORS_ORIGINS/);
   });
 
-  it('T45: metrics are refused without the token', async () => {
+  it('T45: refuses metrics without the token', async () => {
     assert.equal(statusOf(await get('/metrics')), 404);
     const measured = await startTestService('sqlite::memory:', { METRICS_TOKEN: 'a-token-of-metrics' });
     try {
@@ -426,7 +429,7 @@ describe('the HTTP layer', () => {
     }
   });
 
-  it('says what is wrong with a field in the language of the request', async () => {
+  it('describes an invalid field in the language of the request', async () => {
     const told: [number, 'GET' | 'POST' | 'PUT', string, object | undefined, string, string][] = [
       [400, 'POST', '/api/tickets', { title: 'x' }, 'content is required.', 'content 不能为空。'],
       [
@@ -451,14 +454,14 @@ describe('the HTTP layer', () => {
       }
   });
 
-  it('T61: long heads are refused', async () => {
+  it('T61: refuses long request heads', async () => {
     assert.equal(statusOf(await get('/livez', [`Host: ${HOST}`, `X: ${'a'.repeat(12_000)}`])), 200);
     assert.equal(statusOf(await get('/livez', [`Host: ${HOST}`, `X: ${'a'.repeat(17_000)}`])), 431);
     assert.equal(statusOf(await get('/livez', [`Host: ${HOST}`, `Cookie: ${'a=b; '.repeat(4_000)}`])), 431);
     assert.equal(statusOf(await get(`/livez?${'a'.repeat(9_000)}`)), 404);
   });
 
-  it('T07: no page, of success or of failure, is shown in a frame or taken for something else', async () => {
+  it('T07: no page, successful or failed, can be framed or interpreted as another content type', async () => {
     const { fastify } = service.app.http;
     const pages = ['/', '/docs', '/authorize', '/authorize?code=BBBB-BBBB', '/nothing', '/play', '/authorize/none'];
     const forms = ['login', 'second-step', 'approve', 'deny', 'report', 'switch'];

@@ -14,8 +14,8 @@ const newKey = () => randomBytes(32);
 const isAbout = (setting: string) => (error: unknown) =>
   error instanceof ConfigError && error.message.startsWith(`${setting}: `);
 
-describe('a start', () => {
-  it('names the setting that stops it', () => {
+describe('service start', () => {
+  it('names the setting that prevents it', () => {
     for (const [setting, values] of Object.entries({
       TRUST_PROXY: ['nonsense', '10.0.0.0/33', '10.0.0.1,evil.example', '::1/129', '10.0.0.0/-1'],
       ARTIFACTS_ACCEL_PROXIES: ['localhost', '10.0.0.0/33'],
@@ -30,7 +30,7 @@ describe('a start', () => {
     assert.deepEqual(parseConfig({ TRUST_PROXY: ' 10.0.0.0/8 , ::1 ' }).trustProxy, ['10.0.0.0/8', '::1']);
   });
 
-  it('warns of settings of earlier releases and of other products, and reads none of them', () => {
+  it('warns about settings of earlier releases and other products, and reads none of them', () => {
     const given = { SITE_NAME: 'Film studio', CHAT_IDLE_SECONDS: '5', SQL_DSN: 'x', MAIL_MAILCOW_URL: '', PORT: '1' };
     const { config, hints } = loadConfig(given, '');
     assert.equal(config.siteDefaults.siteName, 'Reelgate');
@@ -41,7 +41,7 @@ describe('a start', () => {
     assert.match(hints[1] ?? '', /no longer a setting of the environment.*console/);
   });
 
-  it('takes the key of the mail API from its address', () => {
+  it("reads the mail API's key from its URL", () => {
     assert.deepEqual(parseConfig({ MAIL_API_URL: 'https://:a%2Fb@mail.example/' }).mailApiUrl, {
       url: 'https://mail.example',
       key: 'a/b',
@@ -50,7 +50,7 @@ describe('a start', () => {
       assert.throws(() => parseConfig({ MAIL_API_URL: url }), isAbout('MAIL_API_URL'), url);
   });
 
-  it('leaves the sandbox off unless it is asked for', () => {
+  it('leaves the sandbox off unless it is enabled', () => {
     for (const SANDBOX of ['', ' ', '0', 'false', 'no', 'off']) {
       const config = parseConfig({ SANDBOX });
       assert.deepEqual([config.sandbox, config.mailBackend], [false, undefined], SANDBOX);
@@ -58,7 +58,7 @@ describe('a start', () => {
   });
 
   forEachDatabase((_name, _open, _freshUrl, emptyUrl) => {
-    it('with a wrong key writes nothing, not even a newer schema', async () => {
+    it('writes nothing with a wrong key, not even a newer schema', async () => {
       const url = await emptyUrl();
       const database = openDatabase<MetaTables>(url);
       try {

@@ -8,7 +8,7 @@ import type { Tables } from '../src/server/tables.ts';
 
 export type Trx = Parameters<Parameters<Database<Tables>['transaction']>[0]>[0];
 
-/** The ledger alone on a database, with plain words for what tests do to it. */
+/** The ledger alone on a database, with short methods for the operations that tests perform. */
 export function openLedger(database: Database<Tables>, allowances?: Allowances, clock: Clock = manualClock()) {
   const store = new LedgerStore(database);
   const quota = new LedgerService({ store, clock, allowances });

@@ -26,13 +26,16 @@ forEachDatabase((_name, _open, freshUrl) => {
   const names = async (path: string): Promise<string[]> =>
     (await service.root.ok<{ name?: string; id: string }[]>('GET', path)).map(({ name, id }) => name ?? id);
 
-  /** One field of each row. @param except a row that is always there */
+  /**
+   * One field of each row.
+   * @param except a row that always exists
+   */
   const valuesOf = async (field: string, path: string, except?: string): Promise<string[]> =>
     (await service.root.ok<Record<string, string>[]>('GET', path))
       .map((row) => row[field] ?? '')
       .filter((value) => value !== except);
 
-  it('sorts channels by a column before it cuts the page', async () => {
+  it('sorts channels by a column before cutting the page', async () => {
     const list = (query: string) => names(`/api/admin/channels${query}`);
     assert.deepEqual(await list(''), ['gamma', 'alpha', 'beta']);
     assert.deepEqual(await list('?sort=name'), ['alpha', 'beta', 'gamma']);
@@ -51,7 +54,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual((await names('/api/admin/models?sort=-name&page_size=50&vendor=vidu')).toReversed(), sorted);
   });
 
-  it('sorts API keys; those without the value are last in both directions', async () => {
+  it('sorts API keys, those without the value last in both directions', async () => {
     const list = (query: string) => names(`/api/tokens${query}`);
     assert.deepEqual(await list(''), ['c', 'a', 'b']);
     assert.deepEqual(await list('?sort=created'), ['b', 'a', 'c']);
@@ -137,7 +140,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await root.fails(400, 'GET', '/api/admin/device-clients?sort=secret');
   });
 
-  it('lists users and the audit log from the oldest on, page by page', async () => {
+  it('lists users and the audit log from the oldest entry, page by page', async () => {
     for (const name of ['one', 'two']) await service.signUp(name);
     const idsOf = async (path: string): Promise<number[]> =>
       (await service.root.ok<{ id: number }[]>('GET', path)).map(({ id }) => id);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** The thread that asks `/livez` in hostile-bodies.test.ts, until it is told to stop. */
+/** The thread that polls `/livez` for hostile-bodies.test.ts until it is stopped. */
 const { baseUrl, pid } = workerData as { readonly baseUrl: string; readonly pid: number };
 const cpuMs = (): number => Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 

@@ -85,7 +85,7 @@ const LOGINS: Readonly<
     }),
 };
 
-/** Tries all three protocols; distinguishes a temporary refusal from a wrong password. */
+/** Tries all three protocols and distinguishes a temporary refusal from a wrong password. */
 export async function tryLogins(
   server: MailServerEndpoint,
   auth: MailLogin,
@@ -117,7 +117,10 @@ function toOutcome(error: unknown): LoginOutcome {
 export const ALL_ACCEPTED = { imap: 'in', pop3: 'in', smtp: 'in' } as const;
 export const ALL_REFUSED = { imap: 'refused', pop3: 'refused', smtp: 'refused' } as const;
 
-/** Sends a message to the account's own mailbox over SMTP and reads it over IMAP and POP3; returns the two texts. */
+/**
+ * Sends a message to the account's own mailbox over SMTP and reads it over IMAP and POP3.
+ * @returns the two texts
+ */
 export async function sendAndRead(server: MailServerEndpoint, auth: MailLogin, subject: string, text: string) {
   const sender = smtpClient(server, auth);
   await sender.sendMail({

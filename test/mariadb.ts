@@ -7,21 +7,21 @@ import { createConnection } from 'mysql2/promise';
 
 const PROGRAMS = ['/usr/sbin', '/usr/bin', '/usr/local/bin'];
 
-/** Path of a program of MariaDB's server package; undefined where it is not installed. */
+/** Path of a program from MariaDB's server package; undefined if it is not installed. */
 const findProgram = (name: string): string | undefined =>
   PROGRAMS.map((folder) => join(folder, name)).find((path) => existsSync(path));
 
 export const hasMariadb = (): boolean => findProgram('mariadbd') !== undefined;
 
 export interface MariadbServer {
-  /** URL of a new, empty database. */
+  /** Creates an empty database and returns its URL. */
   freshUrl(): Promise<string>;
   stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 60_000;
 
-/** A server of its own in a temporary folder, reached over a socket alone; nothing of it is durable. */
+/** Starts a private server in a temporary folder, reachable only over a socket and without durability. */
 export async function startMariadb(): Promise<MariadbServer> {
   const folder = mkdtempSync(join(tmpdir(), 'reelgate-mariadb-'));
   const socket = join(folder, 's');

@@ -14,19 +14,19 @@ const PRICE = {
 } as const;
 const quotaOf = (facts: Record<string, string | number>): number => priceCall(parsePrice(PRICE, 'video'), facts).quota;
 
-describe('a price with lines', () => {
-  it('takes the first line that fits', () => {
+describe('a price with price lines', () => {
+  it('uses the first line that matches', () => {
     assert.equal(quotaOf({ mode: 'pro', seconds: 5, input_images: 2, audio: 'true' }), 7 * 5 + 2 * 2);
     assert.equal(quotaOf({ mode: 'pro', seconds: 6, input_images: 2, audio: 'true' }), 100);
   });
 
-  it('takes the most units until the vendor has counted them, and multiplies', () => {
+  it('reserves the maximum units until the vendor has counted them, then multiplies', () => {
     assert.equal(quotaOf({ resolution: '720p', seconds: 5 }), 150);
     assert.equal(quotaOf({ resolution: '1080p', seconds: 5 }), 225);
     assert.equal(quotaOf({ resolution: '1080p', seconds: 5, units: 3 }), 14);
   });
 
-  it('has no price for what no line fits, nor for names every object has', () => {
+  it('has no price without a matching line, nor for names that every object inherits', () => {
     const unpriced: Record<string, string | number>[] = [
       { seconds: 5 },
       { resolution: '4k', seconds: 5 },
@@ -37,7 +37,7 @@ describe('a price with lines', () => {
     assert.throws(() => priceCall(stored, { seconds: 1 }), UnpricedError);
   });
 
-  it('is refused where it could charge what was never reserved', () => {
+  it('is refused where it could charge more than was reserved', () => {
     for (const [price, about] of [
       [{ lines: [] }, /lines/],
       [{ lines: [{}] }, /no price/],
@@ -63,7 +63,7 @@ describe('a price with lines', () => {
     assert.throws(() => parsePrice({ lines: [{ per_call: 1 }], settle_by: 'vendor' }, 'image'));
   });
 
-  it('leaves prices of the old form what they were', () => {
+  it('leaves prices in the old format unchanged', () => {
     const old = parsePrice({ per_second: 10, multipliers: { mode: { pro: 2 } } }, 'video');
     assert.deepEqual(old, { per_call: 0, per_second: 10, multipliers: { mode: { pro: 2 } } });
     assert.equal(priceCall(old, { seconds: 3, mode: 'pro', input_images: 9 }).quota, 60);

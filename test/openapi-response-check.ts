@@ -7,13 +7,13 @@ import type { Endpoint } from '../src/contract/endpoint.ts';
 import { toOpenApi } from '../src/server/api-reference/openapi.ts';
 
 /**
- * Checks every response of every service under test against the OpenAPI document, whatever sent it: Fastify, a stream, or
- * a fast path. A response that the document does not describe fails the test file.
+ * Checks every response of every service under test against the OpenAPI document, whether it was sent by Fastify, a
+ * stream or a fast path. A response that the document does not describe fails the test file.
  */
 
-/** Larger JSON bodies are not kept. */
+/** Longer JSON bodies are not recorded. */
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Only responses of the service have this header; those of simulated vendors in the same process have not. */
+/** Only the service's own responses have this header, not those of simulated vendors in the same process. */
 const MARK = 'x-request-id';
 
 interface Operation {
@@ -29,14 +29,14 @@ let operations: ReadonlyMap<string, readonly Operation[]> | undefined;
 const mismatches = new Set<string>();
 const validators = new WeakMap<object, ReturnType<typeof Schema.Compile>>();
 
-/** @throws AssertionError where a response so far was not described */
+/** @throws AssertionError if any response so far was not described */
 export const assertResponsesDescribed = (): void =>
   assert.deepEqual([...mismatches], [], 'responses that the OpenAPI document does not describe');
 
-// Registered when the file is loaded, so that it belongs to the whole test file and not to the suite that starts a service.
+// Registered at load time so that it belongs to the test file rather than to the suite that starts a service.
 if (!process.env.WITHOUT_TEST_RUNNER) after(assertResponsesDescribed);
 
-/** Starts to check the responses of a service with these endpoints. */
+/** Starts checking the responses of a service with these endpoints. */
 export function checkResponses(endpoints: readonly Endpoint[]): void {
   if (operations !== undefined) return;
   const document = JSON.parse(
@@ -65,7 +65,7 @@ interface RecordedResponse {
   readonly path: string;
   readonly status: number;
   readonly type: string;
-  /** Undefined when it was too long or the request was HEAD. */
+  /** Undefined if the body was too long or the request was HEAD. */
   readonly body: string | undefined;
 }
 
@@ -109,7 +109,7 @@ function problemOf(schema: object, body: string): string | undefined {
     .join('; ');
 }
 
-/** Calls back at the end of each response of the service in this process. */
+/** Calls back at the end of each response that the service in this process sends. */
 function recordResponses(onResponse: (response: RecordedResponse) => void): void {
   const chunks = new WeakMap<ServerResponse, Buffer[]>();
   const keep = (response: ServerResponse, chunk: unknown, encoding: unknown): void => {

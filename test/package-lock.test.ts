@@ -18,11 +18,11 @@ interface Manifest {
 const root = join(import.meta.dirname, '..');
 const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
 
-test('T92: the lock holds the packages of every platform', () => {
+test('T92: the lock file contains the packages of every platform', () => {
   assert.deepEqual(Object.keys(missingEntries(JSON.parse(text) as Lock)), [], 'run "npm run lock"');
 });
 
-test('T92: every package is verified by its hash, those of other systems too', () => {
+test('T92: every package is verified by its hash, including those of other platforms', () => {
   for (const folder of ['', 'clients', 'bench']) {
     const lock = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8')) as Lock;
     for (const [path, entry] of Object.entries(lock.packages))
@@ -30,7 +30,7 @@ test('T92: every package is verified by its hash, those of other systems too', (
   }
 });
 
-test('the importer is a package of its own: an installation of the server has none of its libraries', () => {
+test('the importer is a separate package: a server installation contains none of its libraries', () => {
   const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry & Manifest> };
   const own = JSON.parse(readFileSync(join(root, 'importer/package.json'), 'utf8')) as Manifest & { version: string };
   const server = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest & { version: string };
@@ -41,7 +41,7 @@ test('the importer is a package of its own: an installation of the server has no
     assert.equal(packages[path]?.dev, true, path);
 });
 
-test('the lock names no registry', () => {
+test('the lock file names no registry', () => {
   assert.doesNotMatch(text, /"resolved": "http/);
 });
 

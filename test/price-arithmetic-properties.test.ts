@@ -5,14 +5,14 @@ import { priceMedia, priceTokens, TOKENS_PER_PRICE } from '../src/contract/prici
 
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 const quota = fc.nat({ max: 1_000_000_000_000 });
-/** A decimal as whole and billionths, so that the model never sees a float. */
+/** A decimal as whole units and billionths, so that the model uses no floats. */
 const decimal = fc.record({
   whole: fc.nat({ max: 1000 }),
   billionths: fc.constantFrom(0, 5e8, 1e8, 25e7, 1, 333333333),
 });
 
-describe('the price of a video', () => {
-  it('is what a model in whole numbers says, rounded up once', () => {
+describe('video price', () => {
+  it('equals an integer model, rounded up once', () => {
     fc.assert(
       fc.property(
         quota,
@@ -40,7 +40,7 @@ describe('the price of a video', () => {
     );
   });
 
-  it('knows no multiplier by names every object has', () => {
+  it('ignores multipliers named like inherited properties', () => {
     const multipliers = { mode: { pro: 2 } };
     for (const mode of ['constructor', '__proto__', 'toString', 'std'])
       assert.equal(
@@ -49,7 +49,7 @@ describe('the price of a video', () => {
       );
   });
 
-  it('takes eleven tenths for 1.1', () => {
+  it('treats 1.1 as exactly eleven tenths', () => {
     const multipliers = { mode: { pro: 1.1 } };
     assert.equal(
       priceMedia({ per_call: 10, per_second: 0, multipliers }, { seconds: 0, factors: { mode: 'pro' } }).quota,
@@ -58,8 +58,8 @@ describe('the price of a video', () => {
   });
 });
 
-describe('the lines of a price', () => {
-  it('add up to its quota, whatever is used at whatever price', () => {
+describe('price lines', () => {
+  it('add up to the quota for any usage at any price', () => {
     fc.assert(
       fc.property(quota, quota, fc.nat(), fc.nat(), (input, output, promptTokens, completionTokens) => {
         const price = { input_per_million: input, output_per_million: output };
@@ -74,7 +74,7 @@ describe('the lines of a price', () => {
     );
   });
 
-  it('name what was used, at which price, and the multipliers that applied', () => {
+  it('name the usage, its price and the multipliers that applied', () => {
     const price = { per_call: 100, per_second: 28_000, multipliers: { mode: { pro: 1.1 }, audio: { true: 2 } } };
     const { lines, multipliers, quota: total } = priceMedia(price, { seconds: 5, factors: { mode: 'pro' } });
     assert.deepEqual(

@@ -8,7 +8,7 @@ import { parseUsage } from '../src/server/chat/usage.ts';
 
 const text = readFileSync(new URL('../docs/prices.md', import.meta.url), 'utf8');
 const sectionOf = (title: string): string => text.split(`### ${title}\n`)[1]?.split(/^#/m)[0] ?? assert.fail(title);
-/** Everything in backquotes that is an object. */
+/** All objects in backticks. */
 const objectsOf = (section: string): unknown[] =>
   [...section.matchAll(/`(\{.*?\})`/g)].map(([, json = '']) => JSON.parse(json) as unknown);
 const toNumber = (cell: string): number => Number(cell.replaceAll(',', ''));
@@ -41,7 +41,7 @@ it('docs/prices.md has a call of each dialect', () => {
 });
 
 for (const [index, dialect] of DIALECTS.entries())
-  it(`docs/prices.md explains what a call of ${dialect} costs, line by line`, () => {
+  it(`docs/prices.md explains the cost of a ${dialect} call line by line`, () => {
     const usage = parseUsage(usages[index]);
     assert.ok(usage);
     assertReceipt(call, parsePrice(callPrice, 'chat'), toTokenCallFacts(usage, 0));
@@ -49,13 +49,13 @@ for (const [index, dialect] of DIALECTS.entries())
 
 const video = sectionOf('A video, line by line');
 
-it('docs/prices.md explains what a video costs, line by line', () => {
+it('docs/prices.md explains the cost of a video line by line', () => {
   const [price, facts] = objectsOf(video);
   assert.ok(linesOf(video).length > 2);
   assertReceipt(video, parsePrice(price, 'video'), facts as CallFacts);
 });
 
-it('docs/prices.md explains what is charged by the units a vendor counts', () => {
+it('docs/prices.md explains charges by vendor-counted units', () => {
   const price = parsePrice(objectsOf(video)[2], 'video');
   const [, reserved = '', units = '', charged = '', back = ''] =
     /([\d,]+), are reserved for the same five seconds; when the vendor's\s+answer says `([\d.]+)` units, ([\d,]+) are charged and ([\d,]+) go back/.exec(
@@ -66,7 +66,7 @@ it('docs/prices.md explains what is charged by the units a vendor counts', () =>
   assert.equal(toNumber(reserved) - toNumber(charged), toNumber(back));
 });
 
-it('docs/prices.md multiplies a video as it is charged', () => {
+it('docs/prices.md multiplies the price of a video the way it is charged', () => {
   const [, json = ''] = /times every multiplier that applies: `(\{.*?\})`/.exec(text) ?? [];
   const price = { per_second: 100, multipliers: JSON.parse(json) };
   assert.equal(priceCall(price, { seconds: 5, mode: 'pro', audio: 'true' }).quota, 5 * 100 * 2 * 1.5);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Milliseconds for which the main thread of this process was ready to run and had no CPU (proc(5), schedstat), so that a limit on a
- * recovery counts no wait that other programs of the machine caused. 0 where there is no /proc.
+ * Milliseconds for which the main thread of this process was runnable but had no CPU (proc(5), schedstat), so that a
+ * recovery time limit excludes waits caused by other programs. 0 without /proc.
  */
 export function readCpuWaitMs(): number {
   try {

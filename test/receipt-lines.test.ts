@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { priceCall } from '../src/contract/pricing.ts';
 import { sumOfReceipt, toReceiptLines } from '../src/contract/receipts.ts';
 
-/** A million with RECEIPT_CASES=1000000; the suite takes some thousands. */
+/** RECEIPT_CASES=1000000 runs a million; the suite runs some thousands. */
 const CASES = Number(process.env.RECEIPT_CASES ?? 5_000);
 
 const rate = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 50_000_000 }), fc.nat({ max: 1_000_000_000_000 }));
@@ -55,7 +55,7 @@ const media = fc.record({
   }),
 });
 
-/** Units of a vendor, whose rate and count have decimals. */
+/** Vendor units whose rate and count have decimals. */
 const units = fc.record({
   price: fc.record({
     lines: fc.tuple(fc.record({ per_unit: fc.nat({ max: 90_000_000 }).map((n) => n / 1_000), max_units: fc.nat() })),
@@ -69,7 +69,7 @@ const units = fc.record({
   }),
 });
 
-it('the lines of a receipt add up to what was charged, as floating point too, whatever was used at whatever price', () => {
+it('receipt lines add up to the charge, also in floating point, for any usage at any price', () => {
   fc.assert(
     fc.property(fc.oneof(tokens, media, units), fc.nat({ max: 3 }), ({ price, facts }, unpaid) => {
       let quota: number;
@@ -82,11 +82,12 @@ it('the lines of a receipt add up to what was charged, as floating point too, wh
       const charged = Math.max(0, quota - unpaid);
       const lines = toReceiptLines(price, facts, charged);
       assert.equal(sumOfReceipt(lines), charged);
-      // What is cut to the largest safe integer is less than its terms.
+      // A charge capped at the largest safe integer is less than the sum of its lines.
       if (quota === Number.MAX_SAFE_INTEGER) return;
       for (const line of lines) {
         const product = line.quantity * line.unit_quota * line.multiplier;
-        // To a millionth and the precision of a double; whole quota where those are too large for millionths.
+        // Precise to a millionth and to a double's precision; whole quota where the amounts are too large for
+        // millionths.
         const isSmall = quota < 2 ** 30 && lines.every((each) => Math.abs(each.quota) < 2 ** 30 - 1);
         const tolerance = (isSmall ? 1e-5 : 1) + Math.abs(product) * 1e-8;
         assert.ok(Math.abs(product - line.quota) <= tolerance, `${JSON.stringify(line)} is ${product}`);
@@ -96,7 +97,7 @@ it('the lines of a receipt add up to what was charged, as floating point too, wh
   );
 });
 
-it('a cost below a millionth of a quota is a millionth, and charged as one', () => {
+it('a cost below a millionth of a quota counts and is charged as one millionth', () => {
   const price = {
     lines: [{ per_unit: 0.001, max_units: 1 }],
     multipliers: { mode: { pro: 0.001 } },
@@ -110,14 +111,14 @@ it('a cost below a millionth of a quota is a millionth, and charged as one', () 
   assert.equal(sumOfReceipt(lines), 1);
 });
 
-it('a charge whose price is not known any more is one line', () => {
+it('a charge whose price is no longer known is a single line', () => {
   assert.deepEqual(toReceiptLines(undefined, {}, 7), [
     { label: 'total', quantity: 1, unit_quota: 7, multiplier: 1, quota: 7 },
   ]);
   assert.deepEqual(toReceiptLines(undefined, {}, 0), []);
 });
 
-it('what the balance did not cover is a line of its own', () => {
+it('the part that the balance did not cover has its own line', () => {
   const lines = toReceiptLines({ input_per_million: 1_500_000 }, { input_tokens: 3, output_tokens: 0 }, 2);
   assert.deepEqual(
     lines.map(({ label, quota }) => [label, quota]),

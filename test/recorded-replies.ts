@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 /**
  * A vendor's recorded replies by name.
  *
- * @param file The vendor's folder, then the file without `.json` where it is not `replies`: `wan`, `hailuo/h3-replies`.
+ * @param file the vendor's folder, followed by the file name without `.json` unless it is `replies`: `wan`,
+ * `hailuo/h3-replies`
  */
 export function recordedReplies(file: string): Readonly<Record<string, unknown>> {
   const path = file.includes('/') ? file : `${file}/replies`;

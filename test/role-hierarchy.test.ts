@@ -5,7 +5,7 @@ import type { TestUser } from './accounts/test-user-client.ts';
 import { forEachDatabase } from './for-each-database.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
-/** What an account has that administrators deal with. */
+/** Everything an account has that administrators can act on. */
 interface AccountResources {
   readonly id: number;
   readonly ticket: number;
@@ -14,7 +14,7 @@ interface AccountResources {
 }
 type Call = readonly ['POST' | 'PUT' | 'DELETE', string, object?];
 interface AdminAction {
-  /** The line of the contract. */
+  /** The endpoint as the contract lists it. */
   readonly endpoint: string;
   readonly what: string;
   readonly call: (whose: AccountResources) => Call;
@@ -39,7 +39,7 @@ const decide = (verdict: 'approve' | 'reject'): AdminAction => ({
   call: ({ application }) => ['POST', `/api/admin/beta-applications/${application}/${verdict}`, { note: 'so be it' }],
 });
 
-/** All that changes what belongs to an account; the removal of the account itself comes last. */
+/** Every action that changes an account's resources; removing the account itself comes last. */
 const ACTIONS_ON_ACCOUNTS: readonly AdminAction[] = [
   ...[{ quota_delta: 5 }, { quota: 7 }, { status: 2 }, { display_name: 'Other' }, { password: 'set-by-another-1' }].map(
     change,
@@ -81,7 +81,7 @@ const ACTIONS_ON_ACCOUNTS: readonly AdminAction[] = [
   },
 ];
 
-/** Administrative changes that concern no account. A reply to a ticket is sent to its author, but changes no account. */
+/** Administrative changes that affect no account. A reply to a ticket is sent to its author but changes no account. */
 const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
   'POST /api/admin/users',
   'POST /api/admin/tickets/:id/replies',
@@ -109,7 +109,7 @@ const ACTIONS_ON_NO_ACCOUNT: readonly string[] = [
   'DELETE /api/admin/device-clients/:id/secrets/:secret',
 ];
 
-describe('an administrator, who is not root', () => {
+describe('an administrator who is not root', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: TestService;
     let root: TestUser;
@@ -164,26 +164,26 @@ describe('an administrator, who is not root', () => {
       }
     });
 
-    it('finds the rank of a disabled colleague kept', async () => {
+    it('keeps respecting the rank of a disabled colleague', async () => {
       const colleague = await staff();
       const whose = await fill(colleague);
       await root.ok('PUT', `/api/admin/users/${colleague.id}`, { status: 2 });
       for (const { what, call, endpoint } of ACTIONS_ON_ACCOUNTS) {
         const { body } = await actor.send(...call(whose));
         assert.equal(body.success, false, what);
-        // Nobody disabled is given a package, by root neither.
+        // A disabled account cannot receive a plan, not even from root.
         if (!endpoint.endsWith('/activate')) assert.equal(body.message, formatMessage('rank_too_low', 'en'), what);
       }
     });
 
-    it('does all of it for ordinary accounts', async () => {
+    it('can perform every action on ordinary accounts', async () => {
       for (const { what, call } of ACTIONS_ON_ACCOUNTS) {
         const { status, body } = await actor.send(...call(await fill(await service.signUp(`person-${count++}`))));
         assert.deepEqual([status, body.success], [200, true], `${what}: ${JSON.stringify(body)}`);
       }
     });
 
-    it('may be overruled by root everywhere', async () => {
+    it('can be overruled by root everywhere', async () => {
       for (const { what, call } of ACTIONS_ON_ACCOUNTS) {
         const { status, body } = await root.send(...call(await fill(await staff())));
         assert.deepEqual([status, body.success], [200, true], `${what}: ${JSON.stringify(body)}`);
@@ -206,14 +206,14 @@ describe('an administrator, who is not root', () => {
         });
     });
 
-    it('finds what a removed colleague left behind open to him', async () => {
+    it("can act on the remains of a removed colleague's work", async () => {
       const colleague = await staff();
       const whose = await fill(colleague);
       await root.ok('DELETE', `/api/admin/users/${colleague.id}`);
       await actor.ok('PUT', `/api/admin/tickets/${whose.ticket}`, { status: 'closed' });
     });
 
-    it('is asked for his rank by every address that changes something, or by none with a reason', () => {
+    it("every mutating endpoint checks the administrator's rank, or is listed with a reason", () => {
       const changing = service.app.http.routes.endpoints
         .filter(({ policy, method }) => (policy === 'admin' || policy === 'root') && method !== 'GET')
         .map(({ method, path }) => `${method} ${path}`);

@@ -12,7 +12,7 @@ import { checkResponses } from './openapi-response-check.ts';
 
 const ADMIN_PASSWORD = 'administrator-1';
 
-/** Walks every route there is: one that forgets its guard, or takes the wrong kind of credential, shows here. */
+/** Walks all existing routes to find any that lacks its guard or accepts the wrong kind of credential. */
 let app: Awaited<ReturnType<typeof makeApp>>;
 let user: TestUser;
 let key: string;
@@ -103,7 +103,7 @@ it('T41: refuses the wrong kind of credential on every route', async () => {
   }
 });
 
-it('answers unsafe requests of other sites on no route that takes a cookie', async () => {
+it('accepts no unsafe cross-site request on routes that take a cookie', async () => {
   const cookie = { cookie: `session=${user.cookies.get('session')}`, 'service-api-user': String(user.id) };
   const sites: Record<string, string>[] = [
     { 'sec-fetch-site': 'cross-site' },

@@ -1,4 +1,4 @@
-/** Uniform numbers in [0, 1), the same ones for the same seed (mulberry32). */
+/** Uniform numbers in [0, 1), reproducible by seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

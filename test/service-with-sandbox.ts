@@ -12,7 +12,7 @@ export interface SandboxService {
   readonly sandbox: Sandbox;
   readonly baseUrl: string;
   readonly operator: AdminClient;
-  /** Makes a channel to a simulator; default models: those given. */
+  /** Creates a channel to a simulator with the given models, or by default all models given at the start. */
   addChannel(
     name: string,
     models: readonly string[],
@@ -21,7 +21,7 @@ export interface SandboxService {
   stop(): Promise<void>;
 }
 
-/** The environment of a service under test: fast periods, no log, nothing of this machine's. */
+/** The environment of a service under test: short periods, no log, nothing from this machine. */
 export const testEnvironment = (
   databaseUrl: string,
   more: Readonly<Record<string, string>> = {},

@@ -6,18 +6,21 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 
-/** A private PostgreSQL that lives as long as the tests. */
+/** A private PostgreSQL server that lives as long as the tests. */
 export interface PostgresServer {
-  /** Names its `postgres` database; for others replace the path of the url. */
+  /** URL of its `postgres` database; replace the path for others. */
   readonly url: string;
-  /** Ends the server (SIGQUIT: at once; SIGKILL: as a crash) and starts it again after a while; resolves when it accepts connections. */
+  /**
+   * Stops the server (SIGQUIT: immediate shutdown; SIGKILL: crash) and starts it again after `downMs`; resolves when it
+   * accepts connections.
+   */
   restart(signal: 'SIGQUIT' | 'SIGKILL', downMs: number): Promise<void>;
-  /** Stops the server and all its processes where they are (`SIGSTOP`), or lets them go on (`SIGCONT`). */
+  /** Suspends the server and all its processes (`SIGSTOP`), or resumes them (`SIGCONT`). */
   signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
   stop(): Promise<void>;
 }
 
-/** The folder with `initdb` and `postgres`, or undefined where PostgreSQL is not installed. */
+/** The folder with `initdb` and `postgres`; undefined if PostgreSQL is not installed. */
 export function findPostgres(): string | undefined {
   const packaged = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => version(b) - version(a));
   const onPath = (process.env.PATH ?? '').split(delimiter);
@@ -31,10 +34,10 @@ function version(folder: string): number {
 }
 
 /**
- * Starts an empty server on a unix socket in a folder of its own. It does not care for crashes (`fsync=off`), and goes
- * when this process exits.
+ * Starts an empty server on a unix socket in its own folder. It is not crash-safe (`fsync=off`) and stops when this
+ * process exits.
  *
- * @param furtherSettings `name=value`; they win over those of here
+ * @param furtherSettings `name=value`; they override the defaults
  */
 export async function startPostgres(furtherSettings: readonly string[] = []): Promise<PostgresServer> {
   const bin = findPostgres();
@@ -72,7 +75,7 @@ export async function startPostgres(furtherSettings: readonly string[] = []): Pr
   process.once('exit', abandon);
   const url = `postgres://reelgate@localhost/postgres?host=${encodeURIComponent(folder)}`;
   await untilReady(url, server);
-  // The server must not keep a finished test process alive; whoever forgets `stop` is covered by the exit handler.
+  // The server must not keep a finished test process alive; the exit handler covers tests that forget `stop`.
   server.unref();
   return {
     url,
@@ -82,7 +85,7 @@ export async function startPostgres(furtherSettings: readonly string[] = []): Pr
       server.kill(signal);
       await gone;
       await delay(downMs);
-      // After a crash the new server refuses to start until the last process of the old one has noticed.
+      // After a crash the new server refuses to start until the last process of the old one has exited.
       for (let tries = 0; tries < 50; tries++) {
         server = boot();
         const isUp = await untilReady(url, server).then(
@@ -108,14 +111,14 @@ export async function startPostgres(furtherSettings: readonly string[] = []): Pr
   };
 }
 
-/** The processes PostgreSQL starts have process groups of their own. */
+/** Signals the server and its children: PostgreSQL puts each child into its own process group. */
 export function signalWithChildren(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   process.kill(pid, signal);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   for (const child of children.split(' ').filter((each) => each !== '')) signalIfThere(Number(child), signal);
 }
 
-/** A process of a connection may end between being listed and being signalled. */
+/** Signals a process that may have ended since it was listed. */
 function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -124,7 +127,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** PostgreSQL refuses to run as root. */
+/** The user to run as if this process is root, which PostgreSQL refuses. */
 export function unprivilegedUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

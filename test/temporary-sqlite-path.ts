@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
-/** The path of a SQLite file in a folder of its own, which is removed after the suite. */
+/** The path of a SQLite file in its own folder, which is removed after the suite. */
 export function temporarySqlitePath(name = 'reelgate.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'rg-sqlite-'));
   folders.push(folder);

@@ -12,18 +12,18 @@ export interface TestService {
   readonly app: App;
   /** `http://127.0.0.1:port`. */
   readonly url: string;
-  /** For a second process on the same database. */
+  /** Lets a second process use the same database. */
   readonly masterKey: string;
   /** The first administrator, logged in. */
   readonly root: TestUser;
   /** Registers and logs in. */
   signUp(username: string): Promise<TestUser>;
-  /** Stores a site setting; null: its default. */
+  /** Stores a site setting; null restores its default. */
   setSiteSetting(name: string, value: string | null): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The whole service, as `npm start` builds it, on a free port of loopback. */
+/** The whole service, as `npm start` builds it, on a free loopback port. */
 export async function startTestService(
   databaseUrl: string,
   env: Readonly<Record<string, string>> = {},

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const folder = join(import.meta.dirname, '..', 'clients');
 const isInstalled = existsSync(join(folder, 'node_modules'));
 
-/** A program of clients/ and its arguments, by the client's name. */
+/** A program in clients/ and its arguments, by the client's name. */
 const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'openai 7': ['openai.ts', 'openai'],
   'openai 6': ['openai.ts', 'openai-6'],
@@ -48,22 +48,22 @@ const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'the linter of Redocly': ['redocly.ts'],
 };
 
-/** Only this machine is reached: whatever else a program asks for goes to a proxy that nobody runs. */
+/** Keeps all traffic on this machine: requests to other hosts go to a proxy that does not exist. */
 const NOWHERE = 'http://127.0.0.1:1';
 const ISOLATED = {
   ...{ HTTPS_PROXY: NOWHERE, NO_PROXY: '127.0.0.1,localhost', NODE_USE_ENV_PROXY: '1' },
   ...{ DO_NOT_TRACK: '1', MASTRA_TELEMETRY_DISABLED: '1' },
 };
 
-/** Models of the other kinds of chat upstreams, by their vendors and the options of their channels. */
+/** Models of the other kinds of chat upstreams, with their vendors and channel options. */
 const CHAT_MODELS = [
   ['sandbox-claude', 'anthropic', {}],
   ['sandbox-gemini', 'gemini', {}],
   ['sandbox-chat-mini', 'openai', { responses: false }],
 ] as const;
 
-/** Each client works as its users call it, with only the base URL and the key changed. */
-describe('clients of other people', {
+/** Each client runs as its users run it, with only the base URL and the key changed. */
+describe('third-party clients', {
   skip: isInstalled ? false : 'they are not installed: npm ci --prefix clients',
 }, () => {
   let service: ChatService;
@@ -115,7 +115,7 @@ ${observer.render()}
     });
   }
 
-  it('docs/client-matrix.md says what they did', () => {
+  it('docs/client-matrix.md matches what the clients did', () => {
     const absent = Object.keys(CLIENTS).filter((name) => !done.has(name));
     assert.deepEqual(absent, [], 'all have run and succeeded; the table is of all of them');
     if (process.env.WRITE_MATRIX === '1') writeFileSync(MATRIX, renderMatrix());

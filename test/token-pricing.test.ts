@@ -31,7 +31,7 @@ const prices: fc.Arbitrary<ChatPrice> = fc
     per_call,
     ...(tiers.length === 0 ? {} : { tiers: tiers.map(([above, own]) => ({ above_input_tokens: above, ...own })) }),
   }));
-/** Tokens by part, text last; the totals follow from them. */
+/** Tokens by category, text last; the totals follow from them. */
 const usages = fc.record({
   text: fc.nat({ max: 300_000 }),
   shown: fc.nat({ max: 100_000 }),
@@ -45,8 +45,8 @@ const usages = fc.record({
 const totalOf = (parts: Record<TokenPart, number>, whole: 'input' | 'output'): number =>
   PARTS.filter((part) => TOKEN_PARTS[part] === whole).reduce((sum, part) => sum + parts[part], 0);
 
-describe('the price of a model call', () => {
-  it('is what another calculation says for every part, tier and fee', () => {
+describe('price of a model call', () => {
+  it('equals an independent calculation for every category, tier and fee', () => {
     fc.assert(
       fc.property(prices, usages, (price, { text, shown, parts }) => {
         const promptTokens = text + totalOf(parts, 'input');
@@ -55,7 +55,7 @@ describe('the price of a model call', () => {
           .filter((tier) => tier.above_input_tokens < promptTokens)
           .sort((a, b) => a.above_input_tokens - b.above_input_tokens)
           .at(-1);
-        // Of tiers with the same bound the first counts.
+        // Of tiers with the same threshold the first applies.
         const tier = price.tiers?.find((each) => each.above_input_tokens === reached?.above_input_tokens);
         const of = (name: string): number | undefined =>
           (tier as Record<string, number> | undefined)?.[`${name}_per_million`] ??
@@ -75,7 +75,7 @@ describe('the price of a model call', () => {
     );
   });
 
-  it('never exceeds what was reserved for as many tokens or more', () => {
+  it('never exceeds the reservation for at least as many tokens', () => {
     fc.assert(
       fc.property(prices, usages, fc.nat({ max: 1_000 }), (price, { text, shown, parts }, more) => {
         const facts = {
@@ -90,7 +90,7 @@ describe('the price of a model call', () => {
     );
   });
 
-  it('takes cached tokens at their own price, and others at that of the whole', () => {
+  it('charges cached tokens at their own price, and other categories at the general price', () => {
     const price = { input_per_million: 2_000_000, output_per_million: 8_000_000, cached_input_per_million: 200_000 };
     const facts = { promptTokens: 1_000, completionTokens: 10, parts: { cached_input: 900, audio_input: 50 } };
     assert.deepEqual(
@@ -104,7 +104,7 @@ describe('the price of a model call', () => {
     assert.equal(tokenQuota(price, facts), 200 + 80 + 180);
   });
 
-  it('is charged by the tier for the whole call once its bound is exceeded', () => {
+  it('applies a tier to the whole call once its threshold is exceeded', () => {
     const price = {
       input_per_million: 1_000_000,
       tiers: [{ above_input_tokens: 200_000, input_per_million: 2_000_000 }],

@@ -4,10 +4,10 @@ import net, { type AddressInfo } from 'node:net';
 
 const program = ['valkey-server', 'redis-server'].find((name) => spawnSync(name, ['--version']).status === 0);
 
-/** The reason to skip a suite; false: the program is there. */
+/** The reason to skip a suite; false if the program is installed. */
 export const VALKEY_IS_MISSING = program === undefined ? 'neither Valkey nor Redis is installed' : false;
 
-/** Starts a Valkey or Redis of its own on a free port, with nothing on the disk. */
+/** Starts a private Valkey or Redis on a free port, without persistence. */
 export async function startValkey(): Promise<{ url: string; process: ChildProcess }> {
   const holder = net.createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');

@@ -7,8 +7,8 @@ import { FAILURES_ZH_CN } from '../src/contract/messages/failures-zh-cn.ts';
 import { NOUNS, ZH_CN } from '../src/contract/messages/zh-cn.ts';
 
 /**
- * One term for one concept in everything people read: the console, messages of errors, pages of the server, notices, e-mails
- * and the command line. Each row: what is not written, and what is.
+ * One term for one concept in all texts that people read: the console, error messages, server pages, notices, e-mails
+ * and the command line. Each row: the banned wording and its replacement.
  */
 const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/\bquota\b/i, 'credits; quota is the unit on the wire'],
@@ -60,7 +60,7 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/套餐卡/, '套餐'],
 ];
 
-/** Texts that say the other word on purpose, by where they are and how they begin. */
+/** Texts that use the banned wording on purpose, by location and beginning. */
 const EXCEPTIONS: readonly (readonly [place: string, begins: string, why: string])[] = [
   ['en/admin-settings.names.QUOTA_PER_UNIT', 'Quota of one credit', 'it defines the unit'],
   ['zh-cn/admin-settings.names.QUOTA_PER_UNIT', '每积分', 'it defines the unit'],
@@ -86,7 +86,7 @@ const list = (folder: string): string[] =>
     .filter((name) => /\.tsx?$/.test(name) && !name.includes('.test.'))
     .map((name) => `${folder}/${name}`);
 
-/** The sentences of a source file: quoted texts with a space that are no code, import or path. */
+/** The sentences of a source file: quoted texts with a space that are not code, imports or paths. */
 function sentencesOf(path: string): Entry[] {
   const source = readFileSync(new URL(path, root), 'utf8').replace(/^\s*(\/\/|\*|\/\*\*).*$/gm, '');
   return [...source.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)]
@@ -108,7 +108,7 @@ async function consoleTexts(language: 'en' | 'zh-cn'): Promise<Entry[]> {
   return all.flat();
 }
 
-/** Texts of the server that people read: the sign-in pages, and every pair of an English and a Chinese text. */
+/** Server texts that people read: the sign-in pages, and every pair of an English and a Chinese text. */
 const SERVER_TEXTS: readonly Entry[] = list('src/server').flatMap((path) => {
   if (path.endsWith('/texts.ts')) return sentencesOf(path);
   const pairs = readFileSync(new URL(path, root), 'utf8').matchAll(
@@ -130,7 +130,7 @@ function findings(entries: readonly Entry[], table: typeof ENGLISH): string[] {
     );
 }
 
-test('English texts of the console, of errors and of failures use the agreed terms', async () => {
+test('English texts of the console, errors and failures use the agreed terms', async () => {
   const entries = [
     ...(await consoleTexts('en')),
     ...entriesOf('messages/en', EN),
@@ -151,13 +151,13 @@ test('Chinese texts use the agreed terms', async () => {
   assert.deepEqual(findings(entries, CHINESE), []);
 });
 
-test('pages of the server, notices, e-mails and the command line use the agreed terms', () => {
+test('server pages, notices, e-mails and the command line use the agreed terms', () => {
   const entries = [...SERVER_TEXTS, ...list('src/cli').flatMap(sentencesOf)];
   assert.ok(SERVER_TEXTS.length > 100 && entries.length > 500);
   assert.deepEqual(findings(entries, ENGLISH), []);
 });
 
-test('an exception is still needed', async () => {
+test('every exception is still needed', async () => {
   const entries = [...(await consoleTexts('en')), ...(await consoleTexts('zh-cn')), ...entriesOf('messages/en', EN)];
   for (const [where, begins] of EXCEPTIONS)
     assert.ok(
