@@ -206,7 +206,7 @@ describe('an administrator who is not root', () => {
         });
     });
 
-    it("can act on the remains of a removed colleague's work", async () => {
+    it('can manage the resources of a removed colleague', async () => {
       const colleague = await staff();
       const whose = await fill(colleague);
       await root.ok('DELETE', `/api/admin/users/${colleague.id}`);

@@ -12,7 +12,7 @@ export interface SandboxService {
   readonly sandbox: Sandbox;
   readonly baseUrl: string;
   readonly operator: AdminClient;
-  /** Creates a channel to a simulator with the given models, or by default all models given at the start. */
+  /** Creates a channel with these models to a simulator; returns its id. */
   addChannel(
     name: string,
     models: readonly string[],

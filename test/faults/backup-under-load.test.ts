@@ -15,7 +15,7 @@ const VENDORS = [
   { name: 'sora', model: 'sora-2' },
 ] as const;
 
-/** Copies a database that is in use, as `reelgate admin backup` and `restore` do. */
+/** Copies a database in use, as `reelgate admin backup` and `restore` do. */
 async function backUp(from: string, to: string): Promise<void> {
   if (from.startsWith('sqlite:')) {
     const path = to.slice('sqlite:'.length);
@@ -34,7 +34,7 @@ async function backUp(from: string, to: string): Promise<void> {
 }
 
 forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
-  it('R19: a backup made under work opens elsewhere with the same key, whole and in order', async () => {
+  it('R19: a backup taken under load opens elsewhere with the same key, complete and consistent', async () => {
     const url = await emptyUrl();
     const copy = await emptyUrl();
     const service = await startVideoService(url, { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } }, VENDORS);
@@ -54,7 +54,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     try {
       await assertLedgerConsistent(restored.app.database);
       await assertTasksExist(restored.app.database, answered);
-      // Channels' credentials open, and tokens are good.
+      // Channel credentials decrypt and tokens are accepted.
       await submitAll(restored.baseUrl, service.caller.key, `restored ${name}`);
       await untilAllEnded(restored.app.database, 25);
       await assertLedgerConsistent(restored.app.database);

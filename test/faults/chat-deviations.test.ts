@@ -18,18 +18,18 @@ import {
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
-/** Model calls; `npm run hammer` makes more, with another seed. */
+/** Model calls; `npm run hammer` runs more, with another seed. */
 const CALLS = Number(process.env.DEVIATING_CALLS ?? '1000');
 const SEED = Number(process.env.DEVIATION_SEED ?? '41');
-/** A failing run names its calls; this one repeats a single call. */
+/** A failing run prints its call numbers; this variable repeats a single call. */
 const ONLY = process.env.DEVIATING_CALL;
 const BATCH = 1_000;
 const AT_ONCE = 24;
 const MAX_REPORTED = 10;
-/** Larger figures for prompts of three words are bounded. */
+/** Larger prompt counts are implausible for prompts of three words. */
 const PLAUSIBLE_PROMPT = 4_000;
 
-/** A model for each dialect of an upstream, behind a channel of its own. */
+/** A model for each upstream dialect, behind its own channel. */
 const UPSTREAMS: Readonly<
   Record<Name, { readonly vendor: string; readonly model: string; readonly options?: object }>
 > = {
@@ -68,7 +68,7 @@ interface PlannedCall {
 interface Reply {
   readonly status: number;
   readonly text: string;
-  /** Of the call in the ledger. */
+  /** Reference of the call in the ledger. */
   readonly ref: string;
 }
 
@@ -85,7 +85,7 @@ const plan = (n: number): PlannedCall => {
 
 const ERROR_EVENT = /"error":\s*\{|"type":\s*"(?:error|response\.failed)"/;
 
-/** Between equal dialects the bytes pass unchanged, and clients read them as generously as this service does. */
+/** Between equal dialects the bytes pass unchanged, so the response is normalized as leniently as clients read it. */
 function toStrictForm({ from, to, stream }: PlannedCall, text: string): string {
   if (from !== to) return text;
   const context = { id: 'x', model: 'm', created: 1, wantsUsage: true, asked: {}, origins: new Map() };
@@ -93,7 +93,7 @@ function toStrictForm({ from, to, stream }: PlannedCall, text: string): string {
   return stream ? conversion.push(Buffer.from(text)) + conversion.finish() : conversion.convert(Buffer.from(text));
 }
 
-/** Asserts that a caller got what a shape contains, and that the charge fits. */
+/** Asserts that a caller received the content of a deviation and that the charge fits. */
 function assertCall(call: PlannedCall, shape: Deviation, reply: Reply, charged: number | undefined): void {
   const { from, to, stream } = call;
   const outcome: Outcome = relayShape(shape, from, to, stream);
@@ -144,7 +144,7 @@ describe(`model calls over deviating upstreams (seed ${SEED})`, () => {
         }),
       );
     }
-    // Failures of a single account would say nothing about a channel.
+    // Failures of a single account would not count against a channel.
     keys = await Promise.all(
       ['one', 'two', 'three'].map(async (username) => {
         const login = { username, password: `${username}-password-1` };
@@ -186,7 +186,7 @@ describe(`model calls over deviating upstreams (seed ${SEED})`, () => {
     assert.fail('calls are still open');
   }
 
-  it('delivers what the upstreams send and charges each call once', { timeout: 60_000 + CALLS * 100 }, async () => {
+  it("delivers the upstreams' responses and charges each call once", { timeout: 60_000 + CALLS * 100 }, async () => {
     const startedAt = performance.now();
     const { control } = service.sandbox;
     const failures: string[] = [];

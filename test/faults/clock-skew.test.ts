@@ -24,7 +24,7 @@ import {
 const CODE_TTL_MS = 10_000;
 const PERIOD_MS = 2_000;
 const ENV = { DEVICE_CODE_TTL_SECONDS: String(CODE_TTL_MS / 1000), SYNC_PERIOD_SECONDS: String(PERIOD_MS / 1000) };
-/** A process whose own clock is five minutes fast, and after a while an hour slow. */
+/** A process whose own clock is five minutes fast, and later an hour slow. */
 const WRONG_CLOCK = `
   const { now } = Date;
   const startedAt = performance.now();
@@ -55,10 +55,10 @@ forEachDatabase((name, _open, freshUrl) => {
     }
   });
 
-  // SQLite serves one process.
+  // SQLite serves a single process.
   if (name === 'sqlite') return;
 
-  describe('a process whose clock is wrong, and is then set back', { concurrency: 4 }, () => {
+  describe('a process whose clock is wrong and then set back', { concurrency: 4 }, () => {
     let sandbox: Sandbox;
     let right: CrashingServer;
     let wrong: CrashingServer;
@@ -95,7 +95,7 @@ forEachDatabase((name, _open, freshUrl) => {
       return String(((await answer.json()) as { status?: string }).status);
     };
 
-    it('T18: a code expires at one moment on every process', async () => {
+    it('T18: a code expires at the same moment on every process', async () => {
       const made = await Promise.all(
         [right, wrong].map(async (at) => {
           const sentAt = performance.now();
@@ -103,7 +103,7 @@ forEachDatabase((name, _open, freshUrl) => {
           return { code, sentAt, answeredAt: performance.now() };
         }),
       );
-      // Judged by when a question was sent or answered, whichever leaves out how long the answer of a busy machine takes.
+      // Measured from the time a request was sent or answered, whichever excludes the response time of a busy machine.
       const watched = made.flatMap(({ code, sentAt, answeredAt }, maker) =>
         [right, wrong].map(async (at, asked) => {
           const who = `made by ${maker}, asked ${asked}`;
@@ -123,7 +123,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await Promise.all(watched);
     });
 
-    it('approves, collects and tells times as the others do', async () => {
+    it('approves codes, collects tokens and reports times like the other processes', async () => {
       const operator = await new AdminClient(wrong.baseUrl).signIn();
       const code = await newCode(right);
       await operator.requestData('POST', '/api/auth/device/approve', { user_code: code.user_code });
@@ -134,7 +134,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.ok(Math.abs(created_time - Date.now() / 1000) < 120, String(created_time));
     });
 
-    it('steals no poll and leaves none out, before the step and after it', async () => {
+    it('neither steals nor skips polls, before the clock step and after it', async () => {
       const prompt = '[stuck]';
       const startedAt = performance.now();
       const submits = Array.from({ length: CROWD }, (_, n) =>
@@ -153,7 +153,8 @@ forEachDatabase((name, _open, freshUrl) => {
           .filter((job) => job.prompt === prompt)
           .map((job) => job.polls);
       await pause(4 * PERIOD_MS);
-      // A busy machine may take longer for two rounds; how often each is polled at most follows from the time that has passed.
+      // A busy machine may take longer for two rounds; the maximum number of polls of each follows from the elapsed
+      // time.
       for (let tries = 0; tries < 300 && Math.min(...pollsOf()) < 2; tries += 1) await pause(200);
       const polls = pollsOf();
       const periods = Math.ceil((performance.now() - startedAt) / PERIOD_MS);
@@ -163,7 +164,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await database.kysely.updateTable('tasks').set({ created_at: 1 }).where('prompt', '=', prompt).execute();
     });
 
-    it('makes and ends videos', async () => {
+    it('submits and completes videos', async () => {
       const ids = await submitAll(wrong.baseUrl, key, 'wrong clock');
       assert.equal(ids.length, 6);
       await untilAllEnded(database, 90);

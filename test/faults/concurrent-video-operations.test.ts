@@ -9,7 +9,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { testEnvironment } from '../service-with-sandbox.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
-/** Long enough for all submits to reach their vendors within it on a machine that others keep busy: what has not by then is given up. */
+/** Long enough for all submits to reach their vendors on a busy machine: later ones are given up. */
 const ENV = { SYNC_PERIOD_SECONDS: '1', AMBIGUOUS_SUBMIT_TTL_SECONDS: '10' };
 const VENDORS = [
   { name: 'kling', model: 'kling-v1-6' },
@@ -17,14 +17,18 @@ const VENDORS = [
   { name: 'sora', model: 'sora-2' },
 ] as const;
 /**
- * Outcomes, and how many tasks of each vendor have them; without those that Veo has to report for a minute before the service accepts them.
- * Three submits that break off could open the circuit of their vendor in a process that has seen few others, and what comes next be refused.
+ * Outcomes with the number of tasks of each vendor. Excludes those that Veo has to report for a minute before the
+ * service accepts them. Three dropped submits could open the vendor's circuit breaker in a process that has seen few
+ * others, so that later submits are refused.
  */
 const OUTCOMES = { '': 4, '[fail]': 3, '[filtered]': 3, '[empty]': 3, '[drop]': 2 };
-/** For all tasks to end while twelve callers ask for them without a pause, on a machine that others keep busy. */
+/** Time for all tasks to end on a busy machine while twelve callers poll them without pause. */
 const END_SECONDS = 120;
 
-/** Everything that can notice the end of a task, at once: queries, lists, files, deletes, the synchronizers of all processes. */
+/**
+ * Runs everything that can notice the end of a task at once: queries, lists, files, deletes, the pollers of all
+ * processes.
+ */
 describe('concurrent operations on the same tasks', () => {
   forEachDatabase((name, _open, freshUrl) => {
     let service: VideoService;
@@ -34,7 +38,7 @@ describe('concurrent operations on the same tasks', () => {
       const url = await freshUrl();
       service = await startVideoService(url, { env: ENV }, VENDORS);
       viewers = [service.caller];
-      // SQLite serves one process.
+      // SQLite serves a single process.
       if (name === 'postgres') {
         second = await makeApp(parseConfig(testEnvironment(url, ENV)), { log: openLog('silent') });
         const { port } = await second.listen();
@@ -57,7 +61,7 @@ describe('concurrent operations on the same tasks', () => {
       return rows.filter(({ status }) => status === 'SUCCESS' || status === 'FAILURE');
     };
 
-    it('one end, one settlement or one refund, one deletion for each task', async () => {
+    it('each task ends, is settled or refunded, and is deleted exactly once', async () => {
       const wanted = VENDORS.flatMap(({ model }) =>
         Object.entries(OUTCOMES).flatMap(([outcome, length]) =>
           Array.from({ length }, (_, n) => ({ model, prompt: `race ${model} ${n} ${outcome}` })),
@@ -83,7 +87,7 @@ describe('concurrent operations on the same tasks', () => {
             viewer
               .fetchRaw(`/v1/videos/${id}/content`, { headers: { range: 'bytes=0-9' } })
               .then((file) => file.body?.cancel()),
-            // Every third task is deleted as soon as that is possible.
+            // Every third task is deleted as soon as possible.
             ids.indexOf(id) % 3 === 0 ? either().request('DELETE', `/v1/videos/${id}`) : undefined,
           ]);
           assert.ok(video.status === 200 || video.status === 400, String(video.status));
@@ -119,7 +123,7 @@ describe('concurrent operations on the same tasks', () => {
       }
     });
 
-    it('money for exactly so many, asked for by everybody at once', async () => {
+    it('quota for a fixed number of videos, requested concurrently by all callers', async () => {
       const { quota } = await service.operator.quota();
       const price = 4 * 50_000;
       const affordable = 7;

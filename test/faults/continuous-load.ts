@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { chatBody } from '../chat/chat-fixture.ts';
 import { VIDEO_MODELS } from './submit-steps-and-assertions.ts';
 
-/** Between two requests of one caller. */
+/** Pause between two requests of one caller. */
 const PAUSE_MS = 20;
 
-/** Clients without retries that keep their connections, as `fetch` does. */
+/** Clients without retries that reuse their connections, as `fetch` does. */
 export class ContinuousLoad {
   readonly #key: string;
   readonly failures: string[] = [];
@@ -13,7 +13,7 @@ export class ContinuousLoad {
   streams = 0;
   /** Prompts of the videos whose submit was answered. */
   readonly videos: string[] = [];
-  /** Set where there is only one process, while it is replaced: what finds no server then has not failed. */
+  /** True while the only process is being replaced: requests that find no server then do not count as failures. */
   isReplaced = false;
   refused = 0;
   isOver = false;
@@ -22,7 +22,10 @@ export class ContinuousLoad {
     this.#key = key;
   }
 
-  /** Sends one request after the other until it is over. @param caller distinguishes the prompts of several */
+  /**
+   * Sends requests sequentially until the load is stopped.
+   * @param caller distinguishes the prompts of several callers
+   */
   async run(baseUrl: string, caller: string): Promise<void> {
     for (let n = 0; !this.isOver; n += 1) {
       await this.#request(baseUrl, `${caller} ${n}`, n);
@@ -30,7 +33,7 @@ export class ContinuousLoad {
     }
   }
 
-  /** One of each kind in turn; a stream takes a second. */
+  /** Sends one request of each kind in turn; a stream takes a second. */
   async #request(baseUrl: string, label: string, n: number): Promise<void> {
     const isStream = n % 10 === 4;
     const isVideo = n % 10 === 9;

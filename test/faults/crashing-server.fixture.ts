@@ -5,7 +5,7 @@ import { parseConfig } from '../../src/server/platform/config.ts';
 import { CHEAP_PASSWORD_HASHING } from '../cheap-password-hashing.ts';
 import type { CrashPlan } from './start-crashing-server.ts';
 
-/** The service in a process of its own, which kills or stops itself the n-th time it reaches a named fault point. */
+/** The service in its own process, which kills or suspends itself the n-th time it reaches a named fault point. */
 let point = process.env.CRASH_AT;
 let signal = process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL';
 let left = Number(process.env.CRASH_COUNT ?? '1');

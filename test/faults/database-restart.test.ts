@@ -8,10 +8,10 @@ import { type PostgresServer, startPostgres } from '../start-postgres.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { addChatModel, untilAllEnded } from './submit-steps-and-assertions.ts';
 
-/** The script that hammers for releases sets more. */
+/** `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.RESTART_ROUNDS ?? '2');
 const DOWN_MS = 700;
-/** A database that is back is used again within so long. */
+/** A restarted database must be used again within this time. */
 const RECOVERY_MS = 20_000;
 const CALLERS = 6;
 const VENDORS = [
@@ -23,7 +23,7 @@ forEachDatabase((name) => {
   // SQLite is part of the process.
   if (name === 'sqlite') return;
 
-  describe('a database that is restarted under load', () => {
+  describe('a database restarted under load', () => {
     let server: PostgresServer;
     let service: VideoService;
     before(async () => {
@@ -36,7 +36,7 @@ forEachDatabase((name) => {
       await server?.stop();
     });
 
-    /** Sends one request of each kind after the other until `isOver` returns true; returns their outcomes. */
+    /** Sends one request of each kind in turn until `isOver` returns true; returns their outcomes. */
     async function work(caller: string, isOver: () => boolean) {
       const done = { ids: [] as string[], refused: 0, calls: 0 };
       for (let n = 0; !isOver(); n += 1) {
@@ -66,7 +66,7 @@ forEachDatabase((name) => {
 
     for (let round = 0; round < ROUNDS; round += 1) {
       const signal = round % 2 === 0 ? 'SIGQUIT' : 'SIGKILL';
-      it(`${round + 1}, ${signal}: 503 meanwhile, back at once, nothing lost or doubled`, {
+      it(`${round + 1}, ${signal}: 503 meanwhile, immediate recovery, nothing lost or duplicated`, {
         timeout: 240_000,
       }, async () => {
         let isOver = false;

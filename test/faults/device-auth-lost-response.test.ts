@@ -64,13 +64,14 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     return service.status(user_code);
   };
 
-  it('T12: tokens lost at any byte of the answer leave no orphan after the next approval', async () => {
+  it('T12: tokens lost at any byte of the response leave no orphan after the next approval', async () => {
     for (let most = 0; most < LONGEST; most += STEP) {
       const code = await service.code({ device_id: 'train' });
       await ada.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
       assert.deepEqual(await living(), [0, 0], 'the approval ended what was lost before it');
       await cut(service.url, '/api/auth/device/token', { device_code: code.device_code, ...CLI }, most);
-      // Spent, whatever of it arrived: a second poll would otherwise make a second set.
+      // The code counts as used however much of the response arrived: a second poll would otherwise issue a second set
+      // of tokens.
       assert.equal(await settled(code.user_code), 'used');
       assert.equal((await service.poll(code.device_code)).error, 'invalid_grant');
       assert.deepEqual(await living(), [1, 1]);
@@ -81,7 +82,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.sendAsDevice({ access_token }, ada.id, 'GET', '/api/user/self')).status, 200);
   });
 
-  it('T31: a pair lost at any byte of the answer ends nothing, and a retry is only refused', async () => {
+  it('T31: a token pair lost at any byte of the response ends no device, and a retry is only refused', async () => {
     for (let most = 0; most < LONGEST; most += STEP) {
       const tokens = await service.signIn(ada, { device_id: 'train' });
       await cut(service.url, '/api/auth/device/refresh', { refresh_token: tokens.refresh_token, ...CLI }, most);

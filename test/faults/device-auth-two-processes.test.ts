@@ -8,15 +8,15 @@ import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { DeviceAuthServerProcess, type OwnerHeaders } from './start-device-auth-server.ts';
 
-/** The script that hammers for releases sets more. */
+/** `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '6');
 
-/** Runs many at the same moment, in turn on each process. */
+/** Runs many requests at the same time, alternating between the processes. */
 const race = <T>(times: number, run: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => run(index)));
 
 forEachDatabase((dialect, _open, freshUrl) => {
-  // SQLite serves one process.
+  // SQLite serves a single process.
   if (dialect === 'sqlite') return;
   let database: Database<Tables>;
   let processes: [DeviceAuthServerProcess, DeviceAuthServerProcess];
@@ -27,7 +27,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     const url = await freshUrl();
     const masterKey = randomBytes(32).toString('base64');
     database = openDatabase<Tables>(url);
-    // Both at once, on a database without tables.
+    // Both start at once on a database without tables.
     processes = await Promise.all([
       DeviceAuthServerProcess.start(url, masterKey),
       DeviceAuthServerProcess.start(url, masterKey),
@@ -46,7 +46,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     return Number(rows[0]?.n);
   };
 
-  it('T08: of 50 polls of one code over two processes one gets tokens', async () => {
+  it('T08: of 50 polls of one code over two processes exactly one receives tokens', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await on(round).approved(owner);
       const before = [
@@ -69,7 +69,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T09: of 20 approvals and denials over two processes one takes effect, and the device receives that one', async () => {
+  it('T09: of 20 approvals and denials over two processes exactly one takes effect, and the device receives that one', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { data: code } = await on(round).code();
       assert.ok(code);
@@ -84,7 +84,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T31: of 20 refreshes over two processes one succeeds, and the chain stays valid', async () => {
+  it('T31: of 20 refreshes over two processes exactly one succeeds, and the chain stays valid', async () => {
     let tokens = await on(0).signIn(owner);
     for (let round = 0; round < ROUNDS; round++) {
       const answers = await race(20, (index) => on(index).refresh(tokens));
@@ -96,11 +96,11 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('T30: a second use after the window, on one process, ends the device on the other at once', async () => {
+  it('T30: reuse after the window on one process ends the device on the other at once', async () => {
     const tokens = await on(0).signIn(owner);
     const { data: fresh } = await on(0).refresh(tokens);
     assert.ok(fresh);
-    // As if the window had passed.
+    // Simulates that the window has passed.
     await database.kysely
       .updateTable('device_refresh_tokens')
       .set({ used_at: sql<number>`used_at - 61000` })
@@ -112,7 +112,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     assert.equal((await on(0).refresh(fresh)).error, 'invalid_grant');
   });
 
-  it('T33: nothing begun after a logout was acknowledged succeeds on the other process', async () => {
+  it('T33: nothing started after an acknowledged logout succeeds on the other process', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const tokens = await on(round).signIn(owner);
       assert.deepEqual(await on(round + 1).opens(tokens, owner), [true, true]);
@@ -135,7 +135,7 @@ forEachDatabase((dialect, _open, freshUrl) => {
     }
   });
 
-  it('of two logouts at once, on two processes, one finds the device', async () => {
+  it('of two concurrent logouts on two processes one finds the device', async () => {
     const tokens = await on(0).signIn(owner);
     const [first, second] = await Promise.all([on(0).logOut(tokens), on(1).logOut(tokens)]);
     assert.notEqual(first.success, second.success, 'one finds the device');

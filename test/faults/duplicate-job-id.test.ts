@@ -15,7 +15,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
   after(() => service.stop());
 
-  it('T55: one job answered to two submits under way at once is shown to neither, and costs nothing', async () => {
+  it('T55: a job id returned to two concurrent submits is shown to neither and costs nothing', async () => {
     const { control } = service.sandbox;
     control.fault({ kind: 'duplicate', vendor: 'hailuo', operation: 'submit', match: 'second' });
     const first = service.caller.submit({ model: MODEL, prompt: 'the first' });

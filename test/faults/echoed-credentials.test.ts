@@ -6,8 +6,8 @@ import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 type Values = { readonly [key: string]: unknown };
 
-/** Vendors that repeat our own credentials in what they say. */
-describe('T45, T88: a channel’s keys in a vendor’s words', () => {
+/** Vendors that quote our own credentials in their responses. */
+describe('T45, T88: a channel’s keys quoted by a vendor', () => {
   let service: VideoService;
   const lines: string[] = [];
   before(async () => {
@@ -23,7 +23,7 @@ describe('T45, T88: a channel’s keys in a vendor’s words', () => {
     });
 
   for (const { name, model } of VENDOR_MODELS) {
-    it(`${name}: reach no caller, record, administrator or line of the log`, async () => {
+    it(`${name}: reach no caller, record, administrator or log line`, async () => {
       const { control } = service.sandbox;
       const keys = keysIn(service.sandbox.credentials(name) as Values);
       assert.ok(keys.length > 0);
@@ -62,5 +62,5 @@ describe('T45, T88: a channel’s keys in a vendor’s words', () => {
     });
   }
 
-  it('and the ledger is consistent', () => assertLedgerConsistent(service.app.database));
+  it('the ledger is consistent', () => assertLedgerConsistent(service.app.database));
 });

@@ -1,4 +1,6 @@
-/** A process that reports events, each with a fact in the same transaction, and delivers them until somebody kills it. */
+/**
+ * A process that reports events, each with a row written in the same transaction, and delivers them until it is killed.
+ */
 import { flushCompileCache } from 'node:module';
 import { AccountAccess, AccountStore } from '../../src/server/accounts/account-store.ts';
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';
@@ -17,11 +19,11 @@ export interface EventProcessOrder {
   readonly databaseUrl: string;
   readonly masterKey: string;
   readonly userId: number;
-  /** `host:port` of the receiver. */
+  /** Receiver as `host:port`. */
   readonly receiver: string;
-  /** Milliseconds this process's clock is ahead, so that what the one before had claimed is due again. */
+  /** Milliseconds by which this process's clock is ahead, so that the previous process's claims are due again. */
   readonly clockOffsetMs: number;
-  /** Reports events from this number on; undefined: delivers what is left, and says so. */
+  /** Number of the first event to report; undefined: only deliver the remaining events and print `drained`. */
   readonly from: number | undefined;
 }
 
@@ -71,8 +73,8 @@ for (let number = order.from; ; number++) {
     });
   });
   if (number > order.from) continue;
-  // The kill comes some time later, on a machine of any speed.
+  // The parent kills the process some time after this line, whatever the speed of the machine.
   process.stdout.write('ready\n');
-  // Not left to the end, which is that kill: the next process loads the same modules.
+  // Flushed now because the process ends by a kill: the next process loads the same modules.
   flushCompileCache();
 }

@@ -1,32 +1,35 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** When a message to PostgreSQL breaks the connection: before the message is forwarded, or once the response to it has begun. */
+/**
+ * When a message to PostgreSQL breaks the connection: before the message is forwarded, or once the response to it has
+ * begun.
+ */
 export type ConnectionCut = 'before' | 'after' | undefined;
-/** `commit`: the message contains a COMMIT, or the money of model calls; `other`: any other message. */
+/** `commit`: the message contains a COMMIT or charges model calls; `other`: any other message. */
 export type CutChooser = (message: 'commit' | 'other') => ConnectionCut;
 
 const COMMIT = 'commit\0';
-/** Begins what the statement is given that does the money of model calls; it commits itself. */
+/** Start of the parameter of the statement that charges model calls; that statement commits by itself. */
 const CHARGE = '[{"n":';
 
 /**
- * A network between the service and PostgreSQL that breaks connections. One that is cut after a commit leaves the service
- * without knowing whether its work was kept.
+ * A network between the service and PostgreSQL that breaks connections. A cut after a commit leaves the service without
+ * knowing whether its transaction was committed.
  */
 export class FlakyPostgresProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Undefined for calm. */
+  /** Undefined: no connection is cut. */
   chooseCut: CutChooser | undefined;
   readonly cuts = { before: 0, after: 0 };
-  /** Counts the calls of `silence`; connections made before the last one forward nothing any more. */
+  /** Number of calls to `silence`; connections opened before the last one no longer forward anything. */
   #generation = 0;
 
   private constructor(server: Server) {
     this.#server = server;
   }
 
-  /** @param url the database behind it, by a unix socket (`?host=/folder`) or an address */
+  /** @param url URL of the database behind the proxy, with a unix socket (`?host=/folder`) or an address */
   static async start(url: string): Promise<FlakyPostgresProxy> {
     const server = createServer();
     const proxy = new FlakyPostgresProxy(server);
@@ -35,7 +38,7 @@ export class FlakyPostgresProxy {
     return proxy;
   }
 
-  /** The url of the same database through this network. */
+  /** The URL of the same database through this proxy. */
   urlOf(url: string): string {
     const address = this.#server.address();
     const through = new URL(url);
@@ -45,7 +48,7 @@ export class FlakyPostgresProxy {
     return through.href;
   }
 
-  /** As a firewall that forgets its connections: those there are now go silent, new ones work. */
+  /** Behaves like a firewall that drops its connection table: existing connections go silent, new ones work. */
   silence(): void {
     this.#generation += 1;
   }
@@ -71,7 +74,7 @@ export class FlakyPostgresProxy {
       socket.on('error', end);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        // Whoever is behind a silent network does not hear of the end either.
+        // A client behind a silent network does not learn of the close either.
         if (!isSilent()) end();
       });
     }
@@ -84,7 +87,7 @@ export class FlakyPostgresProxy {
       isLost ||= cut === 'after';
       database.write(chunk);
     });
-    // The first byte of the response shows that PostgreSQL has done the work; the service never receives it.
+    // The first byte of the response shows that PostgreSQL has executed the statement; the service never receives it.
     database.on('data', (chunk) => {
       if (isLost) end();
       else if (!isSilent()) client.write(chunk);

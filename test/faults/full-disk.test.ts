@@ -10,10 +10,10 @@ import { addChatModel, untilAllEnded } from './submit-steps-and-assertions.ts';
 const MODEL = 'kling-v1-6';
 
 forEachDatabase((name, _open, freshUrl) => {
-  // The disk of PostgreSQL is its own affair; that it is full is one of the errors it names.
+  // PostgreSQL's own disk handling is out of scope: it reports a full disk with a documented error code.
   if (name === 'postgres') return;
 
-  describe('a disk without space', () => {
+  describe('a full disk', () => {
     let service: VideoService;
     before(async () => {
       const options = { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' } };
@@ -22,12 +22,12 @@ forEachDatabase((name, _open, freshUrl) => {
     });
     after(() => service.stop());
 
-    /** SQLite takes no page beyond so many; 1 stands for those it has. */
+    /** Limits the number of pages of the SQLite file; 1 allows only the existing ones. */
     const allow = (pages: number) =>
       sql`pragma max_page_count = ${sql.lit(pages)}`.execute(service.app.database.kysely);
     const submit = (prompt: string) => service.caller.request('POST', '/v1/videos', { model: MODEL, prompt });
 
-    it('writes say 503, reads and files go on, and all is well once there is space', async () => {
+    it('writes fail with 503, reads and files continue, and everything recovers once there is space', async () => {
       const { kysely } = service.app.database;
       const { id } = await service.caller.submit({ model: MODEL, prompt: 'before' });
       await service.caller.waitUntilEnded(idOf({ id }));

@@ -10,7 +10,10 @@ import { startCrashingServer } from './start-crashing-server.ts';
 import { assertOneJobEach, prepare, untilAllEnded, VIDEO_MODELS } from './submit-steps-and-assertions.ts';
 
 const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2' };
-/** How long a dead process may count as alive. With `Retry-After` a caller who repeats a submit is answered within ten seconds. */
+/**
+ * How long a dead process may count as alive. With `Retry-After` a caller who repeats a submit gets its response within
+ * ten seconds.
+ */
 const LEASE_MS = 8_000;
 const MOST_RETRY_AFTER = 2;
 
@@ -23,7 +26,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     after(() => sandbox.stop());
 
     for (const at of ['after-reserve', 'after-answer'])
-      it(`at ${at} is answered within ten seconds when it is repeated, and begins nothing twice`, async () => {
+      it(`at ${at} is answered within ten seconds when repeated, and starts nothing twice`, async () => {
         const url = await freshUrl();
         const crashing = await startCrashingServer(url, ENV, { at, count: 1 });
         const key = await prepare(crashing.baseUrl, sandbox);

@@ -6,7 +6,10 @@ import { assertLedgerConsistent } from './ledger-assertions.ts';
 
 const NUL = '\u0000';
 
-/** Text that SQLite stores and PostgreSQL refuses, where no check of a JSON body applies: in form parts and in vendors' messages. */
+/**
+ * Text that SQLite stores and PostgreSQL rejects, where JSON validation does not apply: in form parts and in vendors'
+ * messages.
+ */
 describe('T62, T67: ill-formed text', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
@@ -55,10 +58,10 @@ describe('T62, T67: ill-formed text', () => {
       assert.equal((await send(model, prompt, part('note', '{"a":[1]}', 'application/json'))).status, 200);
     });
 
-    it('in a vendor’s reason for a failure, which ends the task and gives its price back', async () => {
+    it('in a vendor’s failure reason: the task ends and is refunded', async () => {
       const id = idOf(await service.caller.submit({ model: 'kling-v1-6', prompt: 'odd' }));
       const message = `gone ${NUL} and \ud800 away`;
-      // A task ends after several such answers in a row.
+      // A task ends after several such responses in a row.
       const fault = { vendor: 'kling', operation: 'query', kind: 'not_found', message, times: Infinity } as const;
       const missing = service.sandbox.control.fault(fault);
       const video = await service.caller.waitUntilEnded(id);
@@ -68,7 +71,7 @@ describe('T62, T67: ill-formed text', () => {
       await assertLedgerConsistent(service.app.database);
     });
 
-    it('in a vendor’s refusal, which is noted at the channel', async () => {
+    it('in a vendor’s refusal, which is recorded on the channel', async () => {
       const message = `no ${NUL} way`;
       service.sandbox.control.fault({ vendor: 'kling', operation: 'submit', kind: 'unauthorized', message });
       await service.caller.request('POST', '/v1/videos', { model: 'kling-v1-6', prompt: 'refused' });

@@ -9,7 +9,10 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 import { retryWhileUnavailable } from './submit-steps-and-assertions.ts';
 
-/** Bodies that callers get wrong, for both formats and both official ones: never our fault, and nothing reserved by a refusal. */
+/**
+ * Malformed bodies for both of our formats and both official ones: never an internal error, and a refusal reserves
+ * nothing.
+ */
 const RUNS = Number(process.env.INVALID_SUBMIT_RUNS ?? '40');
 const SEED = Number(process.env.INVALID_SUBMIT_SEED ?? '20261121');
 const picture = loadMedia('picture.png').bytes.toString('base64');
@@ -39,9 +42,9 @@ const TARGETS: readonly (readonly [name: string, path: string, body: Json])[] = 
   ],
 ];
 
-/** Each is at some of Kling's endpoints, which answer as if they had no such model where it is not. */
+/** Each of these exists at only some of Kling's endpoints; the others respond that there is no such model. */
 const KLING_MODELS = ['kling-v1', 'kling-v1-5', 'kling-v2-1', 'kling-v3-omni', 'kling-v3-turbo'];
-/** What the service says of a vendor it could not connect to; on a machine that is too busy, a simulator too. */
+/** Our message when a vendor cannot be reached, which on a busy machine can also happen with a simulator. */
 const TIME_OUT = /in time|within \d+ ms|timeout/i;
 
 const deep = (levels: number): Json => {
@@ -89,7 +92,7 @@ const KEYS = [
   'a.b',
 ];
 
-/** All but halves of surrogate pairs. `fc.string` would make a list of all of them first, which takes seconds. */
+/** All code points except surrogates. `fc.string` would first build a list of all of them, which takes seconds. */
 const codePoint = fc.oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }));
 const junk: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<Json>(...TEXTS) },
@@ -106,14 +109,14 @@ const pathsOf = (value: Json, path: readonly string[] = []): (readonly string[])
     ? [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...path, key]))]
     : [path];
 
-/** A copy with something else at the path; `undefined` takes it out. */
+/** A copy with another value at the path; `undefined` removes the key. */
 function put(value: Json, [key, ...rest]: readonly string[], junk: Json | undefined): Json {
   if (key === undefined) return junk ?? null;
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   const kept = entries.filter(([name]) => name !== key);
   const inner = entries.find(([name]) => name === key)?.[1] ?? null;
   const changed = rest.length === 0 ? junk : put(inner, rest, junk);
-  // `fromEntries` defines `__proto__` as a key of its own, as JSON.parse does.
+  // `fromEntries` defines `__proto__` as an own key, as JSON.parse does.
   return Object.fromEntries(changed === undefined ? kept : [...kept, [key, changed]]);
 }
 
@@ -139,9 +142,9 @@ describe('invalid submits', () => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), { sandbox: { keepRequests: 0 } });
-      // Enough for any number of bodies that turn out to be right: without money all others would be refused for that.
+      // Enough for any number of bodies that turn out to be valid: without quota all others would be refused for that.
       await service.operator.grantQuota(1_000_000_000_000_000);
-      // What Kling takes where a body, in its own format, names no model.
+      // Kling uses these models when a body in its own format names none.
       await service.addChannel('kling', KLING_MODELS);
       const served = new Set(VENDOR_MODELS.map(({ model }) => model));
       for (const { name, example } of VENDOR_ADAPTERS)
@@ -173,7 +176,7 @@ describe('invalid submits', () => {
       let taken = 0;
       const worker = async () => {
         for (let payload = queue.pop(); payload !== undefined; payload = queue.pop()) {
-          // Where the machine is too busy for a connection or the database, the body is not to blame and is judged again.
+          // If the machine is too busy for a connection or the database, the body is not at fault and is sent again.
           const { status, text } = await retryWhileUnavailable(() => send(path, payload));
           const shown = `${payload.slice(0, 400)} → ${status} ${text.slice(0, 300)}`;
           assert.ok(status === 200 || (status >= 400 && status < 500), shown);
@@ -192,12 +195,12 @@ describe('invalid submits', () => {
         const before = await count();
         const payloads = fc.sample(mutated(body), { numRuns: RUNS, seed: SEED }).map((value) => JSON.stringify(value));
         const taken = await takes(path, payloads);
-        // Whatever was refused has given back what it had reserved, if anything.
+        // Every refused submit has released its reservation.
         assert.equal((await count()) - before, taken);
       });
     }
 
-    it('models of Kling at endpoints that do not have them', async () => {
+    it('Kling models at endpoints that do not have them', async () => {
       const before = await count();
       const bodies = KLING_MODELS.flatMap((model) => [
         { model, model_name: model, prompt: 'x' },
@@ -216,7 +219,7 @@ describe('invalid submits', () => {
       assert.ok(taken > 0 && taken < 4 * bodies.length, `${taken} were taken`);
     });
 
-    it('T64: bodies that are no JSON object, on every path', async () => {
+    it('T64: bodies that are not JSON objects, on every path', async () => {
       const paths = [...new Set(TARGETS.map(([, path]) => path)), '/v1/videos/none/remix'];
       const texts = ['', '{', '[]', 'null', '5', '"x"', '{"a":1}}', '\ufeff{}', '{"model":"sora-2","prompt":1e999}'];
       const bombs = [
@@ -241,7 +244,7 @@ describe('invalid submits', () => {
       assert.equal(await count(), before);
     });
 
-    it('T65: forms that break off or were never whole', async () => {
+    it('T65: forms that are truncated or incomplete', async () => {
       const part = (headers: string, value = 'x') => `--b\r\n${headers}\r\n\r\n${value}\r\n`;
       const field = (name: string, value = 'x') => part(`content-disposition: form-data; name="${name}"`, value);
       const good = `${field('model', 'sora-2')}${field('prompt', 'a form')}`;
@@ -275,7 +278,7 @@ describe('invalid submits', () => {
           const { status, text } = await send('/v1/videos', form, type);
           const shown = `${boundary.slice(0, 9)} ${form.slice(-200)} → ${status} ${text}`;
           assert.ok(status === 200 || (status >= 400 && status < 500), shown);
-          // Parts that are no named form data are ignored, and the remaining parts may form a valid request.
+          // Parts that are not named form data are ignored, and the remaining parts may form a valid request.
           if (status === 200) taken += 1;
         }
       }
@@ -283,9 +286,9 @@ describe('invalid submits', () => {
       assert.ok(taken <= 4, `${taken} were taken`);
     });
 
-    it('and none of it counts against a channel', async () => {
+    it('none of these count against a channel', async () => {
       const { kysely } = service.app.database;
-      // Errors are written a second after the first of them.
+      // Channel errors are written a second after the first of them.
       await pause(1_500);
       const errors = await kysely.selectFrom('channel_errors').select(['model', 'reason', 'message']).execute();
       const isTimeOut = ({ reason, message }: (typeof errors)[number]) =>
@@ -296,6 +299,6 @@ describe('invalid submits', () => {
       );
     });
 
-    it('and the ledger is consistent', () => assertLedgerConsistent(service.app.database));
+    it('the ledger is consistent', () => assertLedgerConsistent(service.app.database));
   });
 });

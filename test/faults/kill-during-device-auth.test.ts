@@ -17,8 +17,8 @@ interface CodeCounts {
 }
 
 /**
- * Every sign-in says the same in all tables: tokens exist where a code was used or nowhere, each device has one
- * llm_token and exactly one refresh_token that is still good.
+ * Asserts that all tables agree on every sign-in: tokens exist only where a code was used, and each device has one
+ * llm_token and exactly one valid refresh_token.
  */
 async function assertWhole(url: string): Promise<CodeCounts> {
   const database = openDatabase<Tables>(url);
@@ -47,7 +47,7 @@ async function assertWhole(url: string): Promise<CodeCounts> {
   return { used: used.length, approved };
 }
 
-/** Waits until a random number of responses is there, so that the kill falls between two of them however busy the machine is. */
+/** Waits for a random number of responses, so that the kill falls between two of them however busy the machine is. */
 function amidst(work: readonly Promise<unknown>[]): Promise<void> {
   let left = randomInt(work.length);
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ const times = <T>(count: number, run: (index: number) => Promise<T>): Promise<T[
 forEachDatabase((_dialect, _open, freshUrl) => {
   const masterKey = randomBytes(32).toString('base64');
 
-  it('killed while it issues tokens, leaves each code with all of its tokens or none', {
+  it('killed while issuing tokens, leaves each code with all of its tokens or none', {
     timeout: 60_000 + 20_000 * ROUNDS,
   }, async () => {
     const url = await freshUrl();
@@ -85,7 +85,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.ok(answered <= used, 'nobody got tokens that were not stored');
       assert.equal(used + approved, CODES * (round + 1));
       server = await DeviceAuthServerProcess.start(url, masterKey);
-      // An uncollected code can still be collected, once; a lost response is spent.
+      // A code that was not collected can still be collected once; a lost response counts as collected.
       const later = await Promise.all(codes.map((code) => server.poll(code)));
       assert.equal(later.filter(({ success }) => success).length, approved);
       answered = CODES * (round + 1);
@@ -95,7 +95,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     await server.kill();
   });
 
-  /** A process on the test's database, with somebody logged in on it. */
+  /** A process on the test's database, with a signed-in owner. */
   interface Stage {
     readonly server: DeviceAuthServerProcess;
     readonly owner: OwnerHeaders;
@@ -104,7 +104,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     const server = await DeviceAuthServerProcess.start(url, masterKey);
     return { server, owner: await server.logIn() };
   };
-  /** Each round kills the process it is given and returns the one that was started after it. */
+  /** Each round kills the process it receives and returns the one started after it. */
   const itInRounds = (title: string, playRound: (url: string, stage: Stage, round: number) => Promise<Stage>): void => {
     it(title, { timeout: 60_000 + 20_000 * ROUNDS }, async () => {
       const url = await freshUrl();
@@ -126,13 +126,14 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       const old = devices[index] as Tokens;
       const fresh = responses[index]?.data;
       const retried = await server.refresh(old);
-      // A device that got its response has the pair that counts, and the old one is spent.
+      // A device that received the response has the valid pair, and the old one is used up.
       if (fresh !== undefined) {
         assert.equal(retried.error, 'invalid_grant');
         assert.deepEqual(await server.opens({ ...old, ...fresh }, owner), [true, true]);
         return;
       }
-      // One that got none may retry: the rotation never happened, or it did and the retry ends nothing.
+      // A device without the response may retry: either the rotation never happened, or it did and the retry ends
+      // nothing.
       if (retried.data !== undefined) {
         assert.deepEqual(await server.opens({ ...old, ...retried.data }, owner), [true, true]);
         return;

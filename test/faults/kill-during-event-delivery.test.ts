@@ -14,11 +14,11 @@ import { REPORTED_EVENT_ROW_NAMES, reportedEventNumber } from './reported-event-
 
 const PROGRAM = fixtureProgram('test/faults/event-delivery-process.fixture.ts');
 const KILLS = Number(process.env.EVENT_KILLS ?? 4);
-/** More than a claim lasts. */
+/** Longer than a claim lasts. */
 const CLOCK_STEP_MS = 61_000;
 
 forEachDatabase((_name, _open, freshUrl) => {
-  it(`loses and invents no event over ${KILLS} kills, and repeats them with the same id, in order`, async () => {
+  it(`loses and invents no event over ${KILLS} kills, and repeats events with the same id, in order`, async () => {
     const databaseUrl = await freshUrl();
     const processes = new ProcessesInTurn<EventProcessOrder>(PROGRAM);
     const receiver = await new WebhookReceiver().listen();

@@ -17,9 +17,12 @@ import {
   untilAllEnded,
 } from './submit-steps-and-assertions.ts';
 
-/** Rounds over both databases; the script that hammers for releases sets more. */
+/** Rounds over both databases; `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? '20');
-/** Databases at once, of each of which the service is killed again and again. Most of a round is waiting, so that many rounds are worth more. */
+/**
+ * Databases in parallel, on each of which the service is killed repeatedly. Most of a round is waiting, so more
+ * databases pay off with many rounds.
+ */
 const DATABASES = ROUNDS > 40 ? 4 : 2;
 const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2', SYNC_PERIOD_SECONDS: '1' };
 const rounds = Array.from({ length: Math.ceil(ROUNDS / 2) }, (_, round) => round);
@@ -37,7 +40,7 @@ forEachDatabase((name, _open, freshUrl) => {
         let url: string;
         let key: string;
         let database: Database<Tables>;
-        /** The one started after the last kill. */
+        /** The process started after the last kill. */
         let service: CrashingServer | undefined;
         before(async () => {
           url = await freshUrl();

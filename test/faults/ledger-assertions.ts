@@ -4,7 +4,7 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
-/** What must hold of money and tasks after any fault, checked from outside the service, in the database only. */
+/** Asserts the invariants of money and tasks that hold after any fault, using only the database. */
 export async function assertLedgerConsistent(database: Database<Tables>): Promise<void> {
   const db = database.kysely;
   const sums = await db
@@ -24,7 +24,7 @@ export async function assertLedgerConsistent(database: Database<Tables>): Promis
     assert.equal(Number(charged), used, `account ${user_id}: what was settled is what was used`);
     assert.ok(balance >= 0, `account ${user_id}: the balance is not below zero`);
   }
-  // One statement for tasks, entries and reservations: it sees one moment, whatever goes on meanwhile.
+  // A single statement for tasks, entries and reservations sees one moment, whatever runs meanwhile.
   const rows = await db
     .selectFrom('tasks')
     .leftJoin('ledger', 'ledger.ref', 'tasks.id')
@@ -58,7 +58,10 @@ interface PlanEntry {
   readonly plan_amount: number | null;
 }
 
-/** What a plan had paid and gets back after its period is void: one more entry takes it away again, and no more than that. */
+/**
+ * Asserts that plan quota returned after its period is removed by exactly one more entry, and no more than was
+ * returned.
+ */
 function assertExpiredIsReturned(entries: readonly PlanEntry[], where: string): void {
   const expired = entries.filter(({ kind }) => kind === 'expire').map((entry) => -(entry.plan_amount ?? 0));
   if (expired.length === 0) return;
@@ -68,7 +71,7 @@ function assertExpiredIsReturned(entries: readonly PlanEntry[], where: string): 
   assert.ok((expired[0] ?? 0) > 0 && (expired[0] ?? 0) <= most, `${where}: ${expired[0]} expired of ${most}`);
 }
 
-/** The entries of a task that has ended; before, there is its reservation alone. */
+/** The ledger entries of a task that has ended; an unfinished one has only its reservation. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   SUCCESS: ['reserve', 'settle'],
   FAILURE: ['refund', 'reserve'],

@@ -1,7 +1,7 @@
 import { type OutboundOptions, openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { OutboundClient, OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
 
-/** Milliseconds; what a test can wait for. */
+/** Timeouts in milliseconds that are short enough for a test. */
 const BOUNDS = { connectTimeoutMs: 2_000, headersTimeoutMs: 2_000, idleTimeoutMs: 2_000 } as const;
 const TOTAL_MS = 5_000;
 
@@ -21,8 +21,8 @@ export function openWithShortTimeouts(options: OutboundOptions = {}): OutboundCl
 }
 
 /**
- * The same for files alone. On a machine that stalls a call must not end early: a submit whose answer is lost waits for its vendor for many
- * minutes.
+ * Short timeouts for files only. Calls keep theirs: on a machine that stalls, a submit whose response is lost would
+ * wait many minutes for its vendor.
  */
 export function openWithShortFileTimeouts(): OutboundClient {
   const client = openOutbound();
@@ -36,7 +36,7 @@ export function openWithShortFileTimeouts(): OutboundClient {
   };
 }
 
-/** Names a test can give a configured host: one that does not exist, one whose name server never responds, and loopback. */
+/** Host names a test can configure: one that does not exist and one whose name server never responds. */
 export const TEST_NAMES = { absent: 'absent.test', silent: 'silent.test' } as const;
 
 export const resolveTestNames: NonNullable<OutboundOptions['resolveConfigured']> = async (name) => {

@@ -20,7 +20,7 @@ import {
   VIDEO_MODELS,
 } from './submit-steps-and-assertions.ts';
 
-/** Before the request, after the response, and inside a transaction; the release fault tests (`npm run hammer`) try every point. */
+/** Before the request, after the response, and inside a transaction; `npm run hammer` tries every point. */
 const STOPS =
   process.env.FREEZE_ALL === undefined ? (['before-send', 'after-answer', 'before-settle'] as const) : FAULT_POINTS;
 const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '2', SYNC_PERIOD_SECONDS: '1' };
@@ -31,14 +31,14 @@ const taskNumber = (prompt: string): number => Number(/ task (\d+) /.exec(prompt
 type Env = Readonly<Record<string, string>>;
 
 /**
- * One of two processes is paused in the middle of its work, as a hypervisor may do, until the other process has taken over
- * all of it; then it continues without knowing of the pause.
+ * One of two processes is suspended in the middle of its work, as a hypervisor may do, until the other has taken over
+ * all of it; then it resumes, unaware of the pause.
  */
 forEachDatabase((name, _open, freshUrl) => {
-  // SQLite serves one process.
+  // SQLite serves a single process.
   if (name === 'sqlite') return;
 
-  describe('a process that is paused and continued', { concurrency: STOPS.length + 1 }, () => {
+  describe('a process that is suspended and resumed', { concurrency: STOPS.length + 1 }, () => {
     let sandbox: Sandbox;
     let slow: Sandbox;
     before(async () => {
@@ -62,7 +62,7 @@ forEachDatabase((name, _open, freshUrl) => {
     }
     type Pair = Awaited<ReturnType<typeof pair>>;
 
-    /** What must stay as it is once it is so: these tasks, or all, and their entries. */
+    /** The final state that must not change again: these tasks, or all, and their ledger entries. */
     const endsOf = async ({ database: { kysely } }: Pair, only?: readonly { readonly id: string }[]) => {
       const fields = ['id', 'status', 'finish_time', 'data', 'error_code'] as const;
       const all = await kysely.selectFrom('tasks').select(fields).orderBy('id').execute();
@@ -71,7 +71,7 @@ forEachDatabase((name, _open, freshUrl) => {
       return { tasks: all.filter(({ id }) => ids.has(id)), ledger: ledger.filter(({ ref }) => ids.has(ref)) };
     };
 
-    /** Tasks given up since no vendor had confirmed them, with what is noted of their tries. */
+    /** Tasks given up because no vendor had confirmed them, with their recorded attempts. */
     const givenUp = ({ database: { kysely } }: Pair) =>
       kysely
         .selectFrom('tasks')
@@ -81,19 +81,20 @@ forEachDatabase((name, _open, freshUrl) => {
         .execute();
 
     for (const point of STOPS) {
-      it(`at ${point}: nothing is doubled, lost or submitted without a task`, { timeout: 90_000 }, async () => {
+      it(`at ${point}: nothing is duplicated, lost or submitted without a task`, { timeout: 90_000 }, async () => {
         const both = await pair([ENV, ENV], { at: point, count: 1, signal: 'SIGSTOP' });
         const { sleeper, other, database } = both;
         try {
           const key = await prepare(other.baseUrl, sandbox);
-          // The process that polls first must be the one that is paused.
+          // The process that polls first must be the one that is suspended.
           process.kill(other.pid, 'SIGSTOP');
           const label = `frozen ${point}`;
           const answers = trySubmits(sleeper.baseUrl, key, label);
           const never = pause(20_000, undefined, { ref: false }).then(() => assert.fail('it never came to the point'));
           await Promise.race([sleeper.frozen, never]);
           process.kill(other.pid, 'SIGCONT');
-          // A process paused inside a transaction locks its rows until PostgreSQL ends the transaction after ten seconds.
+          // A process suspended inside a transaction locks its rows until PostgreSQL ends the transaction after ten
+          // seconds.
           await untilAllEnded(database, 40);
           await assertLedgerConsistent(database);
           const ends = await endsOf(both);
@@ -112,11 +113,11 @@ forEachDatabase((name, _open, freshUrl) => {
           const unnoted = async () =>
             (await givenUp(both)).filter(({ prompt, outcome }) => {
               const noted = begun.has(prompt) ? ['late', 'unknown'] : ['unreachable'];
-              // Where the answer to the commit of a submit was lost, its caller was told 503 and nothing was ever sent.
+              // If the response to the commit of a submit was lost, its caller received 503 and nothing was ever sent.
               const wasNeverSent = outcome === null && !begun.has(prompt) && unavailable.has(taskNumber(prompt));
               return !wasNeverSent && !noted.includes(String(outcome));
             });
-          // The process that wakes notes it when its connections are open again.
+          // The resumed process records this once it has reconnected to the database.
           for (let tries = 0; tries < 150 && (await unnoted()).length > 0; tries++) await pause(100);
           const begunNow = `whether its job was begun is noted; begun: ${[...begun].join(', ')}`;
           assert.deepEqual(await unnoted(), [], begunNow);
@@ -131,8 +132,8 @@ forEachDatabase((name, _open, freshUrl) => {
       });
     }
 
-    it('polls nothing on a claim that has ended', { timeout: 90_000 }, async () => {
-      // The other process polls once and then not for a minute, so that every further poll is one too many.
+    it('polls nothing on an expired claim', { timeout: 90_000 }, async () => {
+      // The other process polls once and then waits a minute, so that every further poll is one too many.
       const patient = { SYNC_PERIOD_SECONDS: '60' };
       const { sleeper, other, database, stop } = await pair([ENV, patient]);
       const polls = () => Map.groupBy(slow.control.requests({ operation: 'query' }), ({ path }) => path);
@@ -150,7 +151,7 @@ forEachDatabase((name, _open, freshUrl) => {
         assert.ok((await Promise.all(submits)).every(({ status }) => status === 200));
         process.kill(other.pid, 'SIGSTOP');
         await database.kysely.updateTable('tasks').set({ next_poll_at: 1 }).execute();
-        // It claims all tasks at once, polls some of them and has the others waiting.
+        // It claims all tasks at once, polls some of them and keeps the others waiting.
         process.kill(sleeper.pid, 'SIGCONT');
         await until(() => polls().size > 20, 'it polls');
         process.kill(sleeper.pid, 'SIGSTOP');
@@ -162,7 +163,7 @@ forEachDatabase((name, _open, freshUrl) => {
         await until(() => polls().size === CROWD, 'the other has polled all of them');
         process.kill(sleeper.pid, 'SIGCONT');
         await pause(3_000);
-        // What was on its way to the vendor when the process stopped cannot be called back; all others waited for their turn.
+        // Polls in flight when the process stopped cannot be recalled; all others were waiting for their turn.
         const often = [...polls()].filter(([, { length }]) => length > 1);
         assert.ok(often.length <= MAX_POLLS_PER_CHANNEL, `${often.length} of ${CROWD} were polled again`);
       } finally {

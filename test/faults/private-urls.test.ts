@@ -7,7 +7,10 @@ import { hostileUrls } from '../../src/server/platform/outbound/hostile-urls.fix
 import { startVideoService, VENDOR_MODELS, type VideoService } from '../flows/video-fixture.ts';
 import { assertLedgerConsistent } from './ledger-assertions.ts';
 
-/** Every field in which a caller can pass a URL, and a canary server on loopback that none of these URLs may reach. */
+/**
+ * Covers every field in which a caller can pass a URL, with a canary server on loopback that none of these URLs may
+ * reach.
+ */
 type Body = Readonly<Record<string, unknown>>;
 type Field = readonly [name: string, put: (address: string) => Body];
 
@@ -69,7 +72,7 @@ const OFFICIAL: readonly [path: string, name: string, put: (address: string) => 
   [JIMENG, 'callback_url', (callback_url) => ({ ...jimeng, callback_url })],
 ];
 
-describe('addresses that callers name', () => {
+describe('URLs passed by callers', () => {
   let service: VideoService;
   let canary: Server;
   let port: number;
@@ -83,7 +86,7 @@ describe('addresses that callers name', () => {
     port = (canary.address() as { port: number }).port;
     service = await startVideoService('sqlite::memory:', {
       overrides: {
-        // Public-looking names that resolve to a private IP address, at the first DNS lookup or at the second.
+        // Public-looking names that resolve to a private IP address at the first or at the second DNS lookup.
         outbound: openOutbound({
           resolveConfigured: async () => Promise.reject(new Error('no names here')),
           resolveUntrusted: async () => [{ address: '127.0.0.1', family: 4 }],
@@ -107,7 +110,7 @@ describe('addresses that callers name', () => {
   });
 
   const quota = async () => (await service.operator.quota()).quota;
-  /** What no field of any vendor may carry, in many spellings. */
+  /** Addresses that no field of any vendor may carry, in many spellings. */
   const literal = () => [
     `http://127.0.0.1:${port}/`,
     `http://2130706433:${port}/`,
@@ -154,33 +157,33 @@ describe('addresses that callers name', () => {
     });
   }
 
-  it('an argument of a media schema', async () => {
+  it('a parameter of a media schema', async () => {
     for (const address of literal())
       await refused('/v1/videos', { model: 'by-schema', prompt: 'x', tail: address }, address);
   });
 
-  it('a prompt may speak of addresses', async () => {
+  it('a prompt may mention addresses', async () => {
     const prompt = 'http://localhost:3000 drawn as graffiti';
     await service.caller.submit({ model: 'kling-v1-6', prompt, metadata: { negative_prompt: 'http://127.0.0.1' } });
     service.job('kling', prompt);
   });
 
-  it('every known spelling, where the service itself fetches the picture', async () => {
+  it('every known spelling, for images that the service itself fetches', async () => {
     const before = await quota();
-    // A blank address is none.
+    // A blank URL counts as absent.
     for (const address of hostileUrls(port).filter((each) => each.trim() !== '')) {
       const body = { model: 'veo-3.1-generate-preview', prompt: 'x', image: address };
       const answer = await service.caller.request('POST', '/v1/video/generations', body);
       assert.equal(answer.status, 400, `${address}: ${JSON.stringify(answer.body)}`);
       assert.match(String(answer.body.code), /^[a-z_]+$/);
     }
-    // Jimeng takes all as bytes once one of several is given so.
+    // Jimeng receives all images as bytes as soon as one of several is passed as bytes.
     const mixed = { model: 'jimeng_v30', prompt: 'x', images: [picture, `http://rebind.example:${port}/a.png`] };
     assert.equal((await service.caller.request('POST', '/v1/videos', mixed)).status, 400);
     assert.equal(await quota(), before, 'all of it was given back');
   });
 
-  it('an answer that names an inside address gives no file', async () => {
+  it('a response that names a private address yields no file', async () => {
     const { id } = await service.caller.submit({ model: 'viduq1', prompt: 'inside' });
     await service.caller.waitUntilEnded(id);
     const { kysely } = service.app.database;
@@ -194,7 +197,7 @@ describe('addresses that callers name', () => {
       const { status, body } = await service.caller.request('GET', `/v1/videos/${String(id)}/content`);
       return [status, body.code];
     };
-    // An upstream in a private network may keep its files there, but not where a cloud keeps its secrets.
+    // An upstream in a private network may keep its files there, but not at a cloud's metadata service.
     for (const address of ['http://169.254.169.254/latest/', 'http://[::ffff:a9fe:a9fe]/', 'http://100.100.100.200/']) {
       await place(address);
       assert.deepEqual(await codeOf(), [502, 'content_unavailable'], address);

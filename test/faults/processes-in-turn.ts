@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline';
 
 export interface OrderedProcess {
   readonly child: ChildProcess;
-  /** What it prints after `ready`. */
+  /** Lines the process prints after `ready`. */
   readonly lines: AsyncIterator<string>;
 }
 
 /**
- * Processes of one script, each of which is killed before the next begins. The next one is loaded while the one before works and waits for
- * its order (`readInstruction`): most of the time a kill takes is that start.
+ * Runs processes of one script, each killed before the next one starts its work. The next process is already loaded and
+ * waits for its instruction (`readInstruction`) meanwhile, because starting takes most of the time of a kill.
  */
 export class ProcessesInTurn<Order> {
   readonly #program: string;
@@ -40,7 +40,7 @@ export class ProcessesInTurn<Order> {
     await once(child, 'exit');
   }
 
-  /** Has a process do what is left, and resolves when it has printed `drained` and ended by itself. */
+  /** Lets a process finish the remaining work; resolves when it has printed `drained` and exited. */
   async drain(order: Order): Promise<void> {
     const { child, lines } = await this.begin(order);
     assert.equal((await lines.next()).value, 'drained');
@@ -55,7 +55,7 @@ export class ProcessesInTurn<Order> {
     const child = spawn(process.execPath, [this.#program], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));
-    // It may be killed while it is given its order.
+    // The process may be killed while its instruction is being written.
     child.stdin.on('error', () => {});
     return child;
   }

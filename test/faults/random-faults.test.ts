@@ -13,15 +13,18 @@ import { FlakyPostgresProxy } from './flaky-postgres-proxy.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { openWithShortTimeouts } from './outbound-client-with-short-timeouts.ts';
 
-/** Videos on each database; the release fault tests (`npm run hammer`) use more, with another seed. */
+/** Videos on each database; `npm run hammer` generates more, with another seed. */
 const TASKS = Number(process.env.RANDOM_FAULT_TASKS ?? '45');
 const SEED = Number(process.env.RANDOM_FAULT_SEED ?? '6');
 const CALLS = Math.ceil(TASKS / 2);
 const AT_ONCE = 18;
 
-/** Of all calls to upstreams. */
+/** Share of all upstream calls that fail. */
 const FAILING = 0.3;
-/** Shares of the messages to PostgreSQL: commits whose response is lost, commits that never arrive, and all other messages. */
+/**
+ * Shares of the messages to PostgreSQL: commits whose response is lost, commits that never arrive, and all other
+ * messages.
+ */
 const LOST_COMMITS = 0.1;
 const CUT_COMMITS = 0.05;
 const CUT_OTHERS = 0.003;
@@ -46,7 +49,10 @@ const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultKind[]>> = {
   submit: [...ANY, 'billing', 'model', 'concurrency', 'policy', 'invalid'],
   query: [...ANY, 'reordered', 'duplicate'],
 };
-/** Where a poll's response does not name the job, one about another job is taken for its own, with that job's video. */
+/**
+ * Vendors whose poll responses do not name the job, so that a response about another job, with its video, is taken for
+ * the right one.
+ */
 const NAMING_NO_JOB: ReadonlySet<string> = new Set(
   CONTRACT_CASES.filter(({ pollNamesNoJob }) => pollNamesNoJob).map(({ simulator }) => simulator.name),
 );
@@ -63,7 +69,7 @@ interface PlannedSubmit {
   readonly prompt: string;
 }
 
-/** Every upstream fails every third time in a way of its own, and so does the database, until all has come to an end. */
+/** Every upstream fails a third of its calls in various ways, and so does the database, until all tasks have ended. */
 describe(`random faults in every part (seed ${SEED})`, () => {
   forEachDatabase((name, _open, freshUrl) => {
     const random = new SeededRandom(SEED);
@@ -86,8 +92,9 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       });
       database = openReadOnly(url);
       const { operator, sandbox } = service;
-      // A model and two channels for each, so that a fault of one does not open the circuit of another's channel.
-      // A few at a time: on a busy machine more would wait for a connection of the pool longer than it allows.
+      // Each gets its own model and two channels, so that a fault of one does not open the circuit breaker of another's
+      // channel. Created a few at a time: on a busy machine more would wait for a pool connection longer than it
+      // allows.
       await each(plannedSubmits, 4, async ({ vendor, model }) => {
         await operator.requestData('POST', '/api/admin/models', { id: model, alias_of: vendor.model });
         await service.addChannel(vendor.name, [model], { priority: 1 });
@@ -109,7 +116,10 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       await proxy?.stop();
     });
 
-    /** The fault of a request is the same in every run: it follows from the seed, the submit's prompt and how often it was asked. */
+    /**
+     * The fault of a request is the same in every run: it follows from the seed, the submit's prompt and the number of
+     * earlier requests.
+     */
     const faultChooser = (): FaultChooser => {
       const times = new Map<string, number>();
       return (vendor, operation, text) => {
@@ -138,7 +148,7 @@ describe(`random faults in every part (seed ${SEED})`, () => {
           return draw < LOST_COMMITS + CUT_COMMITS ? 'before' : undefined;
         };
       let isOver = false;
-      // On SQLite another process takes the lock for a while, as a backup does.
+      // On SQLite another process holds the write lock for a while, as a backup does.
       const locking = (async () => {
         for (let turn = 0; proxy === undefined && !isOver; turn += 1) {
           await pause(100 + 200 * random.next(`pause ${turn}`));
@@ -153,7 +163,10 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       };
     }
 
-    /** As a patient client does: again under the same key while the service cannot. The id, or undefined for a refusal. */
+    /**
+     * Submits as a patient client does, retrying with the same key while the service is unavailable; returns the id, or
+     * undefined for a refusal.
+     */
     async function submit({ model, prompt }: PlannedSubmit): Promise<string | undefined> {
       for (let tries = 0; tries < 6; tries += 1) {
         const headers = { 'idempotency-key': model };
@@ -206,7 +219,7 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       assert.fail(`unfinished: ${JSON.stringify(await open())}`);
     }
 
-    it('ends every task, charges what was made, and gives back the rest', {
+    it('ends every task, charges finished videos and refunds the rest', {
       timeout: 300_000 + 1_000 * TASKS,
     }, async () => {
       const calm = begin();
@@ -273,13 +286,13 @@ describe(`random faults in every part (seed ${SEED})`, () => {
       const charges = new Map(settled.map(({ ref, charged }) => [ref, charged]));
       for (const { id, price, pricing } of made) {
         const charged = charges.get(id) ?? 0;
-        // What a vendor counts itself may be less than what was reserved.
+        // A vendor's own count may be less than the reservation.
         if (JSON.parse(pricing).price.settle_by === 'vendor') assert.ok(charged > 0 && charged <= price, `${charged}`);
         else assert.equal(charged, price);
       }
     });
 
-    /** Ends of model calls are tried again for a while; what is left then is the sweep's. */
+    /** Settlements of model calls are retried for a while; the sweep settles the rest. */
     async function untilCallsAreClosed(): Promise<void> {
       const left = () =>
         database.kysely.selectFrom('reservations').select('ref').where('ref', 'like', 'req_%').execute();

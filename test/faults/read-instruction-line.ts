@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** What a process is to do: the first line it is given. Never resolves, and so ends the process, when its parent has ended before. */
+/**
+ * Reads the process's instruction: the first line of its input. Never resolves, so that the process ends, if its parent
+ * has ended before.
+ */
 export async function readInstruction<Order>(): Promise<Order> {
   const input = createInterface({ input: process.stdin });
   const [line] = (await once(input, 'line')) as [string];

@@ -1,11 +1,11 @@
 const PREFIX = 'fact:';
-/** Of more facts than a test makes, so that the order of names is that of numbers. */
+/** Digits for more rows than a test writes, so that names sort by number. */
 const DIGITS = 9;
 
-/** The row of `meta` that says that an event was reported. */
+/** The `meta` row that proves that an event was reported. */
 export const reportedEventRowName = (number: number): string => PREFIX + String(number).padStart(DIGITS, '0');
 
 export const reportedEventNumber = (name: string): number => Number(name.slice(PREFIX.length));
 
-/** Names of facts are from `first` on and before `end`. */
+/** Range of row names: from `first` (inclusive) to `end` (exclusive). */
 export const REPORTED_EVENT_ROW_NAMES = { first: PREFIX, end: 'fact;' };

@@ -11,18 +11,18 @@ import { ContinuousLoad } from './continuous-load.ts';
 import { assertLedgerConsistent, openReadOnly } from './ledger-assertions.ts';
 import { addChatModelOf, prepare, untilAllEnded } from './submit-steps-and-assertions.ts';
 
-/** Each round restarts both processes once. The script that hammers for releases sets how many requests there must be. */
+/** Each round restarts both processes once. `npm run hammer` sets the minimum number of requests. */
 const REQUESTS = Number(process.env.ROLLING_REQUESTS ?? '400');
 const MIN_ROUNDS = 1;
 const CALLERS_PER_BALANCER = 4;
-/** nginx asks a server that refused a connection again after ten seconds; HAProxy has seen it by then. */
+/** nginx retries a server that refused a connection after ten seconds; HAProxy has noticed it by then. */
 const NGINX_FAIL_TIMEOUT_MS = 11_000;
 
 forEachDatabase((name, _open, freshUrl) => {
-  // SQLite serves one process.
+  // SQLite serves a single process.
   if (name === 'sqlite') return;
 
-  describe('R17: two processes behind HAProxy and nginx, restarted one after the other', { timeout: 3_600_000 }, () => {
+  describe('R17: two processes behind HAProxy and nginx, restarted in turn', { timeout: 3_600_000 }, () => {
     let sandbox: Sandbox;
     let url: string;
     let processes: ServerProcess[];
@@ -40,13 +40,13 @@ forEachDatabase((name, _open, freshUrl) => {
       await sandbox?.stop();
     });
 
-    it('fails no request, no stream, and begins each video once', async () => {
+    it('no request and no stream fails, and each video starts once', async () => {
       const [first] = processes;
       assert.ok(first);
       const key = await prepare(first.baseUrl, sandbox);
       const operator = await new AdminClient(first.baseUrl).signIn();
       await addChatModelOf(sandbox, operator);
-      // For the longest run.
+      // Enough for the longest run.
       await operator.grantQuota(1_000_000_000_000);
       const load = new ContinuousLoad(key);
       const working = Promise.all(

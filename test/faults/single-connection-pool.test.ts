@@ -11,7 +11,7 @@ const EACH = 25;
 const VENDORS = [{ name: 'kling', model: VIDEO_MODELS.kling }] as const;
 
 forEachDatabase((name, _open, freshUrl) => {
-  // SQLite writes over one connection anyway.
+  // SQLite uses a single write connection anyway.
   if (name === 'sqlite') return;
   let service: VideoService;
   before(async () => {
@@ -20,8 +20,8 @@ forEachDatabase((name, _open, freshUrl) => {
   });
   after(() => service.stop());
 
-  // Whoever held a connection while asking for a second one would wait for himself.
-  it('with a single connection to the database everybody is served', async () => {
+  // A request that held a connection while acquiring a second one would deadlock with itself.
+  it('a single database connection serves all callers', async () => {
     const { operator, caller } = service;
     const signIn = async (n: number): Promise<number> => {
       const { data } = await operator.request<{ user_code: string; device_code: string }>(

@@ -12,9 +12,9 @@ export interface CrashingServer {
   readonly pid: number;
   /** Resolves with the signal that ended the process. */
   readonly ended: Promise<NodeJS.Signals | null>;
-  /** Resolves when the process has stopped itself at its point. */
+  /** Resolves when the process has suspended itself at its fault point. */
   readonly frozen: Promise<void>;
-  /** Gives a running process its plan, in place of the one it has; resolves when it counts. */
+  /** Replaces the plan of a running process; resolves when the new one is in effect. */
   arm(plan: CrashPlan): Promise<void>;
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface CrashingServer {
 export interface CrashPlan {
   readonly at: string;
   readonly count: number;
-  /** SIGKILL by default; SIGSTOP leaves it standing, with all it holds, until somebody sends SIGCONT. */
+  /** Default: SIGKILL. SIGSTOP suspends the process with everything it holds until it receives SIGCONT. */
   readonly signal?: 'SIGKILL' | 'SIGSTOP';
 }
 
@@ -46,7 +46,7 @@ export async function startCrashingServer(
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null);
   if (child.stdout === null || child.stdin === null) throw new Error('no output');
   const { stdin } = child;
-  // Of a process that was killed.
+  // Writing to a killed process fails.
   stdin.on('error', () => {});
   const lines = createInterface({ input: child.stdout });
   const first = await Promise.race([once(lines, 'line').then(([line]) => String(line)), ended.then(() => 'ended')]);

@@ -14,14 +14,14 @@ export interface ApiResponse<T = unknown> {
   readonly data?: T;
 }
 
-/** Headers of whoever is logged in by cookie. */
+/** Request headers of an owner who is signed in by cookie. */
 export type OwnerHeaders = Readonly<Record<string, string>>;
 
 const running = new Set<DeviceAuthServerProcess>();
-// A test that failed half-way leaves its processes behind, and they would keep the runner waiting.
+// A failed test leaves its processes behind, which would keep the runner waiting.
 after(() => Promise.all([...running].map((each) => each.kill())));
 
-/** The service in a process of its own, spoken to over its socket; gone when the tests are. */
+/** The service in its own process, called over its socket; killed when the tests end. */
 export class DeviceAuthServerProcess {
   readonly #process: ChildProcess;
   readonly address: string;
@@ -49,7 +49,7 @@ export class DeviceAuthServerProcess {
     return started;
   }
 
-  /** Ends it as power loss would: it gets to do nothing more. */
+  /** Kills the process without a chance to clean up, as power loss would. */
   async kill(): Promise<void> {
     running.delete(this);
     const gone = once(this.#process, 'exit');
@@ -82,7 +82,7 @@ export class DeviceAuthServerProcess {
     return { cookie: cookies.join('; '), 'service-api-user': String(data.id) };
   }
 
-  /** A code the owner has approved. */
+  /** Issues a code and approves it as the owner. */
   async approved(owner: OwnerHeaders, device_id = ''): Promise<IssuedCode> {
     const { data } = await this.code(device_id);
     if (data === undefined) throw new Error('no code was made');
@@ -116,7 +116,7 @@ export class DeviceAuthServerProcess {
     return this.send('POST', '/api/auth/device/logout', undefined, { authorization: `Bearer ${access_token}` });
   }
 
-  /** Whether the access_token and the llm_token open anything here. */
+  /** Whether the access_token and the llm_token are accepted. */
   async opens({ access_token, llm_token }: Tokens, owner: OwnerHeaders): Promise<readonly [boolean, boolean]> {
     const user = owner['service-api-user'] ?? '';
     const self = { authorization: `Bearer ${access_token}`, 'service-api-user': user };

@@ -25,7 +25,7 @@ const GRANTED_QUOTA = 10_000_000_000;
 
 type Open = ReturnType<typeof openReadOnly>;
 
-/** Channels, money and a token of a service that has just started for the first time. */
+/** Creates channels, quota and a token on a newly started service; returns the token's key. */
 export async function prepare(baseUrl: string, sandbox: Sandbox): Promise<string> {
   const operator = await new AdminClient(baseUrl).signIn();
   for (const [vendor, id] of Object.entries(VIDEO_MODELS)) {
@@ -37,8 +37,9 @@ export async function prepare(baseUrl: string, sandbox: Sandbox): Promise<string
 }
 
 /**
- * What the client of an overloaded service does: it sends a request that was answered 503 again after a second, ten times at most. A
- * machine may be too busy for the short limits of these tests, such as two seconds until a submit counts as too old to be sent.
+ * Retries a request that was answered 503 after a second, up to ten times, as the client of an overloaded service does.
+ * A machine may be too busy for the short limits of these tests, such as two seconds until a submit is too old to be
+ * sent.
  */
 export async function retryWhileUnavailable<A extends { readonly status: number }>(send: () => Promise<A>): Promise<A> {
   let answer = await send();
@@ -65,7 +66,7 @@ export interface SubmitResponse {
   readonly id: string | undefined;
 }
 
-/** The same, but sends each once and returns refusals too; undefined if there was no response. */
+/** Like {@link submitAll}, but sends each submit once and also returns refusals; undefined if there was no response. */
 export const trySubmits = (baseUrl: string, key: string, label: string): Promise<(SubmitResponse | undefined)[]> =>
   sendSubmits(label, (body) => post(baseUrl, key, body));
 
@@ -104,7 +105,9 @@ export async function assertTasksExist({ kysely }: Open, answers: readonly (stri
   for (const id of answers) assert.ok(id === undefined || known.has(id), `${id} was answered and is there`);
 }
 
-/** Asserts that no vendor has two jobs for one task whose prompt begins with the label; returns the prompts of the jobs. */
+/**
+ * Asserts that no vendor has two jobs for one task whose prompt starts with the label; returns the prompts of the jobs.
+ */
 export function assertOneJobEach(sandbox: Sandbox, label: string): string[] {
   return Object.keys(VIDEO_MODELS).flatMap((vendor) => {
     const prompts = sandbox.control
@@ -116,7 +119,7 @@ export function assertOneJobEach(sandbox: Sandbox, label: string): string[] {
   });
 }
 
-/** Puts the simulated chat model beside the videos of a service. */
+/** Adds the simulated chat model to a service that has the simulated video vendors. */
 export async function addChatModel({
   operator,
   addChannel,
@@ -126,7 +129,7 @@ export async function addChatModel({
   await addChannel('openai', ['sandbox-chat']);
 }
 
-/** The same for a service in another process, whose channel leads to the given sandbox. */
+/** Like {@link addChatModel}, for a service in another process, whose channel leads to the given sandbox. */
 export const addChatModelOf = (sandbox: Sandbox, operator: AdminClient): Promise<void> =>
   addChatModel({
     operator,

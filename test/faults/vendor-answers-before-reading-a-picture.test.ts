@@ -9,7 +9,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 const image = Buffer.concat([loadMedia('picture.png').bytes, Buffer.alloc(6_000_000, 'picture')]).toString('base64');
 const AT_ONCE = 8;
 
-describe('a vendor that answers before it has read a large picture', () => {
+describe('a vendor that responds before reading a large image', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let readAll = false;
@@ -37,7 +37,7 @@ describe('a vendor that answers before it has read a large picture', () => {
     });
 
     for (const reads of [false, true])
-      it(`${reads ? 'once it has read it: the caller pays nothing' : 'and reads nothing: the caller gets an error'}, and the service goes on`, async () => {
+      it(`${reads ? 'once it has read it: the caller pays nothing' : 'and reads nothing: the caller gets an error'}, and the service stays up`, async () => {
         readAll = reads;
         const { quota } = await service.operator.quota();
         const answers = await Promise.all(

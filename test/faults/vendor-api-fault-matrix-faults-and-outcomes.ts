@@ -4,7 +4,7 @@ import { TEST_NAMES } from './outbound-client-with-short-timeouts.ts';
 /** Where the base URL of a misconfigured channel leads, instead of to its simulator. */
 export type ChannelMisconfiguration = 'refused' | 'name' | 'tls' | 'connect-hang';
 
-/** Every way an upstream can fail that the sandbox can play, under the name it has in reports. */
+/** Every upstream failure the sandbox can simulate, by its name in reports. */
 export type FaultName = ChannelMisconfiguration | '429-date' | '429-absurd' | (typeof SANDBOX_FAULTS)[number];
 
 const SANDBOX_FAULTS = [
@@ -38,7 +38,7 @@ export const FAULTS: readonly FaultName[] = [...MISCONFIGURATIONS, ...SANDBOX_FA
 export const isMisconfiguration = (fault: FaultName): fault is ChannelMisconfiguration =>
   (MISCONFIGURATIONS as readonly string[]).includes(fault);
 
-/** The sandbox's word for a fault, and what it sends as Retry-After. */
+/** The sandbox's name for a fault, and the Retry-After it sends. */
 export function toSandboxFault(fault: Exclude<FaultName, ChannelMisconfiguration>): {
   kind: FaultKind;
   retryAfter?: string;
@@ -72,16 +72,19 @@ const NEXT_CHANNEL: readonly FaultName[] = [
   '403',
 ];
 
-/** What must come of a submit whose first try meets the fault, with a second channel standing by. */
+/** The expected outcome of a submit whose first attempt meets the fault while a second channel is available. */
 export function expectedSubmitOutcome(fault: FaultName): 'next-channel' | 'untouched' | 'lost' {
   if (NEXT_CHANNEL.includes(fault)) return 'next-channel';
   return fault === 'reordered' ? 'untouched' : 'lost';
 }
 
-/** Faults in the part after the headers, which do not matter for a redirect: its headers name the file's URL. */
+/** Faults in the response after its headers, which do not affect a redirect: its headers name the file's URL. */
 const AFTER_THE_HEAD: readonly FaultName[] = ['truncated', 'slow', 'malformed', 'huge', 'bomb', 'deep', 'wrong-types'];
 
-/** The expected outcome of a file request whose first exchange fails this way; `redirects`: another host serves the file. */
+/**
+ * The expected outcome of a file request whose first exchange fails this way; `redirects`: another host serves the
+ * file.
+ */
 export function expectedContentOutcome(fault: FaultName, redirects: boolean): 'file' | 'refused' | 'cut' | 'strange' {
   if (redirects && AFTER_THE_HEAD.includes(fault)) return 'file';
   switch (fault) {
@@ -89,11 +92,11 @@ export function expectedContentOutcome(fault: FaultName, redirects: boolean): 'f
     case '401':
     case '403':
     case 'reordered':
-    // A file is no JSON whose values could change.
+    // A file has no JSON values whose types could change.
     case 'wrong-types':
       return 'file';
     case 'slow':
-    // A short file is seen to be cut before its first byte is sent.
+    // A short file is recognized as truncated before its first byte is sent.
     case 'truncated':
       return 'cut';
     case 'malformed':

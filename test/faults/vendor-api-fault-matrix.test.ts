@@ -30,7 +30,7 @@ type Row = { prompt: string; status: string; id: string; vendor: string };
 const PRICE_BOUND = 100_000_000_000;
 const AT_ONCE = 16;
 const isOverloaded = (answer: Cell['answer']): boolean => answer?.status === 503 && answer.body.code === 'unavailable';
-/** A lost submit can be found again by our own id. */
+/** Vendors at which a lost submit can be looked up by our own id. */
 const LOOKED_UP = new Set(['kling', 'vidu']);
 const cellsOf = (operation: string): Cell[] =>
   VENDOR_MODELS.flatMap((vendor) =>
@@ -73,7 +73,10 @@ describe('eight vendors, three operations, every fault', () => {
       await service.stop();
     });
 
-    /** Each cell has its own model, so that a fault of one cell does not open the circuit of another cell's channel. */
+    /**
+     * Each cell has its own model, so that a fault of one cell does not open the circuit breaker of another cell's
+     * channel.
+     */
     async function prepare(cell: Cell, withSecond: boolean): Promise<void> {
       const { operator, sandbox } = service;
       const { name, model } = cell.vendor;
@@ -93,7 +96,8 @@ describe('eight vendors, three operations, every fault', () => {
 
     async function submit(cell: Cell): Promise<void> {
       const body = { model: cell.model, prompt: cell.prompt };
-      // On a busy machine a database may be too slow for one of hundreds at once: its client tries again, under the same key.
+      // On a busy machine the database may be too slow for one of hundreds of concurrent submits: the client retries
+      // with the same key.
       const headers = { 'idempotency-key': cell.model };
       const send = () => service.caller.request('POST', '/v1/video/generations', body, headers);
       let answer = await send();
@@ -127,7 +131,7 @@ describe('eight vendors, three operations, every fault', () => {
       return assert.fail(`unfinished: ${left.map(({ prompt, status }) => `${prompt} ${status}`).join(', ')}`);
     }
 
-    /** Money of one task: what was taken and not given back. */
+    /** Quota charged for one task: reservations minus refunds. */
     async function charged(id: string): Promise<number> {
       const rows = await database.kysely
         .selectFrom('ledger')
@@ -250,7 +254,7 @@ describe('eight vendors, three operations, every fault', () => {
         });
       });
 
-      /** The file is no longer where it was, or its host cannot be reached. */
+      /** Moves the file away, or makes its host unreachable. */
       async function misplace(cell: Cell, wrong: Parameters<typeof toMisconfiguredUrl>[1]): Promise<void> {
         const [channel] = cell.channels;
         const address = origin(toMisconfiguredUrl(service.sandbox.url(cell.vendor.name), wrong));
@@ -282,7 +286,7 @@ describe('eight vendors, three operations, every fault', () => {
         });
         gone.catch(() => {});
         try {
-          // Nobody waits for a file that never ends.
+          // Stop reading a file that never ends.
           while (bytes < 16 * 1024 ** 2) {
             const { done, value } = (await Promise.race([reader?.read(), gone])) ?? { done: true, value: undefined };
             if (done || value === undefined) break;
@@ -323,6 +327,6 @@ describe('eight vendors, three operations, every fault', () => {
       }
     });
 
-    it('and the ledger is consistent after all of it', () => assertLedgerConsistent(database));
+    it('the ledger is consistent after all faults', () => assertLedgerConsistent(database));
   });
 });

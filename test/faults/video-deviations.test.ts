@@ -14,9 +14,9 @@ const SHARE = 0.4;
 const BATCH = 1_000;
 const AT_ONCE = 24;
 const MAX_REPORTED = 10;
-/** Longer than the pauses between polls of any vendor, including those that are polled when their owner reads the task. */
+/** Longer than the poll interval of any vendor, including those that are polled when their owner reads the task. */
 const LEAP_MS = 65_000;
-/** Leaps until every task has ended: submits that were never confirmed are given up after ten minutes. */
+/** Maximum leaps until every task has ended: submits that were never confirmed are given up after ten minutes. */
 const MAX_LEAPS = 40;
 const ODD_POLLS_TO_FAIL = 3;
 const OUTCOMES = ['', '', '', '', '[fail]', '[filtered]'];
@@ -43,7 +43,7 @@ const plan = (n: number): Planned => {
   return { vendor, prompt: `${name} ${random.pick(name, OUTCOMES)}`.trim() };
 };
 
-/** The effects a vendor's answers had on one task, in order. */
+/** The effects of a vendor's responses on one task, in order. */
 interface History {
   readonly submits: readonly (DeviationEffect | 'documented')[];
   readonly polls: readonly (DeviationEffect | 'documented')[];
@@ -83,7 +83,7 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
       .where('next_poll_at', 'is not', null)
       .execute();
 
-  /** Moves the clock until every task has ended; between two leaps all of them are polled. */
+  /** Advances the clock until every task has ended; all unfinished tasks are polled between two leaps. */
   async function untilAllHaveEnded(): Promise<void> {
     for (let leaps = 0; leaps < MAX_LEAPS; leaps += 1) {
       let left = await openTasks();
@@ -126,7 +126,9 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
     };
   }
 
-  /** Asserts the end of one video: delivered where its job succeeded, refunded where it did not, by the documented rules alone. */
+  /**
+   * Asserts the outcome of one video by the documented rules alone: delivered if its job succeeded, otherwise refunded.
+   */
   function assertVideo(planned: Planned, row: Row | undefined, status: number, history: History): void {
     const jobs = service.sandbox.control.jobs(planned.vendor.name).filter((job) => job.prompt === planned.prompt);
     if (history.submits.includes('refused')) {
@@ -135,7 +137,7 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
     }
     assert.equal(jobs.length, 1, 'one job');
     if (jobs[0]?.outcome !== 'succeed') {
-      // A job that has failed by the time of the answer is refused at once.
+      // A job that has already failed at the time of the response is refused at once.
       assert.ok(status !== 200 || row?.status === 'FAILURE', `a failed job: ${status}, ${row?.status}`);
       return;
     }
@@ -147,7 +149,7 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
     if (isLost && history.polls.length === 0) assert.equal(row.error_code, 'unconfirmed');
   }
 
-  /** What a task cost, and nothing where it failed. */
+  /** Asserts the charge of each task, 0 for failed ones. */
   async function assertCharges(rows: readonly Row[]): Promise<void> {
     const entries = await service.app.database.kysely
       .selectFrom('ledger')
@@ -165,7 +167,7 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
       assert.ok(entry && more.length === 0, `${prompt}: closed once`);
       assert.equal(entry.kind, status === 'SUCCESS' ? 'settle' : 'refund', prompt);
       if (status !== 'SUCCESS') continue;
-      // What a vendor counts itself may be less than what was reserved.
+      // A vendor's own count may be less than the reservation.
       if (JSON.parse(pricing).price.settle_by === 'vendor')
         assert.ok(entry.charged > 0 && entry.charged <= price, `${prompt}: ${entry.charged} of ${price}`);
       else assert.equal(entry.charged, price, prompt);
@@ -190,7 +192,7 @@ describe(`videos of deviating vendors (seed ${SEED})`, () => {
     return answers;
   }
 
-  it('delivers what was generated, charges it once and refunds the rest', {
+  it('delivers generated videos, charges each once and refunds the rest', {
     timeout: 120_000 + VIDEOS * 500,
   }, async () => {
     const startedAt = performance.now();
