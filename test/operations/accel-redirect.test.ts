@@ -15,7 +15,10 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Of one request, or of the connection; and nginx says of a part no more that there could be parts. */
+/**
+ * Headers of a single response or of the connection; besides, nginx does not repeat `accept-ranges` on a partial
+ * response.
+ */
 const OWN_HEADERS = [
   'accept-ranges',
   'date',
@@ -29,7 +32,7 @@ const ORIGIN = 'https://page.example';
 const FORWARDED = { 'x-forwarded-for': '198.51.100.7' };
 
 const skip = isInstalled('nginx') || process.env.CI ? false : 'nginx is not installed';
-describe('stored videos that nginx sends', { skip }, () => {
+describe('stored videos sent by nginx', { skip }, () => {
   let service: VideoService;
   let folder: string;
   let nginx: RunningProxy;
@@ -67,7 +70,7 @@ describe('stored videos that nginx sends', { skip }, () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rg-accel-'));
-    // nginx reads as another user.
+    // nginx reads the files as another user.
     await chmod(folder, 0o755);
     const env = {
       ARTIFACTS: 'disk',
@@ -90,7 +93,7 @@ describe('stored videos that nginx sends', { skip }, () => {
       await pause(20);
     }
     etag = String((await direct(content())).headers.etag);
-    // From now on the bytes can come from the copy alone.
+    // From here on only the stored copy can deliver the bytes.
     service.sandbox.control.fault({ kind: '403', operation: 'content', times: Number.POSITIVE_INFINITY });
   });
   after(async () => {
@@ -101,7 +104,7 @@ describe('stored videos that nginx sends', { skip }, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('are as the service sends them: status, headers and bytes', async () => {
+  it('equal those sent by the service: status, headers and bytes', async () => {
     const modified = String((await direct(content())).headers['last-modified']);
     const requests: Record<string, string>[] = [
       {},
@@ -140,8 +143,8 @@ describe('stored videos that nginx sends', { skip }, () => {
     assert.match(String(whole.headers['x-request-id']), /^\S{8,}$/);
   });
 
-  it('are sent by nginx: the service answers with a path and no byte, however many ask', async () => {
-    // More than one account may download at a time.
+  it('are sent by nginx: the service responds with a path and no bytes, however many clients request them', async () => {
+    // More than an account may download at the same time.
     for (let times = 0; times < 70; times += 1) {
       const { status, headers, body } = await direct(content(), FORWARDED);
       assert.deepEqual([status, body.length, headers['content-length']], [200, 0, '0']);
@@ -150,7 +153,7 @@ describe('stored videos that nginx sends', { skip }, () => {
     assert.equal((await proxied(content())).headers['x-accel-redirect'], undefined);
   });
 
-  it('are sent for the links of the console too', async () => {
+  it("are sent for the console's links too", async () => {
     const { play_url } = await service.operator.requestData<{ play_url: string }>('GET', `/api/videos/${task}`);
     const { pathname, search } = new URL(play_url, service.baseUrl);
     const link = pathname + search;
@@ -158,7 +161,7 @@ describe('stored videos that nginx sends', { skip }, () => {
     assert.deepEqual((await proxied(link, { range: 'bytes=5-9' })).body, CLIP.subarray(5, 10));
   });
 
-  it('T99: do not exist from outside by the address that nginx has for them', async () => {
+  it("T99: cannot be reached from outside at nginx's internal address", async () => {
     const names = await readdir(join(folder, 'files'), { recursive: true });
     const stored = names.find((name) => name.includes('/')) ?? assert.fail('nothing is stored');
     const headerSets: Record<string, string>[] = [{}, { 'x-accel-redirect': `/stored-videos/${stored}` }];
@@ -170,7 +173,7 @@ describe('stored videos that nginx sends', { skip }, () => {
       }
   });
 
-  it('T99: are refused as without nginx', async () => {
+  it('T99: are refused exactly as without nginx', async () => {
     const other = await service.operator.makeToken();
     for (const [authorization, status] of [
       [`Bearer ${other}`, 404],
@@ -182,7 +185,7 @@ describe('stored videos that nginx sends', { skip }, () => {
     }
   });
 
-  it('T99: go through the service where a link may end at any time, and where nobody asked nginx', async () => {
+  it('T99: are sent by the service where a link may end at any time, and where the request did not come through nginx', async () => {
     const { url } = await service.operator.requestData<{ url: string }>('POST', `/api/videos/${task}/shares`, {});
     const requests: [string, Record<string, string>][] = [
       [`${new URL(url).pathname}/video`, FORWARDED],

@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../test-service.ts';
 type Operations = Static<typeof getServiceStatus.response>['data'];
 const START = Date.UTC(2026, 10, 23, 12);
 
-describe('the overview of operations', () => {
+describe('service status for administrators', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     const clock = manualClock(START);
     let service: TestService;
@@ -19,7 +19,7 @@ describe('the overview of operations', () => {
     after(() => service.stop());
 
     const read = () => service.root.ok<Operations>('GET', '/api/admin/operations');
-    /** The process writes its row right after it began to listen. */
+    /** Waits for the process to write its row, which it does right after it starts listening. */
     const untilListed = async (): Promise<Operations> => {
       for (;;) {
         const state = await read();
@@ -28,7 +28,7 @@ describe('the overview of operations', () => {
       }
     };
 
-    it('lists the process that answers , every incident of the runbook, and no blocked account', async () => {
+    it('lists the responding process, every incident in the runbook, and no blocked account', async () => {
       const { instances, incidents, blocked, last_day } = await untilListed();
       assert.deepEqual(
         instances.map(({ name, is_alive, seen_at }) => [name, is_alive, seen_at]),
@@ -38,7 +38,7 @@ describe('the overview of operations', () => {
       assert.deepEqual([blocked, last_day], [[], { requests: 0, failed: 0, quota: 0 }]);
     });
 
-    it('names accounts whose calls are refused, with what was refused', async () => {
+    it('lists accounts whose calls are refused, and the refused calls', async () => {
       const user = await service.signUp('poor');
       const { kysely } = service.app.database;
       const refused = { ref: 'req_poor', user_id: user.id, token_id: 0, channel_id: 0, kind: 'chat' as const };
@@ -70,7 +70,7 @@ describe('the overview of operations', () => {
       await user.fails(403, 'GET', '/api/admin/operations');
     });
 
-    it('opens an incident where a process has fallen silent', async () => {
+    it('opens an incident when a process stops reporting', async () => {
       clock.advance(600_000);
       const { incidents, instances } = await read();
       assert.equal(instances[0]?.is_alive, false);

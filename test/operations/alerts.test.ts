@@ -20,11 +20,14 @@ const skip = hasPromtool() || process.env.CI ? false : 'promtool is not installe
 const VIDEO = { kling: 'kling-v1-6', hailuo: 'MiniMax-Hailuo-02', sora: 'sora-2', vidu: 'viduq1' } as const;
 type Vendor = keyof typeof VIDEO;
 const DOORS = Object.entries(VIDEO).map(([name, model]) => ({ name, model }));
-/** So that nothing but the test calls a vendor. */
+/** Ensures that only the test calls a vendor. */
 const NO_POLLS = { SYNC_PERIOD_SECONDS: '3600' };
 
-/** Each incident is caused in the real service, scraped before and meanwhile; promtool says which alerts fire. */
-describe('alerts of vendors', { skip }, () => {
+/**
+ * Each incident is caused in the real service, which is scraped before and during it; promtool evaluates which alerts
+ * fire.
+ */
+describe('vendor alerts', { skip }, () => {
   let service: VideoService;
   let normal: Scrape;
   const submit = (vendor: Vendor) =>
@@ -36,7 +39,7 @@ describe('alerts of vendors', { skip }, () => {
   });
   after(() => service.stop());
 
-  it('fire for nothing while all is well', () => {
+  it('fire for nothing in normal operation', () => {
     assertAlerts([{ name: 'normal', before: normal, during: normal, minutes: 20, alerts: [] }]);
   });
 
@@ -80,13 +83,13 @@ describe('alerts of vendors', { skip }, () => {
     );
     const during = await scrapeAsPrometheus(service.baseUrl);
     await proxy.stop();
-    // A series that begins during the incident: Prometheus sees its second scrape as the first increase.
+    // For a series that starts during the incident, Prometheus treats the second scrape as the first increase.
     const later = new Map([...during].map(([series, value]) => [series, start.has(series) ? value : 0]));
     assertAlerts([{ name: 'vendor slow', before: later, during, minutes: 7, alerts: ['ReelgateVendorSlow'] }]);
   });
 });
 
-describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
+describe('service alerts', { skip, concurrency: 2 }, () => {
   it('fire for a full disk', async (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-disk-'));
     const disk = join(folder, 'small');
@@ -106,7 +109,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     assertAlerts([{ name: 'disk nearly full', before: start, during, minutes: 4, alerts }]);
   });
 
-  it('fire for a mail server that is gone', async (test) => {
+  it('fire for an unreachable mail server', async (test) => {
     const gone = await DelayingOrRefusingProxy.start(() => connect(1, '127.0.0.1'));
     gone.goAway();
     const service = await startTestService('sqlite::memory:', {
@@ -127,7 +130,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     assertAlerts([{ name: 'mail server gone', before: start, during, minutes: 3, alerts }]);
   });
 
-  it('fire for a replica that is frozen', async (test) => {
+  it('fire for a frozen replica', async (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-frozen-'));
     const service = await startCrashingServer(`sqlite:${join(folder, 'a.db')}`, { METRICS_TOKEN });
     test.after(async () => {
@@ -154,14 +157,14 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
       times: Number.POSITIVE_INFINITY,
     });
     const { id } = await service.caller.submit({ model: VIDEO.kling, prompt: 'one of very many' });
-    // More than one process takes at a time, all due since ten minutes, at a vendor that answers no poll.
+    // More tasks than one process claims at a time, all due for ten minutes, at a vendor that answers no poll.
     const { kysely } = service.app.database;
     const { seq: _, ...task } = await kysely
       .selectFrom('tasks')
       .selectAll()
       .where('public_id', '=', String(id))
       .executeTakeFirstOrThrow();
-    // A process that has just started spreads what it finds due, as it was left by others: it has to be polling before.
+    // A newly started process spreads the overdue tasks it finds over time, so it has to be polling before.
     await kysely.updateTable('tasks').set({ next_poll_at: 1 }).execute();
     const isClaimed = async () =>
       (await kysely.selectFrom('tasks').select('next_poll_at').executeTakeFirstOrThrow()).next_poll_at !== 1;
@@ -183,7 +186,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     assertAlerts([{ name: 'backlog grows', before: start, during, minutes: 7, alerts }]);
   });
 
-  it('fire for a ledger that does not add up, until it does again', async (test) => {
+  it('fire for an inconsistent ledger until it is consistent again', async (test) => {
     const service = await startTestService('sqlite::memory:', { METRICS_TOKEN });
     test.after(() => service.stop());
     const checked = () => service.root.ok<{ ok: boolean; errors: unknown[] }>('GET', '/api/admin/ledger/check');
@@ -208,7 +211,7 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
     ]);
   });
 
-  it('fire for a webhook whose target is dead, and not for one that is answered', async (test) => {
+  it('fire for a webhook whose receiver is dead, and not for one that responds', async (test) => {
     const service = await startWebhookService('sqlite::memory:', { env: { METRICS_TOKEN } });
     test.after(() => service.stop());
     const ada = await service.signUp('ada');
@@ -233,8 +236,8 @@ describe('alerts of the service itself', { skip, concurrency: 2 }, () => {
 
 forEachDatabase((name, _open, freshUrl) => {
   if (name === 'sqlite') return;
-  describe('alerts of the database', { skip }, () => {
-    it('fire when it is slow, and when it is gone', async (test) => {
+  describe('database alerts', { skip }, () => {
+    it('fire when the database is slow or down', async (test) => {
       const url = await freshUrl();
       const proxy = await DelayingOrRefusingProxy.start(() => dialPostgres(url));
       const service = await startTestService(throughProxy(url, proxy), { METRICS_TOKEN });

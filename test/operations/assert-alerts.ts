@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fetchMetrics, parseMetrics } from './fetch-metrics.ts';
 
-/** Values by series, as Prometheus stores one scrape of one target. */
+/** Values by series, as Prometheus stores a single scrape of a single target. */
 export type Scrape = ReadonlyMap<string, number>;
 
 export const ALERT_RULES = join(import.meta.dirname, '../../deploy/alerts.yml');
-/** A real one waits ten seconds. */
+/** Prometheus itself waits ten seconds. */
 const SCRAPE_TIMEOUT_MS = 2_000;
 
 export const hasPromtool = (): boolean => spawnSync('promtool', ['--version']).error === undefined;
 
-/** What Prometheus would store now: the samples of the product, and `up`. A scrape that fails has `up` 0 alone. */
+/** The samples that Prometheus would store now: the service's metrics and `up`. A failed scrape has only `up` 0. */
 export async function scrapeAsPrometheus(baseUrl: string): Promise<Scrape> {
   const target = { job: 'reelgate', instance: 'replica-1' };
   const page = await fetchMetrics(baseUrl, AbortSignal.timeout(SCRAPE_TIMEOUT_MS)).catch(() => undefined);
@@ -29,12 +29,12 @@ const toSeries = (name: string, labels: Readonly<Record<string, string>>): strin
     .map(([label, value]) => `${label}="${value}"`)
     .join(',')}}`;
 
-/** Two scrapes of a service, before an incident and during it, and the alerts that must fire, no others. */
+/** Two scrapes of a service, before and during an incident, and exactly the alerts that must fire. */
 export interface Incident {
   readonly name: string;
   readonly before: Scrape;
   readonly during: Scrape;
-  /** How long it has lasted when the alerts are read, minutes. */
+  /** Minutes since the start of the incident when the alerts are evaluated. */
   readonly minutes: number;
   readonly alerts: readonly string[];
 }
@@ -43,12 +43,12 @@ const SCRAPES_PER_MINUTE = 2;
 const MINUTES_BEFORE = 5;
 const MINUTES_DURING = 40;
 
-/** Has promtool evaluate the alert rules over scraped series; each wrong alert fails the test. */
+/** Lets promtool evaluate the alert rules on scraped series; a missing or unexpected alert fails the test. */
 export function assertAlerts(incidents: readonly Incident[]): void {
   const folder = mkdtempSync(join(tmpdir(), 'rg-alerts-'));
   try {
     const file = join(folder, 'incidents.json');
-    // JSON is YAML too.
+    // JSON is valid YAML.
     writeFileSync(file, JSON.stringify({ rule_files: [ALERT_RULES], tests: incidents.map(toRuleTest) }));
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
     assert.equal(status, 0, `${stdout}${stderr}`);
@@ -78,6 +78,6 @@ function toRuleTest({ name, before, during, minutes, alerts }: Incident): object
   };
 }
 
-/** `_` is a scrape without the series. */
+/** `_` denotes a scrape without the series. */
 const repeat = (value: number | undefined, scrapes: number): string =>
   value === undefined ? `_x${scrapes}` : `${value}+0x${scrapes - 1}`;

@@ -17,7 +17,7 @@ import { temporarySqlitePath } from '../temporary-sqlite-path.ts';
 
 const PASSPHRASE = 'a heron on the jetty';
 
-/** The environment of an operator who keeps the key beside the database, or, with `MASTER_KEY`, in the environment. */
+/** The environment of an operator who keeps the key beside the database or, with `MASTER_KEY`, in the environment. */
 function operatorEnvironment(url: string, more: Record<string, string> = {}): Record<string, string> {
   const { MASTER_KEY: _, ...env } = testEnvironment(url);
   return { ...env, REELGATE_BACKUP_PASSPHRASE: PASSPHRASE, ...more };
@@ -30,7 +30,7 @@ const fileModes = (folder: string): Record<string, string> =>
       .map(({ name }) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
   );
 
-describe('a backup of SQLite', () => {
+describe('a SQLite backup', () => {
   const path = temporarySqlitePath();
   const folder = dirname(path);
   const file = join(folder, 'saved.backup');
@@ -72,7 +72,7 @@ describe('a backup of SQLite', () => {
     for (const machine of machines) machine.remove();
   });
 
-  it('is made while the service runs, for its owner alone, and an older one is not replaced unasked', async () => {
+  it('is taken while the service runs, readable only by its owner, and replaces an older one only on request', async () => {
     const made = await admin(`sqlite:${path}`, ['backup', file]);
     assert.equal(made.code, 0, made.stdout);
     const { bytes, withKey } = parseJsonOutput<{ bytes: number; withKey: boolean }>(made);
@@ -113,12 +113,12 @@ describe('a backup of SQLite', () => {
     }
   });
 
-  it('replaces no database that is in use, none unasked, and keeps what it replaces', async () => {
+  it('replaces no database in use, no other without confirmation, and keeps the replaced one', async () => {
     const url = `sqlite:${path}`;
     assert.match((await admin(url, ['restore', file, '--force'])).stdout, /in use by another process/);
     await app.close(0);
     assert.match((await admin(url, ['restore', file])).stdout, /There is a database at .* With --force/);
-    // As after a fault of the disk; with a log of the old file beside it.
+    // Simulates a disk fault, with a leftover log of the old file.
     writeFileSync(path, 'not a database');
     writeFileSync(`${path}-wal`, 'a log of the old one');
     const done = await admin(url, ['restore', file, '--force']);
@@ -130,7 +130,7 @@ describe('a backup of SQLite', () => {
     assert.equal((await admin(url, ['check'])).code, 0, 'the service may run');
   });
 
-  it('is refused by the check when its ledger, its rows or its encrypted values are not in order', async () => {
+  it('fails verification if its ledger, rows or encrypted values are inconsistent', async () => {
     await app.close(0);
     const change = (statement: string) => {
       const database = new DatabaseSync(path);
@@ -152,7 +152,7 @@ describe('a backup of SQLite', () => {
   });
 });
 
-/** A finished task of a channel that may not exist; every other column has an empty value of its type. */
+/** Inserts a finished task of a channel that may not exist; every other column has an empty value of its type. */
 function insertTaskOfChannel(path: string, channelId: number): void {
   const database = new DatabaseSync(path);
   const columns = database.prepare('select name, type, "notnull" as required from pragma_table_info(\'tasks\')').all();
@@ -167,11 +167,11 @@ function insertTaskOfChannel(path: string, channelId: number): void {
   database.close();
 }
 
-describe('a backup of PostgreSQL', () => {
+describe('a PostgreSQL backup', () => {
   forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     if (name === 'sqlite') return;
 
-    it('is the work of pg_dump and pg_restore, by commands that carry no password', async () => {
+    it('uses pg_dump and pg_restore, with commands that contain no password', async () => {
       const [url, copy] = [await emptyUrl(), await emptyUrl()];
       const app = await makeApp(parseConfig(testEnvironment(url)), { passwordCost: CHEAP_PASSWORD_HASHING });
       await app.listen();
@@ -181,7 +181,7 @@ describe('a backup of PostgreSQL', () => {
       const commandOf = async (word: string, databaseUrl: string): Promise<string> => {
         const withPassword = new URL(databaseUrl);
         withPassword.password = 'secret';
-        // The programs go past a pooler.
+        // pg_dump and pg_restore bypass a pooler.
         const env = testEnvironment('postgres://pooler.example/x', { DATABASE_DIRECT_URL: withPassword.href });
         const machine = new CliMachine('http://127.0.0.1:1', env);
         const done = await machine.run('admin', word, file);

@@ -13,12 +13,12 @@ const read = (name: string) => readFileSync(join(deploy, name), 'utf8');
 const PROBES: readonly string[] = [livez.path, readyz.path];
 const MASTER_KEY = Buffer.alloc(32, 1).toString('base64');
 
-/** What the image sets; the set-ups around it add to it. */
+/** Environment variables set by the image; the deployments around it add others. */
 const image = Object.fromEntries(
   (/^ENV (.+)$/m.exec(read('Dockerfile'))?.[1] ?? '').split(' ').map((pair) => pair.split('=', 2)),
 ) as Record<string, string>;
 
-/** Names of the process's environment that are no settings of the service. */
+/** Environment variables that are not settings of the service. */
 const NO_SETTINGS = ['NODE_ENV'];
 function assertSettings(added: Readonly<Record<string, string>>, where: string) {
   const environment = { ...image, ...added };
@@ -29,7 +29,7 @@ function assertSettings(added: Readonly<Record<string, string>>, where: string) 
 const pathOf = (script: string): string => /127\.0\.0\.1:[^/]+(\/\w+)/.exec(script)?.[1] ?? '';
 
 describe('the image', () => {
-  it('listens where its ports and its health check are, and stores where its volume is', () => {
+  it('declares the ports, health check and volume that the service uses', () => {
     const config = assertSettings({ BASE_URL: 'http://localhost:3000' }, 'Dockerfile');
     const dockerfile = read('Dockerfile');
     assert.equal(config.host, '0.0.0.0');
@@ -40,12 +40,12 @@ describe('the image', () => {
       assert.ok(path.startsWith(`${volume}/`), path);
   });
 
-  it('copies files that exist, and starts a program of the package', () => {
+  it('copies existing files, and starts a program of the package', () => {
     const copied = [...read('Dockerfile').matchAll(/^COPY --from=build \/app\/(.+?) \/app/gm)].flatMap(([, names]) =>
       (names ?? '').split(' ').map((name) => name.replace('/app/', '')),
     );
     assert.ok(copied.length >= 5, copied.join(' '));
-    // What is built or installed inside the image.
+    // Excludes artifacts that are built or installed inside the image.
     for (const name of copied.filter((each) => each !== 'dist' && each !== 'node_modules'))
       assert.ok(existsSync(join(deploy, '..', name)), name);
     for (const [, program] of read('Dockerfile').matchAll(/\/app\/(bin\/\w+\.js)/g))
@@ -81,7 +81,7 @@ interface Dashboard {
 describe('the services of compose.yaml', () => {
   const { services, volumes } = parse(read('compose.yaml')) as Compose;
   const own = services['reelgate'] ?? assert.fail('there is no service reelgate');
-  /** `${NAME}`, `${NAME:-default}` and `${NAME:?}` as Compose replaces them. */
+  /** Substitutes `${NAME}`, `${NAME:-default}` and `${NAME:?}` as Compose does. */
   const filled = (text: string) =>
     text.replace(
       /\$\{(\w+)(?::([-?])([^}]*))?\}/g,
@@ -92,7 +92,7 @@ describe('the services of compose.yaml', () => {
     Object.entries(own.environment ?? {}).map(([name, value]) => [name, filled(value)]),
   );
 
-  it('give the service settings it takes, and ports and paths it serves', () => {
+  it('pass only existing settings to the service, with ports and paths that it serves', () => {
     const config = assertSettings(environment, 'compose.yaml');
     assert.deepEqual(
       own.ports?.map((port) => Number(port.split(':').at(-1))),
@@ -106,7 +106,7 @@ describe('the services of compose.yaml', () => {
     }
   });
 
-  it('reach each other by their names, accounts and passwords', () => {
+  it('reach each other by matching names, accounts and passwords', () => {
     const database = new URL(environment['DATABASE_URL'] ?? '');
     const postgres = services[database.hostname]?.environment ?? {};
     assert.equal(postgres['POSTGRES_USER'], database.username);
@@ -116,7 +116,7 @@ describe('the services of compose.yaml', () => {
     for (const name of Object.keys(own.depends_on ?? {})) assert.ok(name in services, name);
   });
 
-  it('mount volumes that are declared and files that exist', () => {
+  it('mount declared volumes and existing files', () => {
     for (const [name, service] of Object.entries(services))
       for (const mount of service.volumes ?? []) {
         const [source = ''] = mount.split(':');
@@ -124,9 +124,9 @@ describe('the services of compose.yaml', () => {
       }
   });
 
-  it('give Grafana its data source and the dashboard where it looks for them', () => {
+  it("provide Grafana's data source and dashboard where it expects them", () => {
     const mounts = (services['grafana']?.volumes ?? []).map((mount) => mount.split(':'));
-    /** The one file mounted in a folder of Grafana's. */
+    /** The single file mounted in a Grafana folder. */
     const mounted = (folder: string): string => {
       const [found, ...others] = mounts.filter(([, target]) => target?.startsWith(`${folder}/`));
       assert.deepEqual(others, []);
@@ -164,7 +164,7 @@ interface Metadata {
   readonly labels: Labels;
   readonly annotations: Labels;
 }
-/** What is read of the objects, by kind. */
+/** The fields this test reads from the Kubernetes objects, by kind. */
 interface Objects {
   readonly ConfigMap: { readonly metadata: Metadata; readonly data: Labels };
   readonly Secret: { readonly metadata: Metadata; readonly stringData: Labels };
@@ -206,11 +206,11 @@ describe('the objects of kubernetes.yaml', () => {
   const config = () =>
     assertSettings({ ...objectOf('ConfigMap').data, ...objectOf('Secret').stringData, MASTER_KEY }, 'kubernetes.yaml');
 
-  it('are sound YAML', () => {
+  it('are valid YAML', () => {
     for (const { errors } of documents) assert.deepEqual(errors, []);
   });
 
-  it('give the service settings it takes, and ports it listens on', () => {
+  it('pass only existing settings to the service, and ports it listens on', () => {
     const { port, metricsPort } = config();
     const ports = Object.fromEntries(container.ports.map((each) => [each.name, each.containerPort]));
     assert.deepEqual(ports, { http: port, metrics: metricsPort });
@@ -222,18 +222,18 @@ describe('the objects of kubernetes.yaml', () => {
     ]);
   });
 
-  it('probe paths that exist, restart nothing because of the database, and stop after all deadlines', () => {
+  it('probe existing paths, restart nothing because of the database, and stop after all deadlines', () => {
     const { readinessProbe, livenessProbe, startupProbe } = container;
     assert.deepEqual(readinessProbe.httpGet, { path: readyz.path, port: 'http' });
     for (const probe of [livenessProbe, startupProbe])
       assert.deepEqual(probe.httpGet, { path: livez.path, port: 'http' });
     const { drainSeconds } = config();
     assert.ok(pod.terminationGracePeriodSeconds >= drainSeconds + 35);
-    // So long a pod still gets requests; it has to serve them meanwhile.
+    // A pod still receives requests for this long, so it must keep serving until then.
     assert.ok(readinessProbe.periodSeconds * readinessProbe.failureThreshold < drainSeconds);
   });
 
-  it('find each other', () => {
+  it('refer to each other by matching names', () => {
     const service = objectOf('Service');
     const [port] = service.spec.ports;
     for (const selector of [

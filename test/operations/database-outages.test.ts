@@ -13,16 +13,16 @@ import { startReplicatedPostgres } from './replicated-postgres.ts';
 
 const MODEL = 'kling-v1-6';
 const ENV = { AMBIGUOUS_SUBMIT_TTL_SECONDS: '3' };
-/** The script that hammers for releases runs all of them. */
+/** `npm run hammer` runs all of them. */
 const ALL = process.env.OUTAGES_ALL === '1';
-/** What production promises. */
+/** The recovery time that production promises. */
 const RECOVERY_MS = 20_000;
 const CALLERS = 40;
 
 const start = (url: string): Promise<VideoService> =>
   startVideoService(url, { env: ENV }, [{ name: 'kling', model: MODEL }]);
 
-/** Submits by many callers at once, without pause, until it is told to stop; knows what was answered. */
+/** Submits by many concurrent callers without pause until they are stopped; records the responses. */
 class Submits {
   readonly ids: string[] = [];
   refused = 0;
@@ -52,8 +52,8 @@ class Submits {
 }
 
 /**
- * Milliseconds until everything works again: the service is ready, and a submit is taken. The limit counts from when the database can be
- * used, without the time this process waited for a CPU.
+ * Milliseconds until the service is ready and accepts a submit again. The limit counts from when the database is
+ * usable, excluding the time this process waited for a CPU.
  */
 async function recoveryTime(service: VideoService, isUsable: Promise<void> = Promise.resolve()): Promise<number> {
   const startedAt = performance.now();
@@ -63,7 +63,7 @@ async function recoveryTime(service: VideoService, isUsable: Promise<void> = Pro
       const [usableAt, waitedBefore] = [performance.now(), readCpuWaitMs()];
       ownTime = () => performance.now() - usableAt - (readCpuWaitMs() - waitedBefore);
     },
-    // The caller awaits it too.
+    // The caller awaits the same promise and handles its rejection.
     () => {},
   );
   const isServed = async () =>
@@ -95,14 +95,14 @@ forEachDatabase((name, _open, freshUrl) => {
   // SQLite is part of the process.
   if (name === 'sqlite') return;
 
-  describe('a database that does not answer', { timeout: 300_000 }, () => {
+  describe('an unresponsive database', { timeout: 300_000 }, () => {
     const undo: (() => Promise<void>)[] = [];
     after(async () => {
       for (const action of undo.reverse()) await action();
     });
     const report = (what: string, ms: number) => console.log(`${what}: back after ${ms} ms`);
 
-    it('because its connections are silently dead: they are replaced', async () => {
+    it('with silently dead connections: they are replaced', async () => {
       const url = await freshUrl();
       const proxy = await FlakyPostgresProxy.start(url);
       undo.push(() => proxy.stop());
@@ -124,7 +124,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await assertNothingLost(url, submits);
     });
 
-    it('because it is frozen: health checks say so within two seconds, and it is used again as soon as it goes on', async () => {
+    it('that is frozen: health checks report it within two seconds, and it is used again as soon as it resumes', async () => {
       const server = await startPostgres();
       undo.push(() => server.stop());
       const service = await start(server.url);
@@ -150,7 +150,7 @@ forEachDatabase((name, _open, freshUrl) => {
 
     const failures = [['SIGKILL', 'crashes'], ...(ALL ? ([['SIGSTOP', 'hangs']] as const) : [])] as const;
     for (const [how, words] of failures)
-      it(`because the primary ${words} and its standby is promoted: the other host of the url is used`, async () => {
+      it(`whose primary ${words} and whose standby is promoted: the other host of the URL is used`, async () => {
         const pair = await startReplicatedPostgres();
         undo.push(() => pair.stop());
         const service = await start(pair.url);

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that can be slow, or away: new connections are refused and open ones broken. */
+/** A TCP proxy that can be slow or down: when it is down, it refuses new connections and resets open ones. */
 export class DelayingOrRefusingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Added to everything the other side sends, milliseconds. */
+  /** Milliseconds added to everything the other side sends. */
   delayMs = 0;
   #isAway = false;
 
@@ -26,7 +26,7 @@ export class DelayingOrRefusingProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** From now on there is nobody. */
+  /** Takes the proxy down. */
   goAway(): void {
     this.#isAway = true;
     for (const socket of this.#sockets) socket.destroy();
@@ -61,14 +61,14 @@ export class DelayingOrRefusingProxy {
   }
 }
 
-/** A connection to the PostgreSQL of a url, over its unix socket where it names a folder (`?host=/folder`). */
+/** Connects to the PostgreSQL server of a URL, over its unix socket if the URL names a folder (`?host=/folder`). */
 export function dialPostgres(url: string): Socket {
   const { hostname, port, searchParams } = new URL(url);
   const folder = searchParams.get('host');
   return folder === null ? connect(Number(port || 5432), hostname) : connect(`${folder}/.s.PGSQL.${port || 5432}`);
 }
 
-/** The url of the same database through the proxy. */
+/** The URL of the same database through the proxy. */
 export function throughProxy(url: string, { port }: DelayingOrRefusingProxy): string {
   const through = new URL(url);
   through.searchParams.delete('host');

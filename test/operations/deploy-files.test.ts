@@ -10,7 +10,7 @@ const read = (name: string) => readFileSync(join(deploy, name), 'utf8');
 const numberIn = (name: string, pattern: RegExp) =>
   Number(pattern.exec(read(name))?.[1] ?? assert.fail(`${name}: ${pattern}`));
 
-it('everything that stops the service waits for requests under way', () => {
+it("every deployment's stop timeout is longer than requests in flight may take", () => {
   for (const [name, pattern] of [
     ['compose.yaml', /reelgate\n[\s\S]*?stop_grace_period: (\d+)s/],
     ['reelgate.service', /TimeoutStopSec=(\d+)$/m],
@@ -19,7 +19,7 @@ it('everything that stops the service waits for requests under way', () => {
     assert.ok(numberIn(name, pattern) >= 45, name);
 });
 
-it('the first byte of a model call may take as long behind a proxy as without one', () => {
+it('every proxy allows a model call the same time to its first byte as the service', () => {
   for (const [name, pattern] of [
     ['nginx.conf', /proxy_read_timeout (\d+)s/],
     ['haproxy.cfg', /timeout server (\d+)s/],
@@ -29,7 +29,7 @@ it('the first byte of a model call may take as long behind a proxy as without on
     assert.ok(numberIn(name, pattern) > 300, name);
 });
 
-it('every way to start the service limits the space of young objects alike', () => {
+it("every start command sets the same limit for V8's young generation", () => {
   const starts = [read('../package.json'), read('Dockerfile'), read('reelgate.service')];
   for (const text of starts)
     assert.match(
@@ -38,13 +38,13 @@ it('every way to start the service limits the space of young objects alike', () 
     );
 });
 
-it('containers run without root and write nowhere but to their volumes', () => {
+it('containers run without root and write only to their volumes', () => {
   assert.match(read('Dockerfile'), /^USER 10001:10001$/m);
   assert.match(read('compose.yaml'), /read_only: true/);
   assert.match(read('kubernetes.yaml'), /runAsNonRoot: true[\s\S]*readOnlyRootFilesystem: true/);
 });
 
-it('nothing but examples and loopback is named, and every file is mentioned in the documents', () => {
+it('only example hosts and loopback are named, and the documents mention every file', () => {
   const documents = readFileSync(join(deploy, '../docs/deploy.md'), 'utf8');
   for (const path of globSync('**/*.*', { cwd: deploy })) {
     const hosts = [...read(path).matchAll(/https?:\/\/([a-z0-9.-]+)/g)].map((match) => match[1] ?? '');
@@ -55,7 +55,7 @@ it('nothing but examples and loopback is named, and every file is mentioned in t
   assert.ok(documents.includes('deploy/Dockerfile'));
 });
 
-it('systemd reads the unit and finds it well confined', () => {
+it('systemd accepts the unit and rates it as well confined', () => {
   if (spawnSync('systemd-analyze', ['--version']).error !== undefined && !process.env.CI) return;
   const folder = mkdtempSync(join(tmpdir(), 'rg-unit-'));
   try {
@@ -64,7 +64,7 @@ it('systemd reads the unit and finds it well confined', () => {
     const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
     assert.equal(verified.status, 0, verified.stderr);
     assert.equal(verified.stderr, '');
-    // Out of a hundred; the exposure of a service without any of it is 96.
+    // Of 100; a service without any confinement has an exposure of 96.
     const security = ['security', '--offline=true', '--threshold=20', unit];
     const confined = spawnSync('systemd-analyze', security, { encoding: 'utf8' });
     assert.equal(confined.status, 0, confined.stdout);

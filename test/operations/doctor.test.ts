@@ -33,7 +33,7 @@ describe('reelgate doctor', () => {
     return { code: result.code, found, states, text: JSON.stringify(found) };
   };
 
-  it('finds a service in order, and says what is still to do', async () => {
+  it('finds a healthy service in order and lists the remaining steps', async () => {
     const { code, states, text } = await run();
     assert.deepEqual(states, {
       configuration: 'warning',
@@ -48,14 +48,14 @@ describe('reelgate doctor', () => {
     assert.match(text, /No channel is enabled/);
   });
 
-  it('names the setting that cannot be used', async () => {
+  it('names the invalid setting', async () => {
     const { code, found } = await run({ PORT: 'eighty' });
     assert.equal(code, 1);
     assert.deepEqual([found.length, found[0]?.subject, found[0]?.state], [1, 'configuration', 'error']);
     assert.match(found[0]?.message ?? '', /PORT/);
   });
 
-  it('tells a missing database, a wrong key, a mail server and an address that lead nowhere apart', async () => {
+  it('distinguishes a missing database, a wrong key, and a mail server and a base URL that lead nowhere', async () => {
     const missing = await run({ DATABASE_URL: `sqlite:${join(folder, 'none.db')}` });
     assert.deepEqual([missing.states.database, missing.code], ['error', 1]);
     const wrong = await run({ MASTER_KEY: Buffer.alloc(32, 1).toString('base64') });
@@ -71,7 +71,7 @@ describe('reelgate doctor', () => {
     assert.match(tls.text, /TRUST_PROXY does not name it/);
   });
 
-  it('finds a vendor that cannot be reached, and prints each finding with what to do below it', async () => {
+  it('reports an unreachable vendor, and prints the remedy below each finding', async () => {
     const port = await closedPort();
     await service.root.ok('POST', '/api/admin/channels', {
       name: 'Away',
@@ -90,7 +90,7 @@ describe('reelgate doctor', () => {
   });
 });
 
-/** A port of this machine on which nothing listens. */
+/** A local port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -21,7 +21,7 @@ interface Answer {
   readonly connection: string | undefined;
 }
 
-/** One GET with any `Host`, over a kept connection where an agent is given. */
+/** Sends one GET with any `Host`, over a reused connection if an agent is given. */
 function get(baseUrl: string, path: string, host = 'localhost', agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = { headers: { host }, ...(agent && { agent }) };
@@ -38,7 +38,7 @@ function get(baseUrl: string, path: string, host = 'localhost', agent?: Agent): 
   });
 }
 
-it('health checks are answered by IP address and any name, everything else is not', async () => {
+it('health checks accept an IP address and any host name, other requests do not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-probes-'));
   const service = await startTestService(`sqlite:${join(folder, 'x.db')}`);
   for (const host of ['10.42.0.7:3000', 'reelgate.default.svc', '[fd00::1]:3000']) {
@@ -51,7 +51,7 @@ it('health checks are answered by IP address and any name, everything else is no
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('a port that is open before the service says that it lives and is migrating, and lets requests wait', async () => {
+it('a port that is open before the service reports live and migrating, and holds requests until it is ready', async () => {
   const port = new PortLifecycle();
   const { port: number } = await port.listen('127.0.0.1', 0);
   const baseUrl = `http://127.0.0.1:${number}`;
@@ -88,7 +88,7 @@ describe('a process that receives SIGTERM', () => {
 
   const start = async (pollMs?: number) =>
     new ServerProcess(`sqlite:${join(folder, 'x.db')}`, await freePort(), { DRAIN_SECONDS: '1' }).untilReady(pollMs);
-  /** A streamed answer of about so many milliseconds; resolves with its first bytes. */
+  /** Starts a streamed response of about this many milliseconds; resolves with its first bytes. */
   const stream = (ms: number) =>
     fetch(`${server.baseUrl}/v1/chat/completions`, {
       method: 'POST',
@@ -96,7 +96,7 @@ describe('a process that receives SIGTERM', () => {
       body: JSON.stringify(chatBody(`[chunks=${ms / 100}] [delay=100]`, { stream: true })),
     });
 
-  it('serves on while it drains, ends connections with their answers, then finishes streams and goes', async () => {
+  it('keeps serving while it drains, closes connections after their responses, then finishes streams and exits', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     assert.equal((await get(server.baseUrl, '/api/status', 'localhost', agent)).connection, 'keep-alive');
     const streamed = await stream(2_500);
@@ -112,7 +112,7 @@ describe('a process that receives SIGTERM', () => {
     agent.destroy();
   });
 
-  it('notices a signal in the moment in which it is ready', async () => {
+  it('handles a signal that arrives just as it becomes ready', async () => {
     for (let round = 0; round < 3; round++) {
       server = await start(1);
       server.signal('SIGINT');
@@ -120,7 +120,7 @@ describe('a process that receives SIGTERM', () => {
     }
   });
 
-  it('skips the wait on SIGINT, and ends at once on a second signal', async () => {
+  it('skips the drain on SIGINT, and exits at once on a second signal', async () => {
     server = await start();
     const startedAt = performance.now();
     server.signal('SIGINT');
@@ -139,9 +139,9 @@ describe('a process that receives SIGTERM', () => {
   });
 });
 
-/** Half a minute each; the script that hammers for releases runs them. */
+/** Half a minute each; `npm run hammer` runs them. */
 if (process.env.OUTAGES_ALL === '1')
-  describe('a process that receives SIGTERM always ends within its grace', () => {
+  describe('a process that receives SIGTERM always exits within its grace period', () => {
     const GRACE_MS = 1_000 + 30_000 + 5_000;
     async function endsInTime(server: ServerProcess): Promise<void> {
       const startedAt = performance.now();
@@ -152,7 +152,7 @@ if (process.env.OUTAGES_ALL === '1')
       assert.ok(passedMs < GRACE_MS + 2_000, server.output);
     }
 
-    it('though an answer does not end', async () => {
+    it('although a response never ends', async () => {
       const sandbox = await startSandbox({ simulators: ALL_SIMULATORS });
       const folder = mkdtempSync(join(tmpdir(), 'rg-grace-'));
       const url = `sqlite:${join(folder, 'x.db')}`;
@@ -173,7 +173,7 @@ if (process.env.OUTAGES_ALL === '1')
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('though the database is frozen', async () => {
+    it('although the database is frozen', async () => {
       const postgres = await startPostgres();
       const server = await new ServerProcess(postgres.url, await freePort(), { DRAIN_SECONDS: '1' }).untilReady();
       postgres.signalAll('SIGSTOP');

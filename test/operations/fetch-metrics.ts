@@ -9,7 +9,7 @@ export interface ScrapedSample {
   readonly value: number;
 }
 
-/** The page of metrics of a running service, started with {@link METRICS_TOKEN}. */
+/** Fetches the metrics of a running service, started with {@link METRICS_TOKEN}. */
 export async function fetchMetrics(baseUrl: string, signal?: AbortSignal): Promise<string> {
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const response = await fetch(`${baseUrl}/metrics`, { headers, ...(signal === undefined ? {} : { signal }) });
@@ -19,7 +19,7 @@ export async function fetchMetrics(baseUrl: string, signal?: AbortSignal): Promi
 
 const SAMPLE = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/i;
 
-/** The samples of a page in Prometheus' text form. */
+/** Parses the samples of a page in Prometheus' text format. */
 export function parseMetrics(page: string): ScrapedSample[] {
   return page
     .split('\n')
@@ -31,7 +31,7 @@ export function parseMetrics(page: string): ScrapedSample[] {
     });
 }
 
-/** Sum of the samples of a metric whose labels have these values; undefined where there is none. */
+/** Sum of the samples of a metric with these label values; undefined if there are none. */
 export function sumOf(
   samples: readonly ScrapedSample[],
   name: string,
@@ -45,7 +45,7 @@ export function sumOf(
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Scrapes until the samples are as wanted, at most fifteen seconds. */
+/** Scrapes until the samples satisfy the condition, at most fifteen seconds. */
 export async function waitForMetrics(
   baseUrl: string,
   what: string,

@@ -13,7 +13,7 @@ export interface LoadBalancer {
   stop(): Promise<void>;
 }
 
-/** HAProxy with ordinary settings: kept connections on both sides, a health check every second. */
+/** HAProxy with ordinary settings: reused connections on both sides, a health check every second. */
 export async function startHaproxy(backends: readonly number[]): Promise<LoadBalancer> {
   const port = await freePort();
   const servers = backends.map(
@@ -39,7 +39,7 @@ ${servers.join('\n')}
   return start('haproxy', config, port, (file) => ['-db', '-q', '-f', file]);
 }
 
-/** nginx with ordinary settings: kept connections on both sides, no health checks but failed requests. */
+/** nginx with ordinary settings: reused connections on both sides, and failed requests instead of health checks. */
 export async function startNginx(backends: readonly number[]): Promise<LoadBalancer> {
   const port = await freePort();
   const servers = backends.map((backend) => `server 127.0.0.1:${backend};`);

@@ -10,7 +10,7 @@ for (const [what, env, instance] of [
   ['the given name', { INSTANCE_NAME: 'replica-2' }, 'replica-2'],
   ['host and process', {}, `${hostname()}-${process.pid}`],
 ] as const) {
-  it(`every line of the log names its process by ${what} and its version`, async () => {
+  it(`every log line names its process by ${what} and its version`, async () => {
     const lines: string[] = [];
     const config = parseConfig(testEnvironment('sqlite::memory:', { LOG_LEVEL: 'debug', ...env }));
     const app = await makeApp(config, { logDestination: { write: (line) => void lines.push(line) } });

@@ -14,7 +14,7 @@ const DOORS = [
   { name: 'kling', model: 'kling-v1-6' },
   { name: 'hailuo', model: 'MiniMax-Hailuo-02' },
 ];
-/** What a caller can put into a request, none of which may become a label. */
+/** Text that a caller can put into a request, none of which may become a label. */
 const PROMPT = 'a-prompt-nobody-else-has';
 
 forEachDatabase((name, _open, freshUrl) => {
@@ -30,7 +30,7 @@ forEachDatabase((name, _open, freshUrl) => {
     });
     after(() => service.stop());
 
-    it('names the build, the process’s database and its requests', async () => {
+    it("identify the build, the process's database and its requests", async () => {
       await fetch(`${service.baseUrl}/${PROMPT}`);
       const value = await read();
       assert.equal(value('build_info', { version: VERSION }), 1);
@@ -49,7 +49,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.ok((value('disk_size_bytes', { volume: 'journal' }) ?? 0) > 0);
     });
 
-    it('counts videos from submit to settlement', async () => {
+    it('count videos from submit to settlement', async () => {
       const { id } = await service.caller.submit({ model: 'kling-v1-6', prompt: PROMPT });
       await service.caller.waitUntilEnded(id);
       service.sandbox.control.fault({ kind: 'job-fail', vendor: 'kling', operation: 'submit' });
@@ -65,7 +65,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(value('settlements_total', { kind: 'refund' }), 1);
     });
 
-    it('shows open and ambiguous videos, and refused keys', async () => {
+    it('count open and ambiguous videos, and refused keys', async () => {
       service.sandbox.control.fault({ kind: 'job-stuck', vendor: 'kling', operation: 'submit' });
       await service.caller.submit({ model: 'kling-v1-6', prompt: PROMPT });
       service.sandbox.control.fault({ kind: 'drop', vendor: 'hailuo', operation: 'submit' });
@@ -90,7 +90,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(value('upstream_calls_total', { vendor: 'hailuo', kind: 'submit', outcome: 'unreachable' }), 1);
     });
 
-    it('counts model calls, their errors and their open streams', async () => {
+    it('count model calls, their errors and their open streams', async () => {
       const { status } = await service.caller.request('POST', '/v1/chat/completions', chatBody(PROMPT));
       assert.equal(status, 200);
       const upstream = await startScriptedUpstream();
@@ -120,7 +120,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await upstream.stop();
     });
 
-    it('counts open notification streams and downloads', async () => {
+    it('count open notification streams and downloads', async () => {
       const leave = new AbortController();
       const stream = await fetch(`${service.baseUrl}/api/notifications/stream`, {
         headers: service.operator.headers,
@@ -137,7 +137,7 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await read())('streams_open', { kind: 'download' }), 0);
     });
 
-    it('has no label that a caller wrote, and is documented', async () => {
+    it('have no label written by a caller, and are all documented', async () => {
       const page = await fetchMetrics(service.baseUrl);
       assert.ok(!page.includes(PROMPT));
       assert.ok(!page.includes(service.caller.key));
@@ -161,8 +161,8 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 });
 
-describe('the page of metrics', () => {
-  it('comes without what cannot be read, and says that the database is away', async () => {
+describe('the metrics page', () => {
+  it('omits unreadable metrics and reports that the database is down', async () => {
     const { createMetrics } = await import('../../src/server/platform/metrics.ts');
     const metrics = createMetrics('1.2.3');
     metrics.register({ name: 'gone', help: 'h', read: () => Promise.reject(new Error('away')) });

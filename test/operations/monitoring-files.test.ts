@@ -19,7 +19,7 @@ const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) 
 const namesIn = (text: string): Set<string> =>
   new Set([...text.matchAll(/\breelgate_[a-z_]+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')));
 
-it('every alert leads to a section of the runbook that says what it means, what to check and what to do', () => {
+it('every alert links to a runbook section with its meaning, checks and actions', () => {
   const alerts = [...read('deploy/alerts.yml').matchAll(/- alert: (\S+)[\s\S]*?runbook_url: docs\/runbook\.md#(\S+)/g)];
   assert.equal(alerts.length, read('deploy/alerts.yml').split('- alert:').length - 1);
   const sections = new Map(
@@ -35,13 +35,13 @@ it('every alert leads to a section of the runbook that says what it means, what 
   assert.equal(sections.size, new Set(alerts.map(([, , anchor]) => anchor)).size, 'no section without an alert');
 });
 
-it('alerts and dashboard use documented metrics only', () => {
+it('alerts and the dashboard use only documented metrics', () => {
   const documented = namesIn(read('docs/metrics.md'));
   for (const name of [...namesIn(read('deploy/alerts.yml')), ...namesIn(expressions.join(' '))])
     assert.ok(documented.has(name), name);
 });
 
-it('Prometheus reads the alerts, its configuration and every expression of the dashboard', { skip }, () => {
+it('Prometheus accepts the alerts, its configuration and every expression of the dashboard', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-watch-'));
   try {
     const rules = join(folder, 'panels.json');

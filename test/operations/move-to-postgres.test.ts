@@ -25,7 +25,7 @@ describe('a move from SQLite to PostgreSQL', () => {
     if (name === 'sqlite') return;
     const path = temporarySqlitePath();
     const from = `sqlite:${path}`;
-    /** Jobs take ten minutes, which the test lets pass when it wants to. */
+    /** Jobs take ten minutes, which the test skips by moving the clock. */
     const timing = { queuedMs: 0, runningMs: TEN_MINUTES_MS };
     let passedMs = 0;
     const clock = { now: () => Date.now() + passedMs };
@@ -88,7 +88,7 @@ describe('a move from SQLite to PostgreSQL', () => {
       await refused(/in use by another process/);
     });
 
-    it('is refused with another key, with an older schema, and where calls wait to be charged', async () => {
+    it('is refused with another key, with an older schema, and while calls wait to be charged', async () => {
       await stop();
       await refused(/MASTER_KEY is not the key/, { MASTER_KEY: Buffer.alloc(32, 8).toString('base64') });
       const journal = join(dirname(path), 'reelgate-journal', 'x');
@@ -108,7 +108,7 @@ describe('a move from SQLite to PostgreSQL', () => {
       change(`insert into schema_migrations values ('0080-support', 0)`);
     });
 
-    it('takes everything over, and leaves the source as it was', async () => {
+    it('copies all data and leaves the source unchanged', async () => {
       const original = readFileSync(path);
       const done = await copy();
       assert.equal(done.code, 0, done.stdout + done.stderr);
@@ -120,7 +120,7 @@ describe('a move from SQLite to PostgreSQL', () => {
       await refused(/The target is not empty: its table \w+ has rows/);
     });
 
-    it('goes on there: open tasks end, keys and sign-ins are good, the ledger adds up', async () => {
+    it('continues there: open tasks end, keys and sign-ins stay valid, and the ledger is consistent', async () => {
       const { database } = await start(to);
       const open = await database.kysely
         .selectFrom('tasks')

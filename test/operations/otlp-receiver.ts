@@ -7,19 +7,19 @@ export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string;
-  /** OTLP: 1 internal, 2 server, 3 client. */
+  /** OTLP span kind: 1 internal, 2 server, 3 client. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, string | number>>;
   readonly resource: Readonly<Record<string, string | number>>;
 }
 
 export interface OtlpReceiver {
-  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** Value for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
   /** Headers of the last export. */
   readonly headers: Readonly<Record<string, unknown>>;
-  /** Waits until there is such a span, at most fifteen seconds. */
+  /** Waits for a matching span, at most fifteen seconds. */
   waitFor(holds: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ interface Export {
   }[];
 }
 
-/** A collector of traces that takes OTLP over HTTP as JSON and keeps what it got. */
+/** Starts a trace collector that accepts OTLP over HTTP as JSON and stores the received spans. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   let headers: Readonly<Record<string, unknown>> = {};

@@ -13,7 +13,7 @@ import { type RunningPgBouncer, startPgBouncer } from './pgbouncer.ts';
 
 const CALLERS = 12;
 const ROUNDS = 8;
-/** Fewer than callers at a time, and than connections of the service's own pool. */
+/** Fewer than the concurrent callers, and than the connections of the service's own pool. */
 const SERVER_CONNECTIONS = 3;
 const MODEL = 'kling-v1-6';
 
@@ -33,12 +33,12 @@ forEachDatabase((name, _open, freshUrl) => {
       await pooler?.stop();
     });
 
-    it('says at the start what is missing where only the address of the pooler is given', async () => {
+    it("names the missing setting at startup if only the pooler's URL is given", async () => {
       const config = parseConfig(testEnvironment(pooler.url));
       await assert.rejects(makeApp(config, { log: openLog('silent') }), /startup parameter.*DATABASE_DIRECT_URL/s);
     });
 
-    it('serves submits, model calls and live signals, and the ledger adds up', async () => {
+    it('serves submits, model calls and live signals, and the ledger is consistent', async () => {
       const env = { DATABASE_DIRECT_URL: direct };
       service = await startVideoService(pooler.url, { env }, [{ name: 'kling', model: MODEL }]);
       await addChatModel(service);

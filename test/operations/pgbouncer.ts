@@ -7,15 +7,15 @@ import { unprivilegedUser, untilReady } from '../start-postgres.ts';
 import { freePort } from './server-process.ts';
 
 export interface RunningPgBouncer {
-  /** The url of the same database by the pooler. */
+  /** The URL of the same database through the pooler. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /**
- * PgBouncer in transaction mode with its default settings, but few server connections, so that clients take turns on them.
+ * PgBouncer in transaction mode with its default settings, but few server connections, so that clients share them.
  *
- * @param directUrl a database by a unix socket (`?host=/folder`), where every user is trusted
+ * @param directUrl a database on a unix socket (`?host=/folder`), where every user is trusted
  */
 export async function startPgBouncer(directUrl: string, poolSize: number): Promise<RunningPgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), 'rg-pgbouncer-'));

@@ -22,7 +22,7 @@ import { freePort, ServerProcess } from './server-process.ts';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 
-describe('a build under a running service', () => {
+describe('a build below a running service', () => {
   let folder: string;
   let checkout: string;
   before(() => {
@@ -37,7 +37,7 @@ describe('a build under a running service', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('npx, a new console and an emptied folder leave every asset of the process where it was', async () => {
+  it('npx, a new console and an emptied folder leave every asset of the running process in place', async () => {
     const names = readdirSync(join(checkout, 'dist/console/assets')).filter((name) => !/\.(br|gz)$/.test(name));
     assert.ok(names.length > 50);
     const server = new ServerProcess(`sqlite:${join(folder, 'x.db')}`, await freePort(), {}, [
@@ -82,7 +82,7 @@ describe('a build under a running service', () => {
     }
   });
 
-  it('a build that fails or was killed leaves what was there, and nothing beside it', async () => {
+  it('a failed or killed build leaves the previous output unchanged and no other files', async () => {
     const target = join(folder, 'dist/console');
     mkdirSync(target, { recursive: true });
     writeFileSync(join(target, 'index.html'), 'old');

@@ -11,14 +11,14 @@ import { VERSION } from '../../src/server/package-root.ts';
 const root = join(import.meta.dirname, '../..');
 
 describe('a release', () => {
-  it('has a higher version than the one before', () => {
+  it('has a higher version than the previous one', () => {
     for (const next of ['0.1.1', '0.2.0', '1.0.0', '0.10.0']) assertNextVersion('0.1.0', next);
     for (const next of ['0.1.0', '0.0.9', 'v0.2.0', '0.2', '0.2.0-rc.1', ''])
       assert.throws(() => assertNextVersion('0.1.0', next), /not (?:above|a version)/);
     assert.throws(() => assertNextVersion('1.2.3', '1.1.9'));
   });
 
-  it('lists its commits on top of the releases before', () => {
+  it('lists its commits above the previous releases', () => {
     const first = addToChangelog('', '0.1.0', '2026-01-31', ['Second', 'First']);
     assert.equal(first, '# Changes\n\n## 0.1.0 (2026-01-31)\n\n- Second\n- First\n');
     const second = addToChangelog(first, '0.2.0', '2026-02-01', ['Release 0.1.0', 'Third']);
@@ -28,11 +28,11 @@ describe('a release', () => {
     );
   });
 
-  it('is a package of plain JavaScript that needs no development package and makes a first video', async (test) => {
+  it('is a package of plain JavaScript that generates a first video without development packages', async (test) => {
     if (!globSync('dist/console/index.html', { cwd: root }).length) return test.skip('the console is not built');
     const folder = mkdtempSync(join(tmpdir(), 'rg-package-'));
     test.after(() => rmSync(folder, { recursive: true }));
-    // Inside a node_modules, as an installed package is: Node strips no types there.
+    // Inside a node_modules folder, like an installed package: Node strips no types there.
     const modules = join(folder, 'node_modules');
     const installed = join(modules, 'reelgate');
     writePackageFolder(root, installed);
@@ -56,19 +56,19 @@ describe('a release', () => {
     assert.match(run('--help'), /reelgate quickstart/);
     const importing = ['import', 'new-api', '--from', 'sqlite:none.db'];
     assert.throws(() => run(...importing), /The importer is not installed[\s\S]*npm install --global/);
-    // Installed beside the service, the importer is found; here it stops at the database that is missing.
+    // The service finds the importer installed beside it, which then stops at the missing database.
     const importer = join(modules, '@reelgate/importer');
     writeImporterFolder(root, importer);
     assert.deepEqual(globSync('{test/**,**/*.ts}', { cwd: importer }), []);
     assert.throws(() => run(...importing), /There is no database at/);
-    // The bundle is whole and is what runs.
+    // Shows that the bundle is complete and is the code that runs.
     rmSync(join(installed, 'src/server'), { recursive: true });
     assert.match(run('quickstart', '--exit'), /Saved data\/first-video\.mp4/);
     assert.ok(readFileSync(join(work, 'data/first-video.mp4')).length > 0);
   });
 });
 
-/** Makes the packages of an installation without development packages reachable, and no others. */
+/** Links the packages of an installation without development packages, and no others. */
 function linkDependencies(modules: string): void {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; link?: boolean }>;

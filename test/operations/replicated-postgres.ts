@@ -7,15 +7,18 @@ import { Client } from 'pg';
 import { findPostgres, signalWithChildren, unprivilegedUser, untilReady } from '../start-postgres.ts';
 import { freePort } from './server-process.ts';
 
-/** A primary and its standby by streaming replication; what is committed on the primary is on the standby too. */
+/**
+ * A primary and its standby by synchronous streaming replication: a transaction committed on the primary is on the
+ * standby too.
+ */
 export interface ReplicatedPostgres {
-  /** Names both servers, the primary first. */
+  /** URL that names both servers, the primary first. */
   readonly url: string;
-  /** The server that is the standby at first. */
+  /** URL of the server that is the standby at first. */
   readonly standbyUrl: string;
-  /** Ends the primary as a crash does (SIGKILL), or stops it where it is, as a machine that hangs. */
+  /** Kills the primary like a crash (SIGKILL), or suspends it like a machine that hangs (SIGSTOP). */
   failPrimary(how: 'SIGKILL' | 'SIGSTOP'): void;
-  /** Makes the standby the primary. */
+  /** Promotes the standby to primary. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -68,7 +71,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     standbyUrl,
     failPrimary(how) {
       if (how === 'SIGSTOP') signalWithChildren(primary.pid ?? 0, 'SIGSTOP');
-      // A crash takes the sessions along.
+      // A crash ends the sessions too.
       else primary.kill('SIGQUIT');
     },
     promote: () => execute(standbyUrl, 'select pg_promote()'),

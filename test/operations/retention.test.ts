@@ -11,14 +11,14 @@ const MODELS = [
 ] as const;
 
 forEachDatabase((_name, _open, freshUrl) => {
-  describe('what has passed its retention', () => {
+  describe('data past its retention', () => {
     let service: VideoService;
     before(async () => {
       service = await startVideoService(await freshUrl(), {}, MODELS);
     });
     after(() => service.stop());
 
-    it('is emptied or deleted, and what is younger stays; videos, counts and the ledger are whole', async () => {
+    it('is emptied or deleted; newer data stays, and videos, counts and the ledger remain complete', async () => {
       const { app, caller, operator } = service;
       const { kysely } = app.database;
       const old = await Promise.all(MODELS.map(({ model }) => caller.submit({ model, prompt: `old ${model}` })));

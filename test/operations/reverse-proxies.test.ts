@@ -52,8 +52,8 @@ for (const name of PROXY_NAMES) {
       await upstream.stop();
     });
 
-    it('makes a video and delivers its file in ranges', async () => {
-      // HAProxy sends nothing before its first check has passed.
+    it('generates a video and delivers its file in ranges', async () => {
+      // HAProxy forwards nothing until its first health check has passed.
       let ready = await call('GET', '/api/status');
       for (; ready.statusCode === 503; ready = await call('GET', '/api/status')) await ready.toArray();
       assert.equal(ready.statusCode, 200, await textOf(ready));
@@ -65,7 +65,7 @@ for (const name of PROXY_NAMES) {
       assert.equal(Buffer.concat(await part.toArray()).length, 100);
     });
 
-    it('passes each chunk of a stream on at once', async () => {
+    it('forwards each chunk of a stream immediately', async () => {
       const first = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
       const rest = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
       const finish = Promise.withResolvers<void>();
@@ -77,14 +77,14 @@ for (const name of PROXY_NAMES) {
       const body = { model: 'streamed-chat', stream: true, messages: [{ role: 'user', content: 'a' }] };
       const response = await call('POST', '/v1/chat/completions', body);
       assert.equal(response.statusCode, 200);
-      // The upstream ends only after this chunk has come through: a proxy that collected would wait for ever.
+      // The upstream ends only after this chunk has come through: a buffering proxy would wait indefinitely.
       const [chunk] = (await once(response, 'data')) as [Buffer];
       assert.match(chunk.toString(), /"content":"a"/);
       finish.resolve();
       assert.match(await textOf(response), /\[DONE\]/);
     });
 
-    it('takes a picture of many megabytes, and keeps the metrics to itself', async () => {
+    it('accepts an image of many megabytes and does not expose the metrics', async () => {
       const image = `data:image/png;base64,${Buffer.alloc(9_000_000).toString('base64')}`;
       const large = await call('POST', '/v1/videos', { model: 'kling-v1-6', prompt: 'a cat', image });
       assert.notEqual(large.statusCode, 413, await textOf(large));

@@ -11,7 +11,7 @@ import { generate } from 'selfsigned';
 export const PUBLIC_HOST = 'reelgate.example.com';
 
 export interface RunningProxy {
-  /** It serves https there, with a certificate nobody trusts. */
+  /** Port for https, with an untrusted certificate. */
   readonly port: number;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Places {
 
 interface ProxyKind {
   readonly program: string;
-  /** The example with the test's addresses and files in place of the real ones. */
+  /** The example with the test's addresses and files instead of the real ones. */
   configure(example: string, places: Places): string;
   readonly example: string;
   check(config: string, folder: string): readonly string[];
@@ -90,7 +90,7 @@ export const isInstalled = (name: ProxyName): boolean =>
   spawnSync(KINDS[name].program, ['version']).error === undefined;
 
 /**
- * Checks the example of `deploy/` with the program's own check, and starts it before a service.
+ * Validates the example of `deploy/` with the program's own check, and starts it in front of a service.
  * @param backend `host:port`
  * @param storedFiles directory of the stored videos that nginx sends
  */
@@ -106,7 +106,7 @@ export async function startReverseProxy(
   writeFileSync(join(folder, 'fullchain.pem'), pems.cert);
   writeFileSync(join(folder, 'privkey.pem'), pems.private);
   writeFileSync(join(folder, 'reelgate.pem'), `${pems.cert}\n${pems.private}`);
-  // nginx and HAProxy read them as another user.
+  // nginx and HAProxy read the files as another user.
   chmodSync(folder, 0o755);
   const example = readFileSync(join(import.meta.dirname, '../../deploy', kind.example), 'utf8');
   const config = join(folder, kind.example);

@@ -7,10 +7,10 @@ import { testEnvironment } from '../service-with-sandbox.ts';
 
 export const SERVER = join(import.meta.dirname, '../../bin/server.js');
 
-/** Of 50 ms: a start takes three seconds of CPU time, and a busy machine gives little. */
+/** Tries of 50 ms each: a start takes three seconds of CPU time, and a busy machine gives little. */
 const MAX_TRIES = 2_400;
 
-/** A port nobody listens on now. */
+/** A local port without a listener. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -19,17 +19,17 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** The service as `npm start` runs it, in a process of its own. */
+/** The service as `npm start` runs it, in its own process. */
 export class ServerProcess {
   readonly port: number;
   readonly baseUrl: string;
-  /** Resolves with the exit code, null where a signal ended the process. */
+  /** Resolves with the exit code, null if a signal ended the process. */
   readonly ended: Promise<number | null>;
   readonly #child: ChildProcess;
-  /** What it has written so far. */
+  /** Output written so far. */
   output = '';
 
-  /** @param program arguments of Node; default: the server of this working tree */
+  /** @param program Node arguments; default: the server of this working tree */
   constructor(
     databaseUrl: string,
     port: number,
@@ -53,7 +53,7 @@ export class ServerProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Waits until `/readyz` says so, which is asked every `pollMs`. */
+  /** Polls `/readyz` every `pollMs` until the process is ready. */
   async untilReady(pollMs = 50): Promise<this> {
     for (let tries = 0; tries < MAX_TRIES * (50 / pollMs); tries += 1) {
       if (this.#child.exitCode !== null) break;
@@ -68,7 +68,7 @@ export class ServerProcess {
     this.#child.kill(signal);
   }
 
-  /** For the end of a test: without draining, and by force where that does not help. */
+  /** Stops the process at the end of a test: without draining, and by force if it does not exit. */
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     this.#child.kill('SIGCONT');

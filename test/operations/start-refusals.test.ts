@@ -32,7 +32,7 @@ describe('a SQLite file', () => {
     await next.close(0);
   });
 
-  it('and its sidecar files can be read by its owner alone', async () => {
+  it('is readable only by its owner, sidecar files included', async () => {
     const home = join(folder, 'modes');
     const app = await start({ DATABASE_URL: `sqlite:${join(home, 'x.db')}` });
     const readable = readdirSync(home, { withFileTypes: true, recursive: true })
@@ -45,7 +45,7 @@ describe('a SQLite file', () => {
     await app.close(0);
   });
 
-  it('restored without its key stops the start, and no new key is written', async () => {
+  it('restored without its key prevents startup, and no new key is written', async () => {
     const home = join(folder, 'key');
     const env = { DATABASE_URL: `sqlite:${join(home, 'x.db')}` };
     await (await start(env)).close(0);
@@ -58,7 +58,7 @@ describe('a SQLite file', () => {
   });
 });
 
-describe('a path that cannot be used', () => {
+describe('an unusable path', () => {
   const home = join(folder, 'paths');
   const letter = join(home, 'letter.txt');
   const pipe = join(home, 'pipe');
@@ -77,7 +77,7 @@ describe('a path that cannot be used', () => {
       ),
     );
 
-  it('as the database: one line that names the setting, and nothing is touched or waited for', async () => {
+  it('for the database: one line that names the setting; nothing is touched or waited for', async () => {
     const listed = () => new Set(readdirSync(home, { recursive: true, encoding: 'utf8' }));
     const names = listed();
     for (const [path, problem] of [
@@ -101,7 +101,7 @@ describe('a path that cannot be used', () => {
     assert.equal(statSync(letter).mode & 0o777, 0o644);
   });
 
-  it('as any other setting: one line that names it', async () => {
+  it('for any other setting: one line that names it', async () => {
     for (const [name, path, problem] of [
       ['ARTIFACTS_DIR', letter, /not a directory/],
       ['ARTIFACTS_DIR', join(letter, 'videos'), /not a directory/],
@@ -117,7 +117,7 @@ describe('a path that cannot be used', () => {
     assert.throws(() => loadConfig({}, join(home, 'directory')), /^ConfigError: .*directory: .*is a directory/);
   });
 
-  it('leaves one line where a key or a database cannot be read', async () => {
+  it('prints one line if a key or a database cannot be read', async () => {
     const { DATABASE_URL } = good();
     mkdirSync(join(home, 'master.key'));
     assert.match(await lineOf({ DATABASE_URL }), /^MASTER_KEY: [^\n]*master\.key is a directory \(EISDIR\)$/);
@@ -126,7 +126,7 @@ describe('a path that cannot be used', () => {
     assert.match(line, /^DATABASE_URL: SQLite cannot use this file: [^\n]*$/);
   });
 
-  it('an old Node: one line', () => {
+  it('an old Node version: one line', () => {
     const version = '20.20.2';
     const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', old, SERVER], {
@@ -141,10 +141,10 @@ describe('a path that cannot be used', () => {
   });
 });
 
-describe('an install without development packages and without the server bundle', () => {
+describe('an installation without development packages and without the server bundle', () => {
   const main = join(import.meta.dirname, '../../src/server/main.ts');
   const { devDependencies } = manifest as { readonly devDependencies: Readonly<Record<string, string>> };
-  /** Makes every development package as absent as `npm ci --omit=dev` leaves it. */
+  /** Hides every development package, as `npm ci --omit=dev` leaves the installation. */
   const hook = `
     import { registerHooks } from 'node:module';
     const absent = new Set(${JSON.stringify(Object.keys(devDependencies))});
@@ -167,14 +167,14 @@ describe('an install without development packages and without the server bundle'
     }
   });
 
-  it('refuses the mail server of the sandbox in one line that names the setting', async () => {
+  it("refuses the sandbox's mail server in one line that names the setting", async () => {
     const server = new ServerProcess(url('mail'), await freePort(), { MAIL_BACKEND: 'sandbox' }, program);
     assert.equal(await server.ended, 1);
     assert.match(server.output, /MAIL_BACKEND: sandbox needs the development packages/);
   });
 });
 
-describe('a start that cannot reach its database', () => {
+describe('a start with an unreachable database', () => {
   it('names the cause in one line, without the password', async () => {
     const url = `postgres://somebody:secret-word@127.0.0.1:${await freePort()}/films`;
     const error = await start({ DATABASE_URL: url, MASTER_KEY: KEY }).then(
@@ -186,7 +186,7 @@ describe('a start that cannot reach its database', () => {
     assert.doesNotMatch(line, /secret-word|\n/);
   });
 
-  it('refuses a url that cannot be used, naming the setting', () => {
+  it('refuses an unusable URL, naming the setting', () => {
     for (const [DATABASE_URL, problem] of [
       ['mysql://a/b', /must start with sqlite: or postgres/],
       ['postgres://a:1,,b:2/x', /empty host/],
@@ -203,7 +203,7 @@ describe('a start that cannot reach its database', () => {
 });
 
 forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
-  it('a newer schema without a column this release uses stops the start, with one line', async () => {
+  it('a newer schema that lacks a column this release uses prevents startup, with one line', async () => {
     const url = await emptyUrl();
     const service = await startTestService(url);
     await sql`alter table tasks drop column fail_reason`.execute(service.app.database.kysely);

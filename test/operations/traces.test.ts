@@ -45,7 +45,7 @@ describe('traces', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('continue the caller’s trace to the upstream, with the names of generative AI', async () => {
+  it('continue the caller’s trace to the upstream, with the attribute names of generative AI', async () => {
     upstream.respondWith((response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(
         JSON.stringify({
@@ -82,7 +82,7 @@ describe('traces', () => {
     assert.ok(!JSON.stringify(receiver.spans).includes(service.caller.key));
   });
 
-  it('name the failure of an upstream, and begin a trace where the caller’s is ill-formed', async () => {
+  it('record an upstream failure, and start a new trace if the caller’s is ill-formed', async () => {
     upstream.respondWith((response) => response.writeHead(500).end());
     const body = { model: 'traced-chat', messages: [{ role: 'user', content: 'a' }] };
     const headers = { traceparent: `00-${'0'.repeat(32)}-${PARENT}-01` };
@@ -92,7 +92,7 @@ describe('traces', () => {
     assert.notEqual(failed.traceId, TRACE);
   });
 
-  it('make one trace of a video from submit to settlement, over a restart', async () => {
+  it('form one trace per video from submit to settlement, across a restart', async () => {
     service.sandbox.control.fault({ kind: 'job-slow', vendor: 'kling', operation: 'submit' });
     const video = { model: 'kling-v1-6', prompt: 'a cat' };
     const trace = 'a'.repeat(32);
@@ -125,7 +125,7 @@ describe('traces', () => {
     assert.equal(submit?.attributes['gen_ai.provider.name'], 'kling');
   });
 
-  it('load no SDK and send no header where no collector is configured', async () => {
+  it('load no SDK and send no header without a configured collector', async () => {
     const off = await startTracing(parseConfig({}), { instance: 'a', version: 'b' });
     assert.equal(off.start({ name: 'a', kind: 'internal' }), undefined);
     assert.equal(off.current(), undefined);
@@ -133,7 +133,7 @@ describe('traces', () => {
     assert.equal(await startTracing(disabled, { instance: 'a', version: 'b' }), off);
   });
 
-  it('go to the address that is given for traces alone', async () => {
+  it('go to the URL that is configured for traces alone', async () => {
     const addresses = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
