@@ -13,11 +13,11 @@ before(() => {
 after(() => outbound.close());
 
 export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {
-  /** Default 2 000. */
+  /** Default: 2,000. */
   readonly timeoutMs?: number;
 }
 
-/** The context of an adapter for a channel to this simulator, with the real outbound client and the sandbox's clock. */
+/** An adapter context for a channel to this simulator, with the real outbound client and the sandbox's clock. */
 export function sandboxContext(sandbox: Sandbox, name: string, options: ContextOptions = {}): AdapterContext {
   const kept = new Map<string, { value: string; expiresAtMs: number }>();
   const now = () => sandbox.control.clock.now();
@@ -60,7 +60,7 @@ export function fixedResponseContext(
   };
 }
 
-/** A request with nothing but what is given. */
+/** A request with only the given fields. */
 export const videoRequest = (request: Partial<VideoRequest> & { readonly model: string }): VideoRequest => ({
   taskId: 'task_0123456789abcdefghijklmnopqrstuv',
   prompt: 'A paper boat drifting down a rainy street',

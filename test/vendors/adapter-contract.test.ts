@@ -14,9 +14,9 @@ import { type ContextOptions, sandboxContext, videoRequest } from './adapter-con
 import type { ExpectedRequest } from './adapter-contract-case-types.ts';
 import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 
-/** One contract that every vendor passes: the same script against its simulator. */
+/** The contract that every vendor's adapter fulfils: one script, run against each simulator. */
 
-/** What a refused submit means, and whether another channel is tried, unless the row states otherwise. */
+/** Default meaning of a refused submit, which determines whether another channel is tried. */
 const REASONS: Readonly<Record<Exclude<ProblemKind, 'not_found'>, ErrorReason>> = {
   unauthorized: 'auth',
   forbidden: 'auth',
@@ -68,7 +68,7 @@ function addUnknownKeys(value: unknown): unknown {
   return { ...UNKNOWN_KEYS, ...Object.fromEntries(inner), nested: { ...UNKNOWN_KEYS, deeper: [{ ...UNKNOWN_KEYS }] } };
 }
 
-/** Every text of the credentials whose name says that it is a secret. */
+/** All texts in the credentials whose key marks them as secret. */
 const secretsOf = (value: unknown, name = ''): string[] =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([key, inner]) => secretsOf(inner, key))
@@ -81,12 +81,12 @@ const isPollFailure = (error: unknown): boolean => error instanceof PollFailed |
 
 type Rewrite = (response: BufferedResponse) => Partial<BufferedResponse>;
 
-/** The context with every response rewritten on its way, as gateways do. */
+/** The context with every response rewritten in transit, as gateways do. */
 const rewritten = (context: AdapterContext, rewrite: Rewrite): AdapterContext => ({
   ...context,
   async sendJson(request) {
     const response = await context.sendJson(request);
-    // Without a token nothing was begun: what happens there is tested beside it.
+    // Without a token nothing was started; the adapter's own tests cover token failures.
     if (request.url.endsWith('/token')) return response;
     const changed = { ...response, ...rewrite(response) };
     return { ...changed, text: changed.json === undefined ? changed.text : JSON.stringify(changed.json) };
@@ -107,7 +107,7 @@ const withMembers =
 
 const isAddress = (value: unknown): value is string => typeof value === 'string' && /^https?:/.test(value);
 
-/** What gateways do to answers that a vendor gave well; each must read as if they had not. */
+/** Changes that gateways make to valid responses; each must be parsed as if unchanged. */
 const REWRITES: Readonly<Record<string, Rewrite>> = {
   'HTTP 202 for 200': ({ status }) => ({ status: status === 200 ? 202 : status }),
   'words of states in capitals': withMembers((key, value) =>
@@ -126,7 +126,7 @@ const REWRITES: Readonly<Record<string, Rewrite>> = {
   ),
 };
 
-/** Answers of gateways in the vendor's place. */
+/** Responses that gateways send instead of the vendor. */
 const page =
   (status: number): Rewrite =>
   () => ({ status, text: '<html>Blocked</html>', json: undefined });
@@ -190,10 +190,10 @@ for (const row of CONTRACT_CASES) {
       assert.deepEqual(sentBody(), sent.body(request.taskId));
     }
 
-    test('text becomes the vendor’s own body', () => sends(row.text));
-    test('pictures become the vendor’s own body', () => sends(row.image));
+    test('sends text as the vendor’s own body', () => sends(row.text));
+    test('sends images as the vendor’s own body', () => sends(row.image));
 
-    test('known metadata passes, unknown keys never do, at any depth', async () => {
+    test('forwards known metadata, and unknown keys never, at any depth', async () => {
       const metadata = addUnknownKeys(row.metadata.request.metadata) as VideoRequest['metadata'];
       await sends({ ...row.metadata, request: { ...row.metadata.request, metadata } });
       for (const { path, headers, body } of sandbox.control.requests()) {
@@ -201,12 +201,12 @@ for (const row of CONTRACT_CASES) {
       }
     });
 
-    test('arguments of the media schema arrive at their dotted paths', async () => {
+    test('puts media schema parameters at their dotted paths', async () => {
       await submit({ extraFields: [{ path: 'contract.depth', value: 7 }] }).catch(() => undefined);
       assert.equal((sentBody() as { contract?: { depth?: number } }).contract?.depth, 7);
     });
 
-    test('a job waits, runs and succeeds, and its video can be played', async () => {
+    test('a job waits, runs and succeeds, and its video is playable', async () => {
       const { handle, upstreamId } = accepted(await submit(row.text.request));
       assert.match(upstreamId, /^[\x21-\x7e]{1,255}$/);
       assert.equal((await poll(handle)).state, row.waitingState);
@@ -224,7 +224,7 @@ for (const row of CONTRACT_CASES) {
       assert.equal(bytes.toString('latin1', 4, 8), 'ftyp');
     });
 
-    test('nothing that is stored holds a secret', async () => {
+    test('stores no secrets', async () => {
       const secrets = secretsOf(sandbox.credentials(name));
       const outcome = accepted(await submit());
       clock.advance(5_000);
@@ -243,7 +243,7 @@ for (const row of CONTRACT_CASES) {
       });
     }
 
-    test('an unknown word of the vendor is UNKNOWN', async () => {
+    test('an unknown state of the vendor is UNKNOWN', async () => {
       const handle = await begin('[strange]');
       clock.advance(5_000);
       assert.equal((await poll(handle)).state, 'UNKNOWN');
@@ -262,7 +262,7 @@ for (const row of CONTRACT_CASES) {
     }
 
     for (const kind of ['429', '500', '502', '503', '504'] as const) {
-      test(`HTTP ${kind} at a submit sends it to another channel`, async () => {
+      test(`HTTP ${kind} for a submit tries another channel`, async () => {
         sandbox.control.fault({ vendor: name, operation: 'submit', kind, retryAfter: '7' });
         const outcome = await submit();
         assert.ok(outcome.kind === 'refused' && outcome.error.retryable, JSON.stringify(outcome));
@@ -309,7 +309,7 @@ for (const row of CONTRACT_CASES) {
       });
     }
 
-    test('an unreadable poll is thrown, and the job goes on', async () => {
+    test('an unreadable poll is thrown, and the job continues', async () => {
       const handle = await begin('A lighthouse');
       for (const kind of UNINFORMATIVE) {
         const fault = sandbox.control.fault({ vendor: name, operation: 'query', kind, times: Infinity });
@@ -332,14 +332,14 @@ for (const row of CONTRACT_CASES) {
         assert.equal((await lookToTheEnd(handle)).state, 'FAILURE');
       });
 
-    test('a poll of wrong types ends nothing', async () => {
+    test('a poll response with wrong types ends nothing', async () => {
       const handle = await begin('A lighthouse');
       sandbox.control.fault({ vendor: name, operation: 'query', kind: 'wrong-types' });
       const outcome = await poll(handle).catch((error: unknown) => error);
       assert.ok(isPollFailure(outcome) || (outcome as QueryOutcome).state === 'UNKNOWN', JSON.stringify(outcome));
     });
 
-    test('wrong credentials are the channel’s fault, at every question', async () => {
+    test('wrong credentials are the channel’s fault in every operation', async () => {
       const handle = await begin('A lighthouse');
       const wrong = { credentials: row.wrongCredentials };
       const refused = await submit({}, wrong);
@@ -350,7 +350,7 @@ for (const row of CONTRACT_CASES) {
       assert.equal((await vendor.checkCredentials(call())).ok, true);
     });
 
-    test('a lost submit is found again where the vendor offers that, and nothing else is', async () => {
+    test('finds a lost submit again if the vendor supports lookup, and only that one', async () => {
       if (!vendor.findTask) return;
       const request = toRequest();
       sandbox.control.fault({ vendor: name, operation: 'submit', kind: 'drop' });
@@ -363,7 +363,7 @@ for (const row of CONTRACT_CASES) {
       assert.equal((await poll(handle)).state, 'SUCCESS');
     });
 
-    test('every request has a price, and every model one to begin with', () => {
+    test('every request has a price, and every model a default price', () => {
       for (const sent of [row.text, row.image, row.metadata]) {
         const { seconds, factors } = vendor.billingFactors(toRequest(sent.request));
         assert.ok(Number.isInteger(seconds) && seconds > 0 && seconds <= 3_600);

@@ -7,27 +7,27 @@ import { wan } from '../../src/server/vendors/wan/adapter.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A vendor's documented answers in parts, from which the script makes those of relays. */
+/** A vendor's documented responses in parts, from which the script builds those of relays. */
 export interface DeviationCase {
   readonly vendor: VendorAdapter;
   readonly model: string;
-  /** As stored with the task that the answers are about. */
+  /** As stored with the task that the responses are about. */
   readonly handle: Json;
-  /** The answer to an accepted submit. */
+  /** The response to an accepted submit. */
   readonly accepted: Fields;
-  /** The answer to a poll of a finished task, and of a failed one, with these members of the task. */
+  /** The poll response for a finished and for a failed task, with these members of the task. */
   done(task: Fields): Fields;
   failed(task: Fields): Fields;
-  /** The documented places of the file's address and of a failure's text, as members of the task. */
+  /** The documented positions of the file URL and of the failure text, as members of the task. */
   film(url: string): Fields;
   reason(text: string): Fields;
-  /** The answer about another task. */
+  /** A response about another task. */
   foreign(answer: Fields): Fields;
-  /** The answer with another word of a state, where the vendor has words. */
+  /** A response with another state name, if the vendor has state names. */
   state?(word: string, task: Fields): Fields;
-  /** Compatible services keep the shape of a task and rename its members. */
+  /** Compatible services keep the structure of a task and rename its members. */
   readonly isRenamed?: true;
-  /** Members of a finished answer that count nothing, and those that count 7 units or seconds. */
+  /** Members of a finished response that report no usage, and those that report 7 units or seconds. */
   readonly usage?: { readonly zero: readonly Fields[]; readonly seven: readonly Fields[] };
 }
 

@@ -5,7 +5,10 @@ import type { QueryOutcome } from '../../src/server/vendors/adapter.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 import { DEVIATION_CASES, type Fields } from './adapter-deviation-cases.ts';
 
-/** What relays and gateways make of a vendor's documented answers, one deviation each: a finished video is delivered, a failed one refunded. */
+/**
+ * Deviations that relays and gateways introduce into a vendor's documented responses, one per test: a finished video is
+ * delivered, a failed one refunded.
+ */
 
 const FILM = 'https://cdn.example.test/film.mp4?sign=1';
 const REASON = 'a real person in the picture';
@@ -52,7 +55,7 @@ const WORDS = {
   IN_PROGRESS: ['InProgress', 'IN_PROGRESS', 'processing', 'Running'],
 };
 
-/** The same members, null. */
+/** The same members, all null. */
 const nulls = (fields: Fields): Fields => Object.fromEntries(Object.keys(fields).map((name) => [name, null]));
 
 for (const row of DEVIATION_CASES) {
@@ -68,7 +71,7 @@ for (const row of DEVIATION_CASES) {
     const source = await vendor.content(handle, outcome.raw, undefined, fixedResponseContext({}));
     assert.ok(source.kind === 'fetch', label);
     if (outcome.artifact?.kind === 'url') return;
-    // An address that an answer names gets no credentials.
+    // A URL named by a response receives no credentials.
     assert.deepEqual(source, { kind: 'fetch', url: FILM, headers: {}, trusted: false }, label);
   }
   function assertFailed({ state, error }: QueryOutcome, label: string): void {
@@ -77,7 +80,7 @@ for (const row of DEVIATION_CASES) {
 
   suite(`${vendor.title}, ${row.model}`, () => {
     for (const [name, wrap] of Object.entries(ENVELOPES)) {
-      test(`answers inside ${name}`, async () => {
+      test(`responses inside ${name}`, async () => {
         const accepted = await submit(wrap(row.accepted));
         assert.deepEqual(accepted.kind === 'accepted' && accepted.handle, handle);
         await assertDelivered(await query(wrap(finished)), name);
@@ -92,7 +95,7 @@ for (const row of DEVIATION_CASES) {
       }
     });
 
-    test('an error behind HTTP 200 refuses the submit at once, and says nothing about a task', async () => {
+    test('an error behind HTTP 200 refuses a submit at once, and says nothing about a task in a poll', async () => {
       for (const [answer, reason] of ERRORS_AT_SUBMIT) {
         const refused = await submit(answer);
         assert.ok(refused.kind === 'refused', JSON.stringify(answer));
@@ -102,7 +105,7 @@ for (const row of DEVIATION_CASES) {
       }
     });
 
-    test('null beside a result, or beside an error, is absent', async () => {
+    test('null next to a result or an error counts as absent', async () => {
       const withoutReason = nulls(row.reason(REASON));
       await assertDelivered(await query(row.done({ ...withoutReason, ...row.film(FILM) })), 'reason');
       assertFailed(await query(row.failed({ ...nulls(row.film(FILM)), ...row.reason(REASON) })), 'film');
@@ -110,18 +113,18 @@ for (const row of DEVIATION_CASES) {
       assert.ok(neither.state === 'FAILURE' || neither.artifact?.kind === 'protected', JSON.stringify(neither));
     });
 
-    test('an answer about another task ends nothing', () => assert.rejects(query(row.foreign(finished)), PollFailed));
+    test('a response about another task ends nothing', () => assert.rejects(query(row.foreign(finished)), PollFailed));
 
     if (row.isRenamed) {
-      test('the file is found where relays put it', async () => {
+      test('finds the file where relays put it', async () => {
         for (const film of FILMS_ELSEWHERE) await assertDelivered(await query(row.done(film)), JSON.stringify(film));
       });
 
-      test('a reason is found where relays put it', async () => {
+      test('finds the failure reason where relays put it', async () => {
         for (const reason of REASONS_ELSEWHERE) assertFailed(await query(row.failed(reason)), JSON.stringify(reason));
       });
 
-      test('the number of a row beside the task’s own id', async () => {
+      test('ignores a row number next to the task’s own id', async () => {
         const id = (handle as { id: string }).id;
         const accepted = await submit({
           id: 4711,
@@ -134,7 +137,7 @@ for (const row of DEVIATION_CASES) {
       });
     }
 
-    test('words of states in other cases and tenses', async () => {
+    test('accepts state names in other letter cases and tenses', async () => {
       const { state } = row;
       if (!state) return;
       for (const [expected, words] of Object.entries(WORDS))
@@ -143,7 +146,7 @@ for (const row of DEVIATION_CASES) {
       assert.equal(refused.kind === 'refused' && refused.error.message, REASON);
     });
 
-    test('a count of zero is no figure, and another field may have it', () => {
+    test('a count of zero is not usage, and another field may report it', () => {
       for (const usage of row.usage?.zero ?? [])
         assert.equal(vendor.billedFacts?.({ ...finished, ...usage } as never), undefined, JSON.stringify(usage));
       for (const usage of row.usage?.seven ?? [])

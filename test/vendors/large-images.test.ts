@@ -17,7 +17,7 @@ for (const { vendor, simulator } of CONTRACT_CASES) {
     const sandbox = await startSandbox({ simulators: [simulator] });
     after(() => sandbox.stop());
     const context = sandboxContext(sandbox, simulator.name, { timeoutMs: 30_000 });
-    /** Bodies the vendor got; undefined for a request it was spared. */
+    /** Bodies the vendor received; undefined for a request that was refused before it was sent. */
     const sent = async (model: string, picture: MediaInput, count: number): Promise<string[] | undefined> => {
       const before = new Set(sandbox.control.requests());
       const images = Array.from({ length: count }, () => picture);
@@ -37,7 +37,7 @@ for (const { vendor, simulator } of CONTRACT_CASES) {
         if (expected === undefined || expected.length === 0) continue;
         assert.equal(expected[0]?.split(base64).length, count + 1);
         compared += 1;
-        // Sora takes uploads as files.
+        // Sora accepts files as uploads.
         if (vendor.name !== 'sora') assert.deepEqual(await sent(model, asFile, count), expected, `${model}, files`);
       }
     assert.ok(compared > 0, 'a model that takes images');

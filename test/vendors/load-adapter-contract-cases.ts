@@ -4,7 +4,10 @@ import type { ContractCase } from './adapter-contract-case-types.ts';
 
 const folder = new URL('adapter-contract-cases/', import.meta.url);
 
-/** Whatever lies in `adapter-contract-cases/`, so that a new vendor needs no line anywhere else; in the order of the contract's list. */
+/**
+ * Loads all files in `adapter-contract-cases/`, in the order of the contract's vendor list, so that a new vendor needs
+ * no change elsewhere.
+ */
 async function loadCases(): Promise<readonly ContractCase[]> {
   const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
   const modules: { cases: readonly ContractCase[] }[] = await Promise.all(
@@ -15,5 +18,5 @@ async function loadCases(): Promise<readonly ContractCase[]> {
     .toSorted((a, b) => VENDORS.indexOf(a.vendor.name) - VENDORS.indexOf(b.vendor.name));
 }
 
-/** One for each vendor and route. */
+/** One case per vendor and route. */
 export const CONTRACT_CASES = await loadCases();

@@ -7,7 +7,7 @@ import type { MediaInput } from '../../src/server/vendors/adapter.ts';
 import { sandboxContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-adapter-contract-cases.ts';
 
-/** What rests a channel, or a model on it, at the first answer. */
+/** Reasons that disable a channel, or a model on it, after a single response. */
 const RESTING: readonly (ErrorReason | undefined)[] = ['auth', 'billing', 'model'];
 const picture: MediaInput = {
   bytes: loadMedia('picture.png').bytes,
@@ -15,11 +15,11 @@ const picture: MediaInput = {
 };
 
 /**
- * Some vendors answer as if they had no such model where it is asked for without the picture it needs, or with more than it takes. Such a
- * request has to be refused here: sent, it would take the model on that channel from everybody.
+ * Some vendors answer that a model does not exist when a request lacks a required image or has too many. Such a request
+ * must be refused here: if it were sent, it would disable the model on that channel for all callers.
  */
 for (const { vendor, simulator } of CONTRACT_CASES) {
-  test(`an unsupported number of pictures does not disable a model of ${vendor.title} for others by ${simulator.name}`, async () => {
+  test(`an unsupported number of images does not disable a model of ${vendor.title} for others by ${simulator.name}`, async () => {
     const sandbox: Sandbox = await startSandbox({ simulators: [simulator] });
     after(() => sandbox.stop());
     const context = sandboxContext(sandbox, simulator.name, { timeoutMs: 30_000 });
@@ -38,7 +38,7 @@ for (const { vendor, simulator } of CONTRACT_CASES) {
           reasons.push('user');
         }
       }
-      // Models of a vendor's other route are not at this one.
+      // Models of the vendor's other route are not available on this one.
       if (!reasons.includes(undefined)) continue;
       accepted += 1;
       reasons.forEach((reason, count) => {

@@ -15,10 +15,10 @@ const pictures = (count: number): MediaInput[] =>
   Array.from({ length: count }, (_, index) => ({ ...PICTURE, url: `https://img.example/${index}.png` }));
 
 type Asked = Partial<Pick<VideoRequest, 'seconds' | 'mode' | 'size' | 'metadata' | 'images'>>;
-/** What a vendor publishes that one video costs; `units` are what it counts for it. */
+/** A vendor's published price of one video; `units` is the vendor's count for it. */
 type Example = readonly [model: string, asked: Asked, amount: number, currency: keyof typeof QUOTA, units?: number];
 
-/** Tokens of Seedance by the vendor's formula: width × height × 24 × seconds / 1024. */
+/** Seedance tokens by the vendor's formula: width × height × 24 × seconds / 1024. */
 const tokens = (width: number, height: number, seconds: number) => Math.ceil((width * height * 24 * seconds) / 1024);
 const at = (resolution: string, more: Readonly<Record<string, unknown>> = {}): Asked => ({
   seconds: 5,
@@ -32,7 +32,7 @@ const wan = (resolution: string, seconds: number, more: Asked = {}): Asked => ({
 
 const EDITED = { input: { video_url: 'https://videos.example/a.mp4' }, parameters: { resolution: '720P' } };
 
-/** Published examples; the list and its date stand beside the price of each model (`listed`). */
+/** Published examples; the price of each model records their source and date (`listed`). */
 const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   kling: [
     ['kling-v1', { seconds: 5 }, 0.14, 'USD'],
@@ -65,7 +65,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['MiniMax-H3-Max', { seconds: 5, images: pictures(2), metadata: { resolution: '768P' } }, 0.4, 'USD'],
   ],
   seedance: [
-    // The vendor's table of videos of five seconds at 16:9 without a video among the inputs.
+    // The vendor's table of five-second videos at 16:9 without a video among the inputs.
     ['dreamina-seedance-2-0-260128', at('480p'), 0.35, 'USD', tokens(864, 496, 5)],
     ['dreamina-seedance-2-0-260128', at('720p'), 0.76, 'USD', tokens(1280, 720, 5)],
     ['dreamina-seedance-2-0-260128', at('1080p'), 1.87, 'USD', tokens(1920, 1080, 5)],
@@ -74,7 +74,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['dreamina-seedance-2-0-fast-260128', at('720p'), 0.6, 'USD', tokens(1280, 720, 5)],
     ['dreamina-seedance-2-0-mini-260615', at('480p'), 0.18, 'USD', tokens(864, 496, 5)],
     ['dreamina-seedance-2-0-mini-260615', at('720p'), 0.38, 'USD', tokens(1280, 720, 5)],
-    // Yuan a million tokens.
+    // Yuan per million tokens.
     ['doubao-seedance-1-5-pro-251215', at('720p', { generate_audio: true }), 16 * 0.1089, 'CNY', 108_900],
     ['doubao-seedance-1-5-pro-251215', at('720p', { generate_audio: false }), 8 * 0.1089, 'CNY', 108_900],
     ['doubao-seedance-1-0-pro-250528', at('1080p'), 15 * 0.2448, 'CNY', 244_800],
@@ -87,7 +87,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['wan2.2-i2v-plus', wan('1080P', 5, { images: pictures(1) }), 3.5, 'CNY'],
     ['wan2.2-i2v-flash', wan('720P', 5, { images: pictures(1) }), 1, 'CNY'],
     ['wan3.0-video', wan('1080P', 5), 6, 'CNY'],
-    // Ten seconds of input at most, and five of output.
+    // At most ten seconds of input, and five of output.
     ['wan2.7-videoedit', { seconds: 5, metadata: EDITED }, 9, 'CNY'],
   ],
   veo: [
@@ -114,7 +114,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
 };
 
-/** @param units the vendor's count; undefined: what is reserved */
+/** @param units the vendor's count; undefined: the maximum that is reserved */
 function quotaOf(vendor: string, model: string, asked: Asked, units?: number): number {
   const capability = vendors.get(vendor).models.find(({ id }) => id === model);
   assert.ok(capability !== undefined, model);
@@ -122,18 +122,18 @@ function quotaOf(vendor: string, model: string, asked: Asked, units?: number): n
   return priceCall(parsePrice(capability.price, 'video'), units === undefined ? facts : { ...facts, units }).quota;
 }
 
-describe('the prices that come with the service', () => {
+describe('the shipped prices', () => {
   for (const [vendor, examples] of Object.entries(EXAMPLES))
-    it(`are those of the list of ${vendor}: its ${examples.length} published examples`, () => {
+    it(`equal those published by ${vendor}: its ${examples.length} examples`, () => {
       for (const [model, asked, amount, currency, units] of examples) {
         const quota = quotaOf(vendor, model, asked, units);
-        // Published to the cent, and rates are whole quota a second.
+        // Prices are published to the cent, and rates are whole quota per second.
         const off = Math.abs(quota / QUOTA[currency] - amount);
         assert.ok(off < 0.005, `${model} ${JSON.stringify(asked)}: ${quota / QUOTA[currency]} instead of ${amount}`);
       }
     });
 
-  it('reserve at least what the vendor counts, and charge exactly that', () => {
+  it("reserve at least the vendor's count, and charge exactly that", () => {
     for (const mode of ['std', 'pro'])
       for (const seconds of [5, 10]) {
         const units = Number(klingUnits('kling-v2-6', { mode }, seconds));
@@ -156,7 +156,7 @@ describe('the prices that come with the service', () => {
     }
   });
 
-  it('name a page of the vendor, the day it was compared, and what it was compared with', () => {
+  it('name a page of the vendor, the day of comparison and its subject', () => {
     const all = VENDOR_ADAPTERS.flatMap(({ models }) => models);
     assert.ok(all.length > 80);
     for (const { id, listed } of all) {
@@ -167,7 +167,7 @@ describe('the prices that come with the service', () => {
     }
   });
 
-  it('fit every request a form can make', () => {
+  it('cover every request that the form can make', () => {
     const choices = ({ seconds, resolutions, modes, audio, images }: ModelCapability) => ({
       lengths: 'values' in seconds ? seconds.values : [seconds.min, seconds.default, seconds.max],
       resolutions: resolutions.length > 0 ? resolutions : [undefined],
@@ -186,7 +186,7 @@ describe('the prices that come with the service', () => {
                 for (const input_images of counts) {
                   const named = { resolution, mode, audio };
                   const facts = Object.entries(named).filter(([, value]) => value !== undefined) as [string, string][];
-                  // MiniMax makes ten seconds at 768P and 512P alone.
+                  // MiniMax supports ten seconds only at 768P and 512P.
                   if (seconds === 10 && resolution === '1080P' && model.id.startsWith('MiniMax-Hailuo')) continue;
                   const { quota } = priceCall(model.price, { ...Object.fromEntries(facts), seconds, input_images });
                   assert.ok(quota > 0, `${model.id} ${JSON.stringify(named)}`);

@@ -11,9 +11,9 @@ import { sandboxContext, videoRequest } from './adapter-context.ts';
 interface SimulatorCase {
   readonly vendor: VendorAdapter;
   readonly simulator: Simulator;
-  /** One model for each protocol the simulator speaks. */
+  /** One model per protocol that the simulator speaks. */
   readonly models: readonly [string, ...string[]];
-  /** A portrait frame as the vendor takes it, where the file then has that shape. */
+  /** A portrait frame in the vendor's notation, if the file then has that shape. */
   readonly portrait?: string;
 }
 
@@ -37,8 +37,8 @@ const UNINFORMATIVE = [
 const mayHaveArrived = (error: unknown): boolean => error instanceof OutboundError && error.mayHaveArrived;
 
 /**
- * The script every simulator goes through with its adapter: a task from submit to file, each way a task can end, and each
- * fault at submit and poll. Registers the tests and returns what further tests of the vendor need.
+ * The script that every simulator runs with its adapter: a task from submit to file, each way a task can end, and each
+ * fault at submit and poll. Registers the tests and returns the fixtures for further tests of the vendor.
  */
 export async function testSimulator({ vendor, simulator, models, portrait }: SimulatorCase) {
   const { name } = simulator;
@@ -48,7 +48,7 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
   const sandbox = await startSandbox({ simulators: [simulator], clock, timing });
   after(() => sandbox.stop());
   const context = sandboxContext(sandbox, name, { timeoutMs: 20_000 });
-  /** For the one fault that ends only by the time-out. */
+  /** For the single fault that only ends by timing out. */
   const impatient = sandboxContext(sandbox, name, { timeoutMs: 300 });
 
   async function submit(request: Partial<VideoRequest> = {}): Promise<Json> {
@@ -59,7 +59,7 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
   const query = (handle: Json): Promise<QueryOutcome> => vendor.query(handle, context);
 
   for (const each of models) {
-    test(`${each} goes from the queue to a playable file`, async () => {
+    test(`${each} goes from queued to a playable file`, async () => {
       const handle = await submit(portrait === undefined ? { model: each } : { model: each, size: portrait });
       assert.equal((await query(handle)).state, 'QUEUED');
       clock.advance(1_000);
@@ -99,7 +99,7 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
     assert.equal((await query(handle)).state, 'SUCCESS');
   });
 
-  test('a failed submit is tried elsewhere, refused for good, or ambiguous', async () => {
+  test('a failed submit is retried elsewhere, refused for good, or ambiguous', async () => {
     const submitFaulty = (kind: (typeof RETRYABLE | typeof FINAL | typeof AMBIGUOUS)[number]) => {
       sandbox.control.fault({ vendor: name, operation: 'submit', kind });
       return vendor.submit(videoRequest({ model }), kind === 'hang' ? impatient : context);
@@ -115,6 +115,6 @@ export async function testSimulator({ vendor, simulator, models, portrait }: Sim
   return { clock, sandbox, context, submit, query };
 }
 
-/** So many images by URL, none twice. */
+/** This many images by URL, all different. */
 export const imagesByUrl = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `https://pictures.example/${index}.png` }) as const);

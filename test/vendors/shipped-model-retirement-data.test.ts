@@ -26,7 +26,7 @@ it('every shipped model has a stage, a source and the day it was read', () => {
   }
 });
 
-it('knows no model that is not shipped, and no two stages of one on a host', () => {
+it('lists only shipped models, with one stage per host', () => {
   const known = new Set(shipped.map(({ id, vendor }) => `${vendor} ${id}`));
   for (const { vendor, ids } of ACTIVE)
     for (const id of ids) assert.ok(known.has(`${vendor} ${id}`), `${vendor} ${id}`);
@@ -36,7 +36,7 @@ it('knows no model that is not shipped, and no two stages of one on a host', () 
   }
 });
 
-it('tells the hosts of a vendor apart: Gemini from Vertex AI, whose channels may keep the default base URL', () => {
+it('distinguishes the hosts of a vendor: Gemini from Vertex AI, whose channels may keep the default base URL', () => {
   const veo = { vendor: 'veo', baseUrl: 'https://generativelanguage.googleapis.com' };
   assert.equal(vendors.hostOf({ ...veo, credentials: { api_key: 'k' } }), 'generativelanguage.googleapis.com');
   assert.equal(vendors.hostOf({ ...veo, credentials: { service_account: {} } }), 'aiplatform.googleapis.com');
@@ -44,7 +44,7 @@ it('tells the hosts of a vendor apart: Gemini from Vertex AI, whose channels may
   assert.equal(vendors.hostOf(reseller), 'reseller.example');
 });
 
-it('no example that people copy names a model that has ended', () => {
+it('no example that people copy names a retired model', () => {
   const ended = shipped.filter(({ id, vendor }) =>
     vendors
       .lifecycles(vendor, id)

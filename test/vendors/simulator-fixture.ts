@@ -6,7 +6,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Simulator } from '../../src/sandbox/simulator.ts';
 import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 
-/** A vendor's simulator for a test file, on a clock the tests advance. Faults and recorded requests last for one test. */
+/**
+ * A vendor's simulator for a test file, on a clock that the tests advance. Faults and recorded requests last for one
+ * test.
+ */
 export async function startSimulator(
   simulator: Simulator,
 ): Promise<{ readonly sandbox: Sandbox; readonly clock: ManualClock }> {
@@ -20,7 +23,7 @@ export async function startSimulator(
   return { sandbox, clock };
 }
 
-/** Responses to a poll that say nothing about the task, whatever the vendor. */
+/** Poll responses that say nothing about the task at any vendor. */
 export const MEANINGLESS_POLLS = [
   '401',
   '429',

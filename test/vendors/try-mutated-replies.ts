@@ -10,20 +10,23 @@ import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 const STATUSES = [200, 200, 200, 201, 400, 401, 403, 404, 429, 500, 503];
 
 interface MutationCase {
-  /** Replies by name; by default those recorded beside the adapter. */
+  /** Replies by name; default: those recorded beside the adapter. */
   readonly recorded?: Readonly<Record<string, unknown>>;
   readonly handle: Json;
-  /** Names of recorded replies to a query. */
+  /** Names of recorded replies to a poll. */
   readonly replies: readonly string[];
   /** Names of recorded replies to a submit. */
   readonly submits: readonly string[];
   readonly model: string;
   readonly runs?: number;
-  /** Whether a reply truly says that this very task has ended so; decided apart from the adapter. */
+  /** Whether a reply truly states this end of this very task; decided independently of the adapter. */
   mayEnd(state: 'SUCCESS' | 'FAILURE', reply: Json, status: number): boolean;
 }
 
-/** Asks with thousands of arbitraryMutatedJson replies: nothing but the interface's own errors is thrown, and no state ends that should not. */
+/**
+ * Polls and submits with thousands of replies from arbitraryMutatedJson: the adapter throws only the interface's own
+ * errors and ends no task wrongly.
+ */
 export async function tryMutatedReplies(vendor: VendorAdapter, given: MutationCase): Promise<void> {
   const half = Math.ceil((given.runs ?? 5_000) / 2);
   const recorded = given.recorded ?? recordedReplies(vendor.name);
@@ -69,7 +72,7 @@ async function expected<T>(outcome: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Written apart from the adapters' table. */
+/** Written independently of the adapters' tables. */
 export const saysSuccess = (word: unknown): boolean =>
   /^\s*(success|succeeds?|succeeded|successful|done|completed?|finish(ed)?)\s*$/i.test(String(word));
 export const saysFailure = (word: unknown): boolean =>

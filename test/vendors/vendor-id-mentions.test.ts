@@ -6,8 +6,8 @@ import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { readSourceFiles } from '../architecture/source-files.ts';
 
 /**
- * Where the name of a vendor or of one of its models may stand, and why. Everything else that differs between vendors is in
- * the adapter, so that a new one does not have to be added all over. A path that ends in `/` is a folder.
+ * Where the name of a vendor or of one of its models may occur, and why. All other differences between vendors belong
+ * in the adapter, so that a new vendor needs no changes elsewhere. A path that ends in `/` is a folder.
  */
 const ALLOWED: Readonly<Record<string, string>> = {
   'src/contract/model-kinds.ts': 'the list of vendors',
@@ -37,7 +37,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'bench/': 'loads are measured with one vendor each',
 };
 
-/** Folders and files that belong to one vendor. */
+/** Folders and files that belong to a single vendor. */
 const isVendorsOwn = (path: string): boolean =>
   /^src\/server\/vendors\/[a-z]+\//.test(path) || /^src\/sandbox\/vendors\//.test(path);
 const isTest = (path: string): boolean => /^(importer\/)?test\//.test(path) || /\.(test|fixture)\.tsx?$/.test(path);
@@ -65,7 +65,7 @@ test('vendors and their models are named only where the list allows it', () => {
   assert.deepEqual(found, [], 'what differs between vendors belongs into an adapter (src/server/vendors/adapter.ts)');
 });
 
-test('every place on the list still names a vendor', () => {
+test('every path on the list still names a vendor', () => {
   const used = new Set(files.filter(({ text }) => PATTERN.test(text)).map(({ path }) => placeOf(path)));
   assert.deepEqual(
     Object.keys(ALLOWED).filter((place) => !used.has(place)),

@@ -22,7 +22,7 @@ const contractCase: ContractCase = {
   },
   waitingState: 'QUEUED',
   wrongCredentials: { access_key: 'AKLTsandboxjimeng', secret_key: 'wrong' },
-  // One code for a service, an account and a model that are closed.
+  // A single code covers a closed service, account and model.
   reasons: { forbidden: 'model', billing: 'model' },
   pollNamesNoJob: true,
 };

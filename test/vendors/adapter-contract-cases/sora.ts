@@ -16,7 +16,7 @@ const contractCase: ContractCase = {
     request: { prompt: 'It flies', images: [{ url: image }] },
     body: () => ({ model: 'sora-2', prompt: 'It flies', input_reference: { image_url: image } }),
   },
-  // The table is empty: its fields are native ones of the body, and metadata holds nothing for it.
+  // The table is empty: Sora's fields are native fields of the body, so it needs no metadata.
   metadata: {
     request: { prompt: 'An owl', metadata: {} },
     body: () => ({ model: 'sora-2', prompt: 'An owl' }),

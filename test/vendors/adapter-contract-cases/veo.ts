@@ -66,7 +66,7 @@ const vertexCase: ContractCase = {
     body: () => ({ instances: [{ prompt: 'A kite' }], parameters: cloud }),
   },
   waitingState: 'IN_PROGRESS',
-  // The right key file, but there is no token endpoint at this URL.
+  // A valid key file whose URL has no token endpoint.
   wrongCredentials: {
     service_account: { ...serviceAccount('http://127.0.0.1:1'), token_uri: 'no address' },
     project: 'sandbox-project',
