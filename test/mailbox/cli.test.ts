@@ -60,7 +60,7 @@ describe('reelgate mailbox', () => {
   const cli = async (...args: string[]) =>
     (await run(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { env: environment })).stdout;
 
-  it('shows, applies, makes and shows the application password', async () => {
+  it('displays and applies for a mailbox, and creates and displays the application password', async () => {
     assert.match(await cli('mailbox'), /No mailbox yet/);
     assert.match(await cli('mailbox', 'apply', 'ada.lovelace'), /ada\.lovelace@mail\.localhost\nPassword\t\w{24}\n/);
     assert.equal(await cli('mailbox', 'apply'), 'Address\tada.lovelace@mail.localhost\n');
@@ -73,7 +73,7 @@ describe('reelgate mailbox', () => {
     assert.match(shown, /IMAP\tlocalhost, port \d+, SSL\/TLS/);
   });
 
-  it('tells why an application fails', async () => {
+  it('reports why an application fails', async () => {
     const { REELGATE_URL: baseUrl = '', REELGATE_ACCESS_TOKEN: accessToken } = environment;
     const sdk = new Reelgate({ baseUrl, credentials: { accessToken, userId: Number(environment.REELGATE_USER_ID) } });
     assert.equal((await sdk.mailbox.apply('A B')).email, 'ada.lovelace@mail.localhost');

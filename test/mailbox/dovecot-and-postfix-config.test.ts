@@ -22,7 +22,7 @@ import {
 } from './mailbox-fixture.ts';
 import { startSourceIpProxy } from './source-ip-proxy.ts';
 
-describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDovecot() }, () => {
+describe('our configuration for Dovecot and Postfix', { skip: whyNoDovecot() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-dovecot-'));
   const file = join(folder, 'reelgate.db');
   const database = openDatabase<Tables>(`sqlite:${file}`);
@@ -55,7 +55,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('takes the mailbox password from the webmail alone, the application password from everywhere', async () => {
+  it('accepts the mailbox password only from the webmail, the application password from everywhere', async () => {
     const ofWebmail = await startSourceIpProxy(server, '127.0.0.100');
     const ofNeighbour = await startSourceIpProxy(server, '127.0.0.128');
     for (const elsewhere of [server, ofNeighbour]) {
@@ -68,7 +68,7 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     await Promise.all([ofWebmail, ofNeighbour].map((proxy) => proxy.stop()));
   });
 
-  it('takes mail from its owner for its domain only', async () => {
+  it('accepts mail only from its owner, and for its domain only', async () => {
     const client = smtpClient(server, app);
     const send = (from: string, to: string) => client.sendMail({ from, to, subject: 'x', text: 'x' });
     await assert.rejects(send(`bob@${DOMAIN}`, app.user), { responseCode: 553 });
@@ -80,14 +80,14 @@ describe('the configuration we write for Dovecot and Postfix', { skip: whyNoDove
     anonymous.close();
   });
 
-  it('hands the mail for postmaster to the operator', async () => {
+  it('delivers mail for postmaster to the operator', async () => {
     const client = smtpClient(server, app);
     await client.sendMail({ from: app.user, to: `postmaster@${DOMAIN}`, subject: 'To the operator', text: 'Hello.' });
     client.close();
     assert.equal(await readByImap(server, app, 'To the operator'), 'Hello.');
   });
 
-  it('is asked about wrong passwords without punishing those who log in from the same address', async () => {
+  it('rejects wrong passwords without penalizing other logins from the same address', async () => {
     const ask = (secret: string) =>
       authenticateWithDovecot(
         server.auth,

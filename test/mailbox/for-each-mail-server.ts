@@ -23,12 +23,12 @@ import {
 import { startMailcow } from './mailcow-fixture.ts';
 import { makeSandboxMailServerHandle } from './sandbox-mail-server-handle.ts';
 
-/** A mail server under a service, as the shared suite drives it. */
+/** A mail server behind a service, as the shared suite drives it. */
 export interface MailServerFixture {
   readonly options: MailboxFixtureOptions;
   /** Where mail programs connect; known once the service runs. */
   endpoint(): MailServerEndpoint;
-  /** Makes the server forget or change the application password behind our back. */
+  /** Makes the server lose or change the application password without the service's knowledge. */
   loseAppPassword(email: string): Promise<void>;
   goDown(): Promise<void>;
   comeBack(): Promise<void>;
@@ -44,7 +44,7 @@ const FIXTURES: Readonly<Record<'sandbox' | 'mailcow' | 'dovecot', OpenFixture>>
       options: { config: mailConfig({ mailBackend: 'sandbox' }), startSandboxMail: mail.start },
       endpoint: mail.server,
       loseAppPassword: (email) => overwriteHash(database, email),
-      // It lives inside the service; what is down then is the service.
+      // It runs inside the service, so it cannot be down on its own.
       goDown: async () => {},
       comeBack: async () => {},
       stop: async () => {},
@@ -92,7 +92,7 @@ const FIXTURES: Readonly<Record<'sandbox' | 'mailcow' | 'dovecot', OpenFixture>>
   },
 };
 
-/** What the mail server reads is changed, what we keep sealed is not. */
+/** Changes the hash that the mail server reads, not the sealed password that we keep. */
 async function overwriteHash(database: Database<Tables>, email: string): Promise<void> {
   const { id } = await database.kysely
     .selectFrom('mailboxes')
@@ -108,14 +108,14 @@ async function overwriteHash(database: Database<Tables>, email: string): Promise
     .execute();
 }
 
-/** The database as Dovecot is to open it. */
+/** The database as Dovecot opens it. */
 async function databaseOf(database: Database<Tables>, url: string): Promise<MailServerDatabase> {
   if (url.startsWith('sqlite:')) return { kind: 'sqlite', file: url.slice('sqlite:'.length) };
   const role = `mail_${randomBytes(6).toString('hex')}`;
   for (const statement of grantStatements(role, 'secret')) await sql.raw(statement).execute(database.kysely);
   const { searchParams, hostname, port, pathname } = new URL(url);
   const host = searchParams.get('host') ?? hostname;
-  // Dovecot is neither root nor postgres; it has to be able to walk to the socket of the test's server.
+  // Dovecot runs as neither root nor postgres and needs access to the socket of the test's server.
   if (host.startsWith('/')) chmodSync(host, 0o711);
   return {
     kind: 'postgres',
@@ -132,7 +132,7 @@ export interface OpenedFixture {
   readonly mailServer: MailServerFixture;
 }
 
-/** Why the real mail server cannot run here; under CI that is no excuse. */
+/** The reason why the real mail server cannot run here; under CI this fails instead. */
 export function whyNoDovecot(): string | false {
   if (process.env.CI) return false;
   const missing = missingPrograms();
@@ -140,7 +140,7 @@ export function whyNoDovecot(): string | false {
   return process.getuid?.() === 0 ? false : 'Dovecot and Postfix are started by root';
 }
 
-/** Declares a suite for every mail server on every database; what it opens is closed after it. */
+/** Declares a suite for every mail server on every database; all resources are closed after it. */
 export function forEachMailServer(
   suite: (name: keyof typeof FIXTURES, open: (config?: Partial<MailConfig>) => Promise<OpenedFixture>) => void,
 ): void {

@@ -17,7 +17,7 @@ forEachDatabase((_name, open) => {
       assert.ok(answer.status === 400 || answer.status === 200, `${shown}: ${answer.status}`);
       assert.deepEqual(Object.keys(answer.body).sort(), ['message', 'success'], shown);
       assert.equal(answer.body.success, false, shown);
-      // Each refusal on its own, not the limit of five an hour.
+      // Avoids the limit of five applications per hour, so that each refusal stands on its own.
       service.clock.advance(3_600_001);
     }
     assert.deepEqual(await service.database.kysely.selectFrom('mailboxes').selectAll().execute(), []);

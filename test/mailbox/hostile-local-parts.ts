@@ -1,4 +1,4 @@
-/** Local parts an attacker may try: every one of them has to be refused without leaving data behind. */
+/** Local parts an attacker may try: each one must be refused without leaving data behind. */
 export const HOSTILE_LOCAL_PARTS: readonly string[] = [
   // Wrong length.
   ...['', 'a', 'ab', 'a'.repeat(31), 'a'.repeat(64), 'a'.repeat(1_000), 'a'.repeat(60_000), '.', '..', '...'],
@@ -21,7 +21,7 @@ export const HOSTILE_LOCAL_PARTS: readonly string[] = [
     'a..',
     '..a',
   ],
-  // Capitals, blanks and signs that mean something to a mail server, a shell, SQL, a path or HTML.
+  // Capitals, spaces, and characters with a meaning for a mail server, a shell, SQL, a path or HTML.
   ...'ABC,Abc,aBC,ADMIN,Postmaster,ROOT'.split(','),
   ...[...' \t\r\n\v\f\0\x01\x1b\x7f!"#$%&\'()*+,/:;<=>?@[\\]^`{|}~'].flatMap((sign) => [`ab${sign}cd`, `${sign}abcd`]),
   ...[

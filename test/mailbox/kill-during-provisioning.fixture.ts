@@ -1,4 +1,6 @@
-/** A process that applies for a mailbox or makes an application password and ends itself, kill -9, at a named point. */
+/**
+ * A process that applies for a mailbox or creates an application password and kills itself (SIGKILL) at a named point.
+ */
 import { AuditStore } from '../../src/server/accounts/audit-log.ts';
 import { makeMailbox } from '../../src/server/mailbox/module.ts';
 import type { MailFaultPoint } from '../../src/server/mailbox/provisioner.ts';

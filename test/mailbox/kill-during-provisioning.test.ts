@@ -53,7 +53,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     });
     after(() => database.close());
 
-    /** A mailcow and a service of its own for each test, on one database. */
+    /** Starts a separate mailcow and service for each test, on one database. */
     const begin = async (username: string): Promise<TestUser> => {
       const fixture = await startMailcow();
       ({ mailcow, sandbox } = fixture);
@@ -95,7 +95,7 @@ forEachDatabase((_name, _open, freshUrl) => {
 
     for (const point of APPLY_POINTS) {
       for (const recoveryStep of ['the next call', 'the reconciler'] as const) {
-        it(`${point}: ${recoveryStep} leaves one mailbox, open with the password we show`, async () => {
+        it(`${point}: ${recoveryStep} leaves one mailbox, which the displayed password opens`, async () => {
           const person = await begin(`${recoveryStep.slice(4, 8)}-${point.slice(6)}`);
           await dieAt(point, person.id);
           if (recoveryStep === 'the reconciler') {
@@ -114,7 +114,7 @@ forEachDatabase((_name, _open, freshUrl) => {
 
     for (const point of REGENERATE_POINTS) {
       for (const recoveryStep of ['reading', 'regenerating', 'the reconciler'] as const) {
-        it(`${point}: ${recoveryStep} leaves one application password, the one we show`, async () => {
+        it(`${point}: ${recoveryStep} leaves one application password, the displayed one`, async () => {
           const person = await begin(`${recoveryStep.slice(0, 5).replace(' ', '_')}-${point.slice(11)}`);
           await person.ok('POST', APPLY, { local_part: 'ada' });
           const first = await person.ok<AppPasswordRecord>('POST', APP_PASSWORD);

@@ -19,7 +19,7 @@ forEachMailServer((name, open) => {
     ({ service, mailServer } = await open());
   });
 
-  /** Somebody with a mailbox and an application password. */
+  /** A user with a mailbox and an application password. */
   const equip = async (username: string) => {
     const person = await service.personWithPhone(username);
     const { email, password } = await person.ok<{ email: string; password: string }>('POST', APPLY);
@@ -27,7 +27,7 @@ forEachMailServer((name, open) => {
     return { person, email, webmail: { user: email, pass: password }, app: { user: email, pass: app.app_password } };
   };
 
-  it('opens over IMAP, POP3 and SMTP, and carries mail', async () => {
+  it('is reachable over IMAP, POP3 and SMTP, and delivers mail', async () => {
     const { app, webmail } = await equip('ada');
     assert.deepEqual(await tryLogins(mailServer.endpoint(), app), ALL_ACCEPTED);
     assert.deepEqual(await tryLogins(mailServer.endpoint(), webmail), ALL_ACCEPTED);
@@ -37,7 +37,7 @@ forEachMailServer((name, open) => {
     assert.match(read.pop3, /High water at noon\./);
   });
 
-  it('refuses the old password on all three after a new one, and ends its sessions', async () => {
+  it('refuses the old password on all three protocols after a new one, and ends its sessions', async () => {
     const { person, app, webmail } = await equip('bob');
     const session = imapClient(mailServer.endpoint(), app);
     await session.connect();
@@ -53,7 +53,7 @@ forEachMailServer((name, open) => {
     assert.deepEqual([read.app_password, read.consistent], [fresh.app_password, true]);
   });
 
-  it('shows that the mail server lost the password, and a new one helps', async () => {
+  it('reports that the mail server lost the password, and a new one restores access', async () => {
     const { person, email, app } = await equip('carol');
     await mailServer.loseAppPassword(email);
     const lost = await person.ok<AppPasswordRecord>('GET', APP_PASSWORD);
@@ -64,9 +64,9 @@ forEachMailServer((name, open) => {
     assert.equal((await person.ok<AppPasswordRecord>('GET', APP_PASSWORD)).consistent, true);
   });
 
-  // The sandbox's server lives inside the service and has no outage of its own.
+  // The sandbox's server runs inside the service and cannot be down on its own.
   if (name !== 'sandbox')
-    it('says that the mail server is down and changes nothing', async () => {
+    it('reports that the mail server is down and changes nothing', async () => {
       const { person, app } = await equip('dan');
       const late = await service.personWithPhone('dora');
       const rows = () =>
@@ -87,7 +87,7 @@ forEachMailServer((name, open) => {
       assert.equal((await late.ok<{ email: string }>('POST', APPLY, { local_part: 'dora' })).email, 'dora@mail.test');
     });
 
-  it('keeps a disabled account out, and lets it in again', async () => {
+  it('refuses a disabled account, and accepts it once it is enabled again', async () => {
     const { person, app, webmail } = await equip('eve');
     const setStatus = async (status: number) => {
       await service.database.kysely.updateTable('accounts').set({ status }).where('id', '=', person.id).execute();
@@ -114,7 +114,7 @@ forEachMailServer((name, open) => {
       assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...login, pass: 'another password' }), ALL_ACCEPTED);
     });
 
-  it('admits the protocols of the password and no other', async () => {
+  it('accepts exactly the protocols of the password', async () => {
     const { person, email } = await equip('gil');
     const columns = { imap: 0, smtp: 0, pop3: 1 } as const;
     await service.database.kysely

@@ -17,7 +17,7 @@ import type { TestUser } from '../accounts/test-user-client.ts';
 
 export const DOMAIN = 'mail.test';
 
-/** Settings as without any environment, for a backend. */
+/** The default settings of a backend, as without any environment. */
 export const mailConfig = (config: Partial<MailConfig>): MailConfig => ({
   mailBackend: undefined,
   mailDomain: DOMAIN,
@@ -30,9 +30,12 @@ export const mailConfig = (config: Partial<MailConfig>): MailConfig => ({
 
 export interface MailboxFixture extends AccountsFixture {
   readonly mailbox: MailboxFeature;
-  /** A user who is registered and logged in, with a phone bound. */
+  /** A registered and signed-in user with a linked phone. */
   personWithPhone(username: string): Promise<TestUser>;
-  /** Registers a mailbox the account had before the service. @returns its address */
+  /**
+   * Registers a mailbox the account had before it used the service.
+   * @returns its address
+   */
   adoptLegacy(person: TestUser, localPart: string): Promise<string>;
 }
 

@@ -10,12 +10,12 @@ export interface MailcowFixture {
 }
 
 interface MailcowOptions {
-  /** The service's API key; default: the one that may do everything. */
+  /** The service's API key; default: the one with full access. */
   readonly keyOf?: (mailcow: MailcowSimulator) => string;
   readonly latencyMs?: number;
 }
 
-/** A simulated mailcow and the settings of a service on it. The caller stops the sandbox. */
+/** A simulated mailcow and the settings of a service that uses it. The caller stops the sandbox. */
 export async function startMailcow({
   keyOf = ({ readWriteKey }) => readWriteKey,
   latencyMs = 0,

@@ -13,7 +13,7 @@ forEachDatabase((_name, open) => {
     for (const action of undo) await action();
   });
 
-  /** Two processes' worth of services on one database and one mailcow. */
+  /** Two services, standing for two processes, on one database and one mailcow. */
   const pair = async (): Promise<{ mailcow: MailcowSimulator; one: MailboxFixture; two: MailboxFixture }> => {
     const { mailcow, sandbox, config } = await startMailcow({ latencyMs: 3 });
     const vault = createVault(randomBytes(32));
@@ -46,7 +46,7 @@ forEachDatabase((_name, open) => {
     assert.ok(own !== undefined && mailcow.authenticates(own.email, own.password, 'imap'));
   });
 
-  it('accounts that apply for one address at once do not share it', async () => {
+  it('accounts that apply for one address concurrently do not share it', async () => {
     const { mailcow, one, two } = await pair();
     const people = await Promise.all(Array.from({ length: 6 }, (_, index) => one.personWithPhone(`person${index}`)));
     const outcomes = await Promise.allSettled(
@@ -56,7 +56,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(mailcow.addresses(), ['ada@mail.test']);
   });
 
-  it('concurrent regenerations leave the one password that is shown', async () => {
+  it('concurrent regenerations leave exactly the displayed password', async () => {
     const { mailcow, one, two } = await pair();
     const ada = await one.personWithPhone('ada');
     await one.mailbox.mailboxes.apply(of(ada), 'ada');

@@ -1,7 +1,7 @@
 import { type SandboxMail, startSandboxMail } from '../../src/sandbox/mail/mail-server.ts';
 import type { StartSandboxMail } from '../../src/server/mailbox/sandbox-mail.ts';
 
-/** Starts the sandbox's mail server on free ports and keeps hold of it for the test. */
+/** Starts the sandbox's mail server on free ports and returns a handle to it for the test. */
 export function makeSandboxMailServerHandle(): {
   readonly start: StartSandboxMail;
   readonly server: () => SandboxMail;

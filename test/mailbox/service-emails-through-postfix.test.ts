@@ -15,7 +15,7 @@ import { startTestService, type TestService } from '../test-service.ts';
 import { whyNoDovecot } from './for-each-mail-server.ts';
 import { DOMAIN } from './mailbox-fixture.ts';
 
-/** The service sends by SMTP to a real Postfix, which delivers into the mailbox of one of its accounts. */
+/** The service sends over SMTP to a real Postfix, which delivers into the mailbox of one of its accounts. */
 describe('e-mails over a real Postfix', { skip: whyNoDovecot() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-email-'));
   const file = join(folder, 'reelgate.db');
@@ -30,7 +30,7 @@ describe('e-mails over a real Postfix', { skip: whyNoDovecot() }, () => {
       MAIL_BACKEND: 'dovecot',
       MAIL_DOMAIN: DOMAIN,
       MAIL_DOVECOT_AUTH_SOCKET: server.auth,
-      // The certificate of the test's server is its own; a name in the URL would be checked against it.
+      // The test server's certificate is self-signed; a host name in the URL would be verified against it.
       SMTP_URL: `smtp://127.0.0.1:${server.mx}?ignoreTLS=true`,
       SMTP_FROM: `Reelgate <no-reply@reelgate.test>`,
     });
@@ -41,7 +41,7 @@ describe('e-mails over a real Postfix', { skip: whyNoDovecot() }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('confirms an address and resets a password by the mails that arrive', async () => {
+  it('confirms an address and resets a password by the delivered e-mails', async () => {
     const reader = await service.signUp('reader');
     await service.app.database.kysely
       .insertInto('bindings')
@@ -61,12 +61,12 @@ describe('e-mails over a real Postfix', { skip: whyNoDovecot() }, () => {
     const token = tokenOf({ text: await read(`Reset your password for ${site}`) });
     await writer.ok('POST', '/api/user/password-reset/confirm', { token, password: 'another fine password' });
     await writer.fails(401, 'GET', '/api/user/self');
-    // A notification of security is mailed at once.
+    // A security notification is e-mailed at once.
     assert.match(await read(`Your password was changed · ${site}`), /\/notifications\/settings/);
     await new TestUser(service.app.http.fastify, '127.0.0.1').logIn('writer', 'another fine password');
   });
 
-  it('gives up a mail that Postfix refuses for good', async () => {
+  it('gives up on an e-mail that Postfix permanently refuses', async () => {
     await service.root.ok('POST', '/api/admin/mail/test', { to: `nobody-has-this@${DOMAIN}` });
     await service.app.mail.queue.sendDue();
     await service.app.mail.queue.sendDue();

@@ -31,7 +31,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   };
   const noticesOf = async (person: TestUser) => (await titlesOf(person)).filter((title) => title === TITLE).length;
 
-  it('lets a device use all of the mailbox, the application password included (T03)', async () => {
+  it('gives a device full use of the mailbox, including the application password (T03)', async () => {
     const { person, tokens } = await equip();
     const asDevice = (method: 'GET' | 'POST', url: string) => service.sendAsDevice(tokens, person.id, method, url);
     const created = await asDevice('POST', APP_PASSWORD);
@@ -47,7 +47,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     'made an application password': ['POST', APP_PASSWORD],
   };
   for (const [what, [method, url]] of Object.entries(reads))
-    it(`tells the owner when a device ends that ${what}, with a link to replace it (T03)`, async () => {
+    it(`notifies the owner when a device ends that ${what}, with a link to replace the password (T03)`, async () => {
       const { person, tokens } = await equip();
       await service.sendAsDevice(tokens, person.id, method, url);
       assert.equal(await noticesOf(person), 0);
@@ -58,21 +58,21 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.match(notice?.content ?? '', /“Desktop” was signed out\..*create a new application password/);
     });
 
-  it('tells the owner when a device that applied for the mailbox ends (T03)', async () => {
+  it('notifies the owner when a device ends that applied for the mailbox (T03)', async () => {
     const { person, tokens } = await equip(false);
     await service.sendAsDevice(tokens, person.id, 'POST', APPLY);
     await service.sendAsDevice(tokens, person.id, 'POST', '/api/auth/device/logout');
     assert.equal(await noticesOf(person), 1);
   });
 
-  it('tells nothing when a device ends that saw no password, or only learned that there is none (T03)', async () => {
+  it('does not notify when a device ends that saw no password, or only learned that there is none (T03)', async () => {
     const { person, tokens } = await equip(false);
     for (const url of [MAILBOX, APP_PASSWORD]) await service.sendAsDevice(tokens, person.id, 'GET', url);
     await service.sendAsDevice(tokens, person.id, 'POST', '/api/auth/device/logout');
     assert.equal(await noticesOf(person), 0);
   });
 
-  it('tells of each device once, and of a session never (T03)', async () => {
+  it('notifies once per device, and never of a session (T03)', async () => {
     const { person, tokens } = await equip();
     const second = await service.signIn(person, { client_name: 'Laptop' });
     await person.ok('GET', MAILBOX);
