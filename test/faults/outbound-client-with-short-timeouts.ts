@@ -36,7 +36,7 @@ export function openWithShortFileTimeouts(): OutboundClient {
   };
 }
 
-/** Host names a test can configure: one that does not exist and one whose name server never responds. */
+/** Host names for tests: one that does not exist, one whose name server never responds. Others resolve to loopback. */
 export const TEST_NAMES = { absent: 'absent.test', silent: 'silent.test' } as const;
 
 export const resolveTestNames: NonNullable<OutboundOptions['resolveConfigured']> = async (name) => {
