@@ -27,9 +27,9 @@ export interface AccountsFixture {
   readonly database: Database<Tables>;
   readonly fastify: Awaited<ReturnType<typeof createHttpServer>>['fastify'];
   readonly routes: Awaited<ReturnType<typeof createHttpServer>>['routes'];
-  /** What the first start showed on stderr. */
+  /** Lines the first start printed to stderr. */
   readonly printed: string[];
-  /** Somebody with an empty cookie jar. */
+  /** A client with an empty cookie jar. */
   anonymous(address?: string): TestUser;
   /** Registers and logs in. */
   newUser(username: string): Promise<TestUser>;
@@ -44,7 +44,7 @@ export interface AccountsFixtureOptions {
   readonly clock?: ManualClock;
 }
 
-/** Accounts behind the real HTTP layer, on a database of the test's. */
+/** Accounts behind the real HTTP layer, on the test's own database. */
 export async function startAccounts(
   database: Database<Tables>,
   options: AccountsFixtureOptions = {},

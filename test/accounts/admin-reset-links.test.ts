@@ -34,7 +34,7 @@ forEachDatabase((_name, open) => {
     return person;
   };
 
-  it('sets a new password once, ends every sign-in and is in the audit log', async () => {
+  it('sets a new password once, ends every sign-in and is recorded in the audit log', async () => {
     const person = await service.newUser('forgot');
     const token = await issue(root, person.id);
     assert.equal((await use(token)).body.success, true);
@@ -55,7 +55,7 @@ forEachDatabase((_name, open) => {
     );
   });
 
-  it('lasts a day, and ends with the next link', async () => {
+  it('is valid for a day, and replaced by the next link', async () => {
     const { id } = await service.newUser('slow');
     const first = await issue(root, id);
     const second = await issue(root, id);
@@ -81,7 +81,7 @@ forEachDatabase((_name, open) => {
     await one.fails(200, 'POST', '/api/admin/users/999999/password-reset');
   });
 
-  it('opens no account that has risen above who made the link, and none for who has lost the role', async () => {
+  it('opens no account promoted above its issuer, and none once the issuer has lost the role', async () => {
     const [staff, rising, other] = [
       await newAdministrator('issuer'),
       await service.newUser('rising'),
@@ -96,7 +96,7 @@ forEachDatabase((_name, open) => {
     await service.anonymous().logIn('unaffected');
   });
 
-  it('lets one of several uses succeed', async () => {
+  it('only one of several concurrent uses succeeds', async () => {
     const { id } = await service.newUser('raced');
     const token = await issue(root, id);
     const passwords = ['the first of three', 'the second of three', 'the third of three'];

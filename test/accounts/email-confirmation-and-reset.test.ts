@@ -31,7 +31,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     return tokenOf(mails.at(-1));
   };
 
-  it('lets an e-mail count for login once its link was opened', async () => {
+  it('an e-mail address counts for sign-in once its link was opened', async () => {
     const ada = await service.join('ada');
     assert.deepEqual(await ada.ok('GET', '/api/user/email'), {
       email: 'ada@example.org',
@@ -49,7 +49,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.visitor().fails(200, 'POST', CONFIRM, { token });
   });
 
-  it('T100: ends with its first confirmation whatever was prepared in an account, and nothing with a later one', async () => {
+  it('T100: the first confirmation ends all earlier access to an account, a later one ends nothing', async () => {
     const person = await service.join('prepared');
     const prepare = async () => {
       const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
@@ -93,7 +93,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await person.ok('GET', `/api/webhooks/${later.id}`);
   });
 
-  it('T29: stores no token in clear', async () => {
+  it('T29: stores no token in clear text', async () => {
     await service.join('opaque');
     const token = tokenOf((await service.mailsTo('opaque@example.org')).at(-1));
     const { kysely } = service.app.database;
@@ -105,7 +105,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(!JSON.stringify(rows).includes(token));
   });
 
-  it('takes a link for 24 hours, and sends it again on request', async () => {
+  it('accepts a link for 24 hours, and sends it again on request', async () => {
     const late = await service.join('late');
     const token = tokenOf((await service.mailsTo('late@example.org')).at(-1));
     service.clock.advance(24 * HOUR_MS);
@@ -114,7 +114,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await confirm('late@example.org');
     await late.logIn('late');
     assert.equal((await late.ok('GET', '/api/user/email')).confirmed, true);
-    // There is nothing to confirm any more, so nothing is sent.
+    // Nothing is left to confirm, so nothing is sent.
     const { length } = await service.mailsTo('late@example.org');
     await late.ok('POST', '/api/user/email/confirmation');
     assert.equal((await service.mailsTo('late@example.org')).length, length);
@@ -137,7 +137,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await thief.ok('GET', '/api/user/email')).confirmed, false);
   });
 
-  it('asks for the password to change the e-mail, and keeps the old one until the new one is confirmed', async () => {
+  it('requires the password to change the e-mail, and keeps the old address until the new one is confirmed', async () => {
     const person = await service.join('mover');
     await confirm('mover@example.org');
     await person.logIn('mover');
@@ -153,7 +153,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await logsIn('moved@example.org'), false);
   });
 
-  it('confirms nothing with a link to an address that was changed since', async () => {
+  it('confirms nothing with a link to an address that has since changed', async () => {
     const person = await service.join('fickle');
     const token = tokenOf((await service.mailsTo('fickle@example.org')).at(-1));
     await person.ok('PUT', '/api/user/self', { email: 'fickle-2@example.org', original_password: PASSWORD });
@@ -180,7 +180,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await logsIn('forgetful', NEW_PASSWORD), true);
   });
 
-  it('lets one of several uses of a link succeed', async () => {
+  it('only one of several concurrent uses of a link succeeds', async () => {
     await service.join('racer');
     await confirm('racer@example.org');
     const token = await requestReset('racer@example.org');
@@ -191,7 +191,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(answers.filter(({ body }) => body.success).length, 1);
   });
 
-  it('T23: answers the same whether or not an account has the address, and sends nothing to one that is not confirmed', async () => {
+  it('T23: responds identically whether or not an account has the address, and sends nothing to an unconfirmed one', async () => {
     await service.join('unproved');
     await service.mailsTo('unproved@example.org');
     const before = service.sender.sent.length;
@@ -200,7 +200,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       answers.push(await service.visitor().send('POST', RESET, { email }));
     assert.equal(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size, 1);
     await service.mailsTo('');
-    // Notifications are mailed too.
+    // Notifications are e-mailed too.
     const resets = service.sender.sent.slice(before).filter(({ subject }) => subject.startsWith('Reset your password'));
     assert.deepEqual(
       resets.map(({ to }) => to),
@@ -208,7 +208,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('takes no link of the one kind for the other', async () => {
+  it('accepts a link only for its own purpose', async () => {
     await service.join('mixed');
     const token = tokenOf((await service.mailsTo('mixed@example.org')).at(-1));
     await service.visitor().fails(200, 'POST', `${RESET}/confirm`, { token, password: NEW_PASSWORD });
@@ -217,7 +217,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.visitor().fails(200, 'POST', CONFIRM, { token: reset });
   });
 
-  it('bounds the mails to one address and the requests of one network', async () => {
+  it('limits the e-mails to one address and the requests of one network', async () => {
     const statuses: number[] = [];
     for (let request = 0; request < 6; request++)
       statuses.push((await service.visitor().send('POST', RESET, { email: 'flooded@example.org' })).status);
@@ -230,7 +230,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.mailsTo('');
   });
 
-  it('sends a mail again after a temporary refusal, and drops it after a permanent one', async () => {
+  it('resends an e-mail after a temporary refusal, and drops it after a permanent one', async () => {
     service.sender.refusal = 'temporary';
     await service.join('patient');
     assert.equal((await service.mailsTo('patient@example.org')).length, 0);
@@ -255,7 +255,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.match((await service.mailsTo('lilei@example.org'))[0]?.text ?? '', /lilei，您好/);
   });
 
-  it('lets an e-mail that an administrator gives count at once', async () => {
+  it('an e-mail address set by an administrator counts at once', async () => {
     await service.root.ok('POST', '/api/admin/users', { username: 'staff-made', password: PASSWORD });
     const [row] = await service.root.ok<{ id: number }[]>('GET', '/api/admin/users?q=staff-made');
     await service.root.ok('PUT', `/api/admin/users/${row?.id}`, { email: 'staff-made@example.org' });

@@ -4,7 +4,7 @@ import { type ManualClock, manualClock } from '../../src/server/platform/clock.t
 import { startTestService, type TestService } from '../test-service.ts';
 import { TestUser } from './test-user-client.ts';
 
-/** Keeps mails instead of sending them; refuses them while `refusal` is set. */
+/** Stores e-mails instead of sending them; refuses them while `refusal` is set. */
 export class CapturingSender implements MailSender {
   readonly sent: SmtpMail[] = [];
   refusal: 'temporary' | 'permanent' | undefined;
@@ -17,21 +17,21 @@ export class CapturingSender implements MailSender {
   close(): void {}
 }
 
-/** The token in the link of a mail. */
+/** The token in the link of an e-mail. */
 export const tokenOf = (mail: Pick<SmtpMail, 'text'> | undefined): string => /#(\S+)/.exec(mail?.text ?? '')?.[1] ?? '';
 
 export interface EmailFixture extends TestService {
   readonly clock: ManualClock;
   readonly sender: CapturingSender;
-  /** Mails to an address so far, after everything due was sent. */
+  /** E-mails sent to an address so far, after everything due was sent. */
   mailsTo(address: string): Promise<SmtpMail[]>;
-  /** Somebody with an empty cookie jar, at an address of their own. */
+  /** A client with an empty cookie jar and its own IP address. */
   visitor(): TestUser;
-  /** Registers with an e-mail and logs in; the address is not confirmed yet. */
+  /** Registers with an e-mail address and logs in; the address is not confirmed yet. */
   join(username: string): Promise<TestUser>;
 }
 
-/** The whole service, whose mails are kept in memory. */
+/** The whole service, with e-mails stored in memory. */
 export async function startEmailService(databaseUrl: string): Promise<EmailFixture> {
   const clock = manualClock();
   const sender = new CapturingSender();
@@ -45,7 +45,7 @@ export async function startEmailService(databaseUrl: string): Promise<EmailFixtu
     sender,
     visitor,
     async mailsTo(address) {
-      // The first may only wait for a run that began before the mail was queued.
+      // The first call may only wait for a run that started before the e-mail was queued.
       await queue.sendDue();
       await queue.sendDue();
       return sender.sent.filter(({ to }) => to === address);

@@ -12,7 +12,7 @@ const CONFIRM = '/api/user/email/confirm';
 const RESET = '/api/user/password-reset';
 
 forEachDatabase((_name, open, freshUrl) => {
-  /** An account with an e-mail, where mails are sent by the mailer. */
+  /** An account with an e-mail address, on a service with this mailer. */
   const startWith = async (mailer: AccountsDependencies['mailer']) => {
     const service = await startAccounts(await open(), { dependencies: { mailer } });
     const ada = await service.newUser('ada');
@@ -21,7 +21,7 @@ forEachDatabase((_name, open, freshUrl) => {
     return { service, ada };
   };
 
-  it('asks for no mail where the service sends none', async () => {
+  it('requests no e-mail where the service sends none', async () => {
     const enqueued: unknown[] = [];
     const { service, ada } = await startWith({
       isEnabled: false,
@@ -36,7 +36,7 @@ forEachDatabase((_name, open, freshUrl) => {
     await service.close();
   });
 
-  it('says so when no mail can be queued', async () => {
+  it('reports when no e-mail can be queued', async () => {
     const { service, ada } = await startWith({
       isEnabled: true,
       registerKind: () => {},
@@ -48,7 +48,7 @@ forEachDatabase((_name, open, freshUrl) => {
     await service.close();
   });
 
-  it('sends no link where there is no address, or nothing to confirm', async () => {
+  it('sends no link without an address, or when nothing needs confirmation', async () => {
     const service = await startEmailService(await freshUrl());
     const none = service.visitor();
     await none.register('none');
@@ -62,7 +62,7 @@ forEachDatabase((_name, open, freshUrl) => {
     await service.stop();
   });
 
-  it('keeps an address that was confirmed from another account that gave it as well', async () => {
+  it('reserves a confirmed address against another account that entered it too', async () => {
     const service = await startEmailService(await freshUrl());
     const first = await service.join('first');
     const second = service.visitor();
@@ -89,7 +89,7 @@ forEachDatabase((_name, open, freshUrl) => {
     await service.stop();
   });
 
-  it('T34: tells the owner of a password that was set by a link, and the old address of a new one where to look', async () => {
+  it('T34: notifies the owner when a link sets the password, and the old address when the address changes', async () => {
     const service = await startEmailService(await freshUrl());
     const { app } = service;
     const ada = await service.join('ada');

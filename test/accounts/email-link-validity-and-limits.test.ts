@@ -20,7 +20,7 @@ const ANOTHER_PASSWORD = 'another fine password';
 const INVALID = formatMessage('link_invalid', 'en');
 
 forEachDatabase((_name, open) => {
-  /** Accounts whose mails are rendered by the test, so that anything can happen between the request for one and its sending. */
+  /** Accounts whose e-mails the test renders, so that it can change anything between a request and its e-mail. */
   const start = async ({ isEnabled = true, limits }: { isEnabled?: boolean; limits?: RateLimits } = {}) => {
     const queued: MailRequest[] = [];
     const renderers = new Map<string, MailRenderer>();
@@ -36,7 +36,7 @@ forEachDatabase((_name, open) => {
       },
     });
     const { kysely } = service.database;
-    /** What is sent for a queued mail now; undefined: nothing. */
+    /** The content sent for a queued e-mail now; undefined if nothing is sent. */
     const render = (mail: MailRequest | undefined) => {
       assert.ok(mail !== undefined, 'a mail was queued');
       return renderers.get(mail.kind)?.({ params: {}, ...mail });
@@ -45,9 +45,9 @@ forEachDatabase((_name, open) => {
       ...service,
       queued,
       render,
-      /** The token of the link that was asked for last. */
+      /** The token of the most recently requested link. */
       lastToken: async () => tokenOf(await render(queued.at(-1))),
-      /** Changes the stored account behind the service's back. */
+      /** Changes the stored account without the service's knowledge. */
       store: (
         id: number,
         columns: { email?: string; login_email?: string | null; email_confirmed_at?: number | null },
@@ -64,7 +64,7 @@ forEachDatabase((_name, open) => {
   };
   const confirmedAs = (email: string) => ({ email, login_email: email, email_confirmed_at: 1 });
 
-  it('counts every mail for its recipient and for all, and requests by account and network as well', async () => {
+  it('counts every e-mail for its recipient and in total, and requests by account and network too', async () => {
     const consumed: string[] = [];
     const real = createRateLimits({ clock: manualClock() });
     const limits: RateLimits = {
@@ -111,7 +111,7 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
-  it('calls an e-mail confirmed only where it counts for login', async () => {
+  it('reports an e-mail address as confirmed only where it counts for sign-in', async () => {
     for (const [isEnabled, columns, expected] of [
       [false, {}, { email: '', confirmed: false }],
       [false, { email: OLD }, { email: OLD, confirmed: false }],
@@ -128,10 +128,10 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('takes an e-mail from an account that never confirmed it, and voids all older links of the one that did', async () => {
+  it('takes an address from an account that never confirmed it, and revokes older links of the account that did', async () => {
     const { database, newUser, anonymous, store, lastToken, loginEmailOf, close } = await start();
     const [ada, eva] = [await newUser('ada'), await newUser('eva')];
-    // From the time before the service sent mail, when addresses counted at once.
+    // As before the service sent e-mails, when addresses counted at once.
     await store(ada.id, { email: NEW, login_email: NEW, email_confirmed_at: null });
     await store(eva.id, confirmedAs(OLD));
     await anonymous().ok('POST', RESET, { email: OLD });
@@ -147,7 +147,7 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
-  it('sends no link for what has changed since it was asked for', async () => {
+  it('sends no link for an address or password that has changed since the request', async () => {
     const { newUser, anonymous, store, queued, render, disable, close } = await start();
     const [ada, eva, old] = [await newUser('ada'), await newUser('eva'), await newUser('old')];
     await store(ada.id, { email: OLD });
@@ -172,7 +172,7 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
-  it('tells the address of an account that was removed nothing', async () => {
+  it('sends nothing to the address of a removed account', async () => {
     const { newUser, store, queued, render, close } = await start();
     const ada = await newUser('ada');
     await store(ada.id, confirmedAs(OLD));
@@ -183,7 +183,7 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
-  it('sets a password for an enabled account alone, by a link to the address it logs in by, and leaves other links', async () => {
+  it('sets a password only for an enabled account, by a link to its sign-in address, and keeps other links', async () => {
     const { newUser, anonymous, store, lastToken, disable, close } = await start();
     const [ada, eva] = [await newUser('ada'), await newUser('eva')];
     const linkFor = async (id: number, email: string) => {
@@ -218,7 +218,7 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
-  it('finds a token by its hash and purpose until its end, and deletes those of one account and purpose', async () => {
+  it('finds a token by hash and purpose until it expires, and deletes those of one account and purpose', async () => {
     const database = await open();
     const store = new EmailTokenStore(database);
     const hash = hashToken('t');

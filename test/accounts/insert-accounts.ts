@@ -1,7 +1,7 @@
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
-/** Enabled accounts without credentials, for tests of stores whose rows refer to an account. */
+/** Inserts enabled accounts without credentials, for tests of stores whose rows refer to an account. */
 export async function insertAccounts(
   { kysely }: Pick<Database<Tables>, 'kysely'>,
   ids: readonly number[],

@@ -19,7 +19,7 @@ forEachDatabase((_name, open) => {
   const outcomes = (attempts: readonly LoginAttempt[]) => attempts.map(({ outcome }) => outcome);
   const endOf = async (person: TestUser) => (await person.ok('GET', '/api/user/session-end')).reason;
 
-  it('keeps logins and failed attempts of an account, newest first, with where they came from', async () => {
+  it('lists logins and failed attempts of an account with their origin, newest first', async () => {
     await service.anonymous().register('watched');
     const elsewhere = service.anonymous('192.0.2.7');
     await elsewhere.fails(200, 'POST', '/api/user/login', { username: 'watched', password: 'wrong password' });
@@ -54,7 +54,7 @@ forEachDatabase((_name, open) => {
     await person.fails(403, 'GET', '/api/admin/logins');
   });
 
-  it('notes a login to a disabled account and forgets everything with a removed one', async () => {
+  it('records a login to a disabled account, and deletes everything with a removed one', async () => {
     const person = await service.newUser('banned');
     await root.ok('PUT', `/api/admin/users/${person.id}`, { status: 2 });
     await service.anonymous().send('POST', '/api/user/login', { username: 'banned', password: PASSWORD });
@@ -76,7 +76,7 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(await staff.ok('GET', `/api/admin/logins?user_id=${root.id}`), []);
   });
 
-  it('tells the browser of an ended session why it ended, for a week', async () => {
+  it('tells the browser why its session ended, for a week', async () => {
     const person = await service.newUser('ended');
     assert.equal(await endOf(service.anonymous()), null);
     assert.equal(await endOf(person), null, 'it runs');
@@ -111,7 +111,7 @@ forEachDatabase((_name, open) => {
     assert.equal(await endOf(banned), null);
   });
 
-  it('says that a session has expired', async () => {
+  it('reports that a session has expired', async () => {
     const person = await service.newUser('idle');
     service.clock.advance(7 * 86_400_000);
     assert.equal(await endOf(person), 'expired');

@@ -11,7 +11,7 @@ export interface TestResponse {
   readonly cookies: readonly string[];
 }
 
-/** A client with a cookie jar and the user-id header, as the console is one. */
+/** A client with a cookie jar and the user-id header, like the console. */
 export class TestUser {
   readonly #fastify: FastifyInstance;
   readonly address: string;
@@ -85,7 +85,7 @@ export class TestUser {
     return data;
   }
 
-  /** Makes the management access token and returns a client that sends it instead of the session. */
+  /** Creates the management access token and returns a client that sends it instead of the session. */
   async withManagementToken(): Promise<TestUser> {
     const { access_token } = await this.ok('POST', '/api/user/token');
     const program = new TestUser(this.#fastify, this.address);
