@@ -1,9 +1,9 @@
 import type { SourceFile } from './source-files.ts';
 
-/** `x ? {} : …`, `x ? … : {}`, `x ? … : undefined` or `x && …`, outside of inner brackets. */
+/** Matches `x ? {} : …`, `x ? … : {}`, `x ? … : undefined` or `x && …` outside of inner brackets. */
 const CONDITIONAL = /(?<!\?)\?\s*\{\}|:\s*(\{\}|undefined)\s*$|&&/;
 
-/** The text up to the bracket that closes it, what is inside of inner round brackets left out. */
+/** The text up to the closing bracket, without the contents of inner round brackets. */
 function readToClosingBracket(text: string, start: number): string {
   let depth = 1;
   let outer = '';
@@ -16,7 +16,9 @@ function readToClosingBracket(text: string, start: number): string {
   return outer;
 }
 
-/** Members that a condition adds to an object: `...(x === undefined ? {} : { x })`, `...(x && { x })`; as `path:line`. */
+/**
+ * Members that a condition adds to an object: `...(x === undefined ? {} : { x })`, `...(x && { x })`; as `path:line`.
+ */
 export function conditionalSpreadsOf({ path, text }: Pick<SourceFile, 'path' | 'text'>): string[] {
   return [...text.matchAll(/\.\.\.\(/g)]
     .filter(({ index }) => CONDITIONAL.test(readToClosingBracket(text, index + '...('.length)))

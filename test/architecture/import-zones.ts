@@ -1,6 +1,6 @@
 import type { ModuleImport } from './source-files.ts';
 
-/** Who lives in a part of the tree and what may be imported there. */
+/** The files of a zone, and the imports they are allowed. */
 export interface ImportZone {
   name: string;
   why: string;
@@ -22,7 +22,7 @@ export function capabilityOf(path: string): string | undefined {
 const CAPABILITY = /^src\/server\/(?!platform\/|commands\/)[^/]+\//;
 const ROUTES = /(^|[/-])routes\.ts$/;
 
-/** What the importer uses of the server beside platform and types: how a channel, a code and a task are written. */
+/** Server modules the importer uses besides platform and types: how channels, redemption codes and tasks are stored. */
 const IMPORTER_MODULES = [
   'src/server/accounts/two-factor.ts',
   'src/server/channels/base-url.ts',
@@ -105,7 +105,7 @@ export const importZones: ImportZone[] = [
     may: (entry, path) =>
       ROUTES.test(path) ||
       (!isWithin(entry, 'fastify', '@fastify') &&
-        // Who calls and what a form held are plain data; checking a value against a schema needs no server.
+        // Callers and parsed forms are plain data; validating a value against a schema needs no server.
         (entry.kind === 'type' ||
           !isWithin(entry, 'src/server/platform/http') ||
           isWithin(entry, 'src/server/platform/http/schema-validation.ts'))),

@@ -1,4 +1,4 @@
-/** Functions of more than 80 lines and why they stay whole. */
+/** Functions of more than 80 lines, with the reason why each stays whole. */
 export const LONG_FUNCTION_EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/sandbox/mail/mailcow.ts#createMailcowSimulator': 'a table of routes over one state, a few lines each',
   'src/server/app.ts#makeApp': 'assembly, and the order in which everything starts and stops, in one place',

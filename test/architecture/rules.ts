@@ -5,7 +5,7 @@ import { LONG_FUNCTION_EXCEPTIONS } from './long-function-exceptions.ts';
 import type { SourceFile } from './source-files.ts';
 import { functionsOf } from './source-functions.ts';
 
-/** An architecture rule: its name, why it exists, and where the given files break it (`path:line what`). */
+/** An architecture rule: its name, its reason, and where the given files break it (`path:line what`). */
 export interface Rule {
   name: string;
   why: string;
@@ -15,7 +15,7 @@ export interface Rule {
 const isTest = (path: string) => /\.(test|fixture)\.tsx?$/.test(path) || path.startsWith('importer/test/');
 const isProduct = (path: string) => /^(src|importer)\//.test(path) && !isTest(path);
 
-/** Reports every line of the given files that matches, outside comments. */
+/** Reports every matching line of the given files outside comments. */
 function findText(files: readonly SourceFile[], pattern: RegExp, mayUse: (path: string) => boolean): string[] {
   return files
     .filter((file) => isProduct(file.path) && !mayUse(file.path))
@@ -55,7 +55,7 @@ function findCycle(files: readonly SourceFile[]): string[] {
   return [...edges.keys()].flatMap((path) => walk(path, []));
 }
 
-/** There were 120 once. Lower it towards what is there, never raise it. */
+/** The code once had 120. Lower this limit towards the current number, never raise it. */
 export const MAX_CONDITIONAL_SPREADS = 40;
 
 function findConditionalSpreads(files: readonly SourceFile[]): string[] {
@@ -65,10 +65,10 @@ function findConditionalSpreads(files: readonly SourceFile[]): string[] {
 
 const isLongName = (name: string): boolean => name.split('-').length > 3 || name.length > 28;
 
-/** Longest file, in lines, the product or its tests may have. */
+/** Maximum lines of a file in the product or its tests. */
 const MAX_LINES = 1_000;
 
-/** Server files that may not query: rules of vendors and upstreams know no table, and a handler asks a module. */
+/** Server files that must not query: vendors' and upstreams' rules know no tables, and handlers call a module. */
 const HAS_NO_QUERIES = /^src\/(?!server\/)|^src\/server\/(vendors|upstreams)\/|(^|[/-])routes\.ts$/;
 
 export const rules: Rule[] = [

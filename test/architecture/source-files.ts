@@ -1,14 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 
-/** How a module reaches another: `type` imports vanish before Node runs the file, `dynamic` ones are `import('…')`. */
+/** How a module imports another: `type` imports vanish before Node runs the file, `dynamic` ones are `import('…')`. */
 export type ImportKind = 'value' | 'type' | 'dynamic';
 
 export interface ModuleImport {
   kind: ImportKind;
   /** As written: `./store.ts`, `node:crypto`, `fastify`. */
   specifier: string;
-  /** The imported file, relative to the repository, where the specifier is relative; the package name elsewhere. */
+  /** The imported file, relative to the repository, if the specifier is relative; otherwise the package name. */
   target: string;
   line: number;
 }
@@ -33,8 +33,8 @@ function targetOf(path: string, specifier: string): string {
 }
 
 /**
- * Reads the imports of a formatted TypeScript module. Biome holds the format, so statements start their line and a scan
- * by pattern is enough; the self-test in architecture.test.ts shows the shapes it knows.
+ * Reads the imports of a formatted TypeScript module. Biome enforces the format, so statements start their line and
+ * patterns are sufficient; the self-test in architecture.test.ts covers the supported forms.
  */
 export function toSourceFile(path: string, text: string): SourceFile {
   const code = text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ' '));
@@ -48,7 +48,7 @@ export function toSourceFile(path: string, text: string): SourceFile {
   }
   for (const match of code.matchAll(CALL)) {
     const specifier = match[1] ?? '';
-    // `import('./x.ts').Name` stands for a type.
+    // `import('./x.ts').Name` denotes a type.
     const kind = match[2] === undefined ? 'dynamic' : 'type';
     imports.push({ kind, specifier, target: targetOf(path, specifier), line: lineAt(match.index) });
   }

@@ -1,7 +1,7 @@
 import type { SourceFile } from './source-files.ts';
 
 export interface SourceFunction {
-  /** `path#name`; `path#name:line` where a function has no name of its own. */
+  /** `path#name`, or `path#name:line` for a function without a name of its own. */
   readonly id: string;
   readonly line: number;
   readonly lineCount: number;
@@ -26,9 +26,9 @@ function nameOf(line: string): string | undefined {
 const indentOf = (line: string): number => line.length - line.trimStart().length;
 
 /**
- * Functions of a formatted TypeScript module with a body of several lines. Biome holds the format: a body ends with the first
- * line that begins with `}` at the indentation of the line that opened it, and a head of several lines begins and ends at
- * one indentation.
+ * Finds functions of a formatted TypeScript module with a body of several lines. Biome enforces the format: a body ends
+ * with the first line that starts with `}` at the indentation of the line that opened it, and a head of several lines
+ * starts and ends at the same indentation.
  */
 export function functionsOf({ path, text }: Pick<SourceFile, 'path' | 'text'>): SourceFunction[] {
   const lines = text.split('\n');
@@ -39,7 +39,7 @@ export function functionsOf({ path, text }: Pick<SourceFile, 'path' | 'text'>): 
     if (!isBody) continue;
     const indent = indentOf(line);
     let start = index;
-    // The head began above: `name(` or `const name = async (` at the same indentation.
+    // The head starts above: `name(` or `const name = async (` at the same indentation.
     if (/^\s*\)/.test(line) || /^\s*\}?\)/.test(line))
       while (start > 0 && (start === index || indentOf(lines[start] ?? '') !== indent || lines[start] === '')) start--;
     const head = lines[start] ?? '';
