@@ -16,7 +16,7 @@ import type { Tables } from '../../src/server/tables.ts';
 
 export const CLIP = loadMedia('wide.mp4').bytes;
 
-/** The whole clip with its correct length. */
+/** A source that delivers the whole clip with its correct length. */
 export const openWholeClip: OpenSource = async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length });
 
 export interface ArtifactFixture {
@@ -25,22 +25,22 @@ export interface ArtifactFixture {
   readonly directory: string;
   /** Titles of the notices to administrators and owners. */
   readonly notices: string[];
-  /** Keys of those to administrators: each is shown once. */
+  /** Keys of the notices to administrators, each of which is shown once. */
   readonly noticeKeys: string[];
   /** Events of expiring videos: the account and the data. */
   readonly events: { readonly userId: number | undefined; readonly data: Readonly<Record<string, unknown>> }[];
-  /** What the plans of accounts say; by default nothing. */
+  /** Storage terms of the accounts' plans; default: none. */
   readonly plans: Map<number, PlanStorage>;
   enqueue(taskId: string, userId?: number): Promise<void>;
-  /** Waits until the rows of these tasks are in one of the states. */
+  /** Waits until the rows of these tasks are in this state. */
   waitFor(state: string, ...taskIds: string[]): Promise<void>;
   row(taskId: string): Promise<{ state: string; bytes: number; last_error: string; tries: number } | undefined>;
-  /** Bytes of all files below the directory, those of copies under way too. */
+  /** Bytes of all files below the directory, including copies in progress. */
   diskBytes(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Stored copies over a database, without vendors: tests say what a source is. */
+/** Stored copies on a database, without vendors: tests define the sources. */
 export async function makeArtifactFixture(
   database: Database<Tables>,
   env: Readonly<Record<string, string>> = {},
@@ -106,7 +106,9 @@ export async function makeArtifactFixture(
   };
 }
 
-/** Bytes of all files below a directory. Copies come and go meanwhile: what is removed while it is walked counts nothing. */
+/**
+ * Bytes of all files below a directory. Files removed during the walk count as 0, because copies come and go meanwhile.
+ */
 export async function bytesBelow(directory: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(directory, { withFileTypes: true }).catch(toAbsent([]))) {
@@ -117,7 +119,7 @@ export async function bytesBelow(directory: string): Promise<number> {
   return bytes;
 }
 
-/** Handles the error of a path that is not there any more. */
+/** Handles the error of a path that no longer exists. */
 const toAbsent =
   <T>(instead: T) =>
   (error: NodeJS.ErrnoException): T => {

@@ -28,7 +28,7 @@ describe('copies of finished videos', () => {
       return file && { ...file, bytes: await buffer(file.body) };
     };
 
-    it('are made once their task has ended, served from then on, and counted', async () => {
+    it('are created once their task has ended, then served and counted', async () => {
       const { artifacts } = fixture;
       await fixture.enqueue('task_1');
       assert.equal(await read('task_1'), undefined);
@@ -45,7 +45,7 @@ describe('copies of finished videos', () => {
       assert.equal(await artifacts.findExpiry('task_1'), fixture.clock.now() + 30 * DAY_MS);
     });
 
-    it('are announced to their owner before they end, each once, and not those whose video is gone', async () => {
+    it('are announced to their owner before they expire, once each, except those whose video is gone', async () => {
       const { artifacts, clock, plans, events, notices } = fixture;
       plans.set(2, { days: 2, gb: null });
       artifacts.start({
@@ -76,7 +76,7 @@ describe('copies of finished videos', () => {
       assert.equal(await read('task_1'), undefined);
     });
 
-    it('are tried again after what vendors do wrong, and never confirmed from it', async () => {
+    it('are retried after vendor failures, and never confirmed from bad data', async () => {
       const page = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
       const half = CLIP.subarray(0, CLIP.length >> 1);
       const bad: OpenSource[] = [
@@ -101,7 +101,7 @@ describe('copies of finished videos', () => {
       assert.equal(await fixture.diskBytes(), 0);
     });
 
-    it('end when their time is up, with their video, and with their account', async () => {
+    it('end when they expire, with their video, and with their account', async () => {
       fixture.plans.set(2, { days: 0, gb: null }).set(3, { days: 1, gb: null });
       fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('forever', 2);
@@ -124,8 +124,8 @@ describe('copies of finished videos', () => {
       assert.equal(await fixture.diskBytes(), CLIP.length);
     });
 
-    it('make room for newer ones: the oldest of the account first, of all when the space of all is out', async () => {
-      /** As if each of these videos were as large as that. */
+    it("make room for newer ones: the account's oldest first, or the oldest of all when total space runs out", async () => {
+      /** Sets the recorded size of each of these videos. */
       const resize = (bytes: number, tasks: readonly string[]) =>
         database.transaction(async (trx) => {
           const stored = trx
@@ -147,7 +147,7 @@ describe('copies of finished videos', () => {
         await fixture.waitFor('stored', task);
         fixture.clock.advance(1_000);
       }
-      // 5 GiB are the space of an account, 20 of all.
+      // An account has 5 GiB of space, all accounts together 20 GiB.
       await resize(2.5 * GB, ['a1', 'b1', 'a2']);
       await fixture.enqueue('a3', 1);
       await fixture.waitFor('stored', 'a3');
@@ -161,7 +161,7 @@ describe('copies of finished videos', () => {
       assert.deepEqual(fixture.notices, ['The space for stored videos is full']);
     });
 
-    it('none is removed where that would not help, and administrators are told each time', async () => {
+    it('none is removed where that would not help, and administrators are notified each time', async () => {
       const { artifacts, notices } = fixture;
       artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('old', 1);
@@ -179,14 +179,14 @@ describe('copies of finished videos', () => {
       }
       assert.deepEqual((await read('old'))?.bytes, CLIP);
       assert.equal((await fixture.row('old'))?.state, 'stored');
-      // Two copies of one shortage: told with one key, which reaches each administrator once a day.
+      // Two copies of one shortage: notices with one key, which reaches each administrator once a day.
       assert.deepEqual(full.notices, Array(2).fill('New videos cannot be stored'));
       assert.equal(new Set(full.noticeKeys).size, 1);
       await full.stop();
       assert.deepEqual(notices, []);
     });
 
-    it('a file that vanished is copied again, files of no row are removed', async () => {
+    it('a vanished file is copied again, and files without a row are removed', async () => {
       const { artifacts, directory, clock } = fixture;
       artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
@@ -207,14 +207,14 @@ describe('copies of finished videos', () => {
       assert.deepEqual((await read('task_1'))?.bytes, CLIP);
     });
 
-    it('a process that died before it confirmed a file leaves it to the next', async () => {
+    it('a process that died before it confirmed a file leaves the file to the next', async () => {
       const { artifacts } = fixture;
       artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       await database.kysely.updateTable('artifacts').set({ state: 'pending', bytes: 0, next_try_at: 0 }).execute();
       await artifacts.stop();
-      // The vendor has it no more.
+      // The vendor no longer has the video.
       artifacts.start({ openVideo: async () => undefined });
       await fixture.waitFor('stored', 'task_1');
       assert.deepEqual((await read('task_1'))?.bytes, CLIP);

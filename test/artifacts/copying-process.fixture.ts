@@ -1,4 +1,7 @@
-/** A process that ends tasks, copies and deletes their videos until it is killed, or drains what is left and says so. */
+/**
+ * A process that ends tasks, copies and deletes their videos until it is killed, or drains the remaining ones and
+ * prints `drained`.
+ */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
@@ -18,9 +21,9 @@ export interface CopyingOrder {
   readonly directory: string;
   /** Directory of the sandbox's media. */
   readonly media: string;
-  /** Milliseconds this process's clock is ahead, so that what the one before had claimed is due again. */
+  /** Milliseconds by which this process's clock is ahead, so that the previous process's claims are due again. */
   readonly clockOffsetMs: number;
-  /** Ends no task and copies what is left. */
+  /** True: ends no task, only copies the remaining videos. */
   readonly drains: boolean;
 }
 
@@ -31,7 +34,7 @@ const COVER = readFileSync(join(order.media, 'thumbnail.webp'));
 const CHUNK = 8 * 1024;
 const MOST_KEPT = 200;
 
-/** The clip in pieces, some of them late, so that a kill meets copies at all their stages. */
+/** The clip in pieces, some of them delayed, so that a kill meets copies at all stages. */
 async function* pieces(): AsyncGenerator<Buffer> {
   for (let at = 0; at < CLIP.length; at += CHUNK) {
     if (Math.random() < 0.2) await pause(1);
@@ -62,13 +65,13 @@ if (order.drains) {
   process.stdout.write('ready\n');
   while ((await artifacts.countPending()) > 0) await pause(20);
   await artifacts.removeEnded();
-  // What a kill left between a file and its row.
+  // Handles files that a kill left without a row.
   for (const job of artifacts.jobs) await job.run(AbortSignal.timeout(60_000));
   await artifacts.stop();
   process.stdout.write('drained\n');
   process.exit(0);
 }
-/** Of the processes before as well, so that what is kept does not grow with the number of kills. */
+/** Includes tasks of earlier processes, so that the stored data does not grow with the number of kills. */
 const ended = (
   await database.kysely
     .selectFrom('artifacts')
@@ -85,9 +88,9 @@ for (let made = 0; ; made++) {
   await database.transaction((trx) => artifacts.enqueue(trx, { id, user_id: 1 }));
   ended.push(id);
   if (made === 0) {
-    // The kill comes some time later, on a machine of any speed.
+    // The parent kills the process some time after this line, whatever the speed of the machine.
     process.stdout.write('ready\n');
-    // Not left to the end, which is that kill: the next process loads the same modules.
+    // Flushed now because the process ends by a kill: the next process loads the same modules.
     flushCompileCache();
   }
   const [oldest] = ended.length > 10 ? ended.splice(0, 1) : [];

@@ -9,10 +9,10 @@ export interface ExpectedFile {
 }
 
 const FORMS = ['whole', 'part', 'tail', 'resumed', 'stale'] as const;
-/** What a download may be refused with while its vendor's file cannot be had. */
+/** Statuses that may refuse a download while its vendor's file is unavailable. */
 const REFUSALS = new Set([400, 404, 409, 416, 429, 502, 503, 504]);
 
-/** Downloads files in the ways players and download programs do, and notes every byte that is not the file's. */
+/** Downloads files in the ways players and download programs do, and records every byte that is not the file's. */
 export class DownloadCheck {
   readonly counts = { right: 0, broken: 0, refused: 0 };
   readonly wrong: string[] = [];
@@ -25,7 +25,7 @@ export class DownloadCheck {
     this.#random = random;
   }
 
-  /** A part of the file or all of it, which may break off or be refused. */
+  /** Reads part or all of the file; the download may break off or be refused. */
   async read(file: ExpectedFile): Promise<void> {
     const moment = `read ${this.#reads++}`;
     const form = this.#random.pick(moment, FORMS);
@@ -42,7 +42,10 @@ export class DownloadCheck {
     await this.#download(file, range === undefined ? {} : { range, ...ifRange });
   }
 
-  /** All of the file and a part, which its vendor has no more. @throws AssertionError when the copy is lost */
+  /**
+   * Reads all and then part of a file that its vendor no longer has.
+   * @throws AssertionError if the copy is lost
+   */
   async readStored(file: ExpectedFile): Promise<void> {
     const { id, bytes } = file;
     const whole = await this.#caller.fetchRaw(`/v1/videos/${id}/content`);
@@ -58,13 +61,13 @@ export class DownloadCheck {
     assert.equal(Number(head.headers.get('content-length')), bytes.length);
   }
 
-  /** The first bytes, then the rest if the file is still the same one. */
+  /** Reads the first bytes, then the rest if the file is still the same. */
   async #resume(file: ExpectedFile, cut: number): Promise<void> {
     const etag = await this.#download(file, { range: `bytes=0-${cut - 1}` });
     if (etag) await this.#download(file, { range: `bytes=${cut}-`, 'if-range': etag });
   }
 
-  /** @returns the ETag of what came whole */
+  /** @returns the ETag of a complete download */
   async #download(file: ExpectedFile, headers: Record<string, string>): Promise<string | null | undefined> {
     const response = await this.#caller.fetchRaw(`/v1/videos/${file.id}/content`, { headers }).catch(() => undefined);
     const body = await response?.arrayBuffer().catch(() => undefined);
@@ -89,7 +92,7 @@ export class DownloadCheck {
   }
 }
 
-/** What a Content-Range (RFC 9110 section 14.4) names; undefined where it does not fit the file. */
+/** The bytes a Content-Range (RFC 9110 section 14.4) names; undefined if it does not fit the file. */
 function partOf(bytes: Buffer, contentRange: string | null): Buffer | undefined {
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '') ?? [];
   return Number(total) === bytes.length ? bytes.subarray(Number(first), Number(last) + 1) : undefined;

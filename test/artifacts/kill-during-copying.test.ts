@@ -18,17 +18,17 @@ import type { CopyingOrder } from './copying-process.fixture.ts';
 const PROGRAM = fixtureProgram('test/artifacts/copying-process.fixture.ts');
 const MEDIA = join(import.meta.dirname, '../../src/sandbox/media');
 const KILLS = Number(process.env.ARTIFACT_KILLS ?? 4);
-/** More than a claim lasts. */
+/** Longer than a claim lasts. */
 const CLOCK_STEP_MS = 91_000;
 
 forEachDatabase((_name, _open, freshUrl) => {
-  it(`what is stored is what the rows say, byte by byte, after ${KILLS} kills`, async (t) => {
+  it(`the stored files match the rows byte for byte after ${KILLS} kills`, async (t) => {
     const databaseUrl = await freshUrl();
     const directory = await mkdtemp(join(tmpdir(), 'rg-kills-'));
     t.after(() => rm(directory, { recursive: true, force: true }));
     const processes = new ProcessesInTurn<CopyingOrder>(PROGRAM);
     t.after(() => processes.stop());
-    // Makes the schema.
+    // Creates the schema.
     await (await startTestService(databaseUrl)).stop();
     const order = (round: number, drains: boolean): CopyingOrder => ({
       databaseUrl,
@@ -43,7 +43,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       await delay(50 + random.next(`round ${round}`) * 300);
       await processes.kill(started);
     }
-    // What a kill left of removed copies and of posters has no row, and is removed after an hour.
+    // Leftovers of removed copies and of posters have no row, and are removed after an hour.
     await processes.drain(order(KILLS + 60, true));
 
     const database = openDatabase<Tables>(databaseUrl);

@@ -55,26 +55,26 @@ describe('posters', () => {
         body: JSON.stringify({ image: image.toString('base64') }),
       });
 
-    it("are the vendor's own where it has one, also after the vendor has lost it", async () => {
+    it('come from the vendor if it has one, also after the vendor has lost it', async () => {
       const { task_id: id } = await finished('viduq2');
       const url = await untilPoster(id);
       const poster = await fetch(`${service.baseUrl}${url}`);
       assert.deepEqual([poster.status, poster.headers.get('content-type')], [200, 'image/webp']);
       assert.deepEqual(Buffer.from(await poster.arrayBuffer()), COVER);
-      // Stored with the video.
+      // Waits until the poster is stored with the video.
       while ((await thumbnail(id)).headers.get('last-modified')?.includes('00:00:00') !== false) await pause(20);
       service.sandbox.control.fault({ kind: '403', operation: 'content', times: Number.POSITIVE_INFINITY });
       assert.deepEqual(Buffer.from(await (await thumbnail(id)).arrayBuffer()), COVER);
       service.sandbox.control.clearFaults();
     });
 
-    it("are given by the owner's browser where there is none, once, and only as pictures", async () => {
+    it("are uploaded by the owner's browser if there is none, once, and only as images", async () => {
       const { task_id: id, poster_url } = await finished('kling-v1-6');
       assert.equal(poster_url, '');
       assert.equal((await thumbnail(id)).status, 404);
       for (const bad of [CLIP.subarray(0, 1_000), COVER.subarray(0, -2), Buffer.from('<svg onload="alert(1)"/>')])
         assert.equal((await put(id, bad)).status, 400);
-      // The management API says in its body whether it did something.
+      // The management API reports success in its body.
       const isDone = async (response: Response) => ((await response.json()) as { success: boolean }).success;
       assert.equal(await isDone(await put('task_other', FRAME)), false);
       assert.equal(await isDone(await put(id, FRAME)), true);
@@ -86,11 +86,11 @@ describe('posters', () => {
       assert.equal((await thumbnail(id)).status, 404);
     });
 
-    it('are read by ffmpeg where it is installed; what it writes is checked', async (t) => {
+    it('are extracted by ffmpeg if it is installed, and its output is verified', async (t) => {
       const ffmpeg = join(folder, 'ffmpeg');
       const frame = join(folder, 'frame.jpg');
       await writeFile(frame, FRAME);
-      // In place of ffmpeg: writes a frame of the file it is given.
+      // A stand-in for ffmpeg that outputs a frame of the given file.
       await writeFile(ffmpeg, `#!/bin/sh\nfor last; do :; done\n[ "$last" = pipe:1 ] && exec cat ${frame}\n`);
       await chmod(ffmpeg, 0o755);
       const fixture = await makeArtifactFixture(await open(), {}, ffmpeg);

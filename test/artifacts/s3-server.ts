@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What is used of `@20minutes/s3rver`, which has no types. */
+/** The part of `@20minutes/s3rver` that is used; the package has no types. */
 interface S3Server {
   run(): Promise<AddressInfo>;
   close(): Promise<void>;
@@ -16,7 +16,7 @@ const S3rver = require('@20minutes/s3rver') as S3ServerClass;
 
 const BUCKET = 'videos';
 
-/** A real S3 server, which checks signatures, on a free port of loopback. */
+/** Starts a real S3 server, which verifies signatures, on a free loopback port. */
 export async function startS3Server() {
   const directory = await mkdtemp(join(tmpdir(), 'rg-s3-'));
   const server = new S3rver({
@@ -28,7 +28,7 @@ export async function startS3Server() {
   });
   const { port } = await server.run();
   return {
-    /** Settings of a service that keeps its copies there. The keys are the server's own. */
+    /** Settings of a service that stores its copies there, with the server's own keys. */
     env: {
       ARTIFACTS: 's3',
       ARTIFACTS_S3_ENDPOINT: `http://127.0.0.1:${port}`,

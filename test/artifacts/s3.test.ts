@@ -39,7 +39,7 @@ describe('copies in S3', () => {
   };
 
   forEachDatabase((_name, open) => {
-    it('are put, read, listed and removed there, and nothing is left on the disk', async (t) => {
+    it('are written, read, listed and removed there, and nothing is left on disk', async (t) => {
       const fixture = await makeArtifactFixture(await open(), server.env);
       t.after(() => fixture.stop());
       const { s3 } = opened(fixture.directory);
@@ -52,7 +52,7 @@ describe('copies in S3', () => {
       assert.deepEqual(await read(fixture, 'task_1'), { status: 200, bytes: CLIP });
       assert.deepEqual(await read(fixture, 'task_1', 'bytes=7-11'), { status: 206, bytes: CLIP.subarray(7, 12) });
       assert.equal((await idsIn(s3)).length, 2);
-      // One object of no row, which a restored database would leave.
+      // An object without a row, as a restored database would leave.
       const orphan = 'orphanorphanorphanorphan';
       const known = (await idsIn(s3))[0] ?? '';
       const path = `${fixture.directory}/orphan`;
@@ -70,7 +70,7 @@ describe('copies in S3', () => {
       assert.equal(await read(fixture, 'task_1'), undefined);
     });
 
-    it('a wrong key is an error that is tried again, not a copy', async (t) => {
+    it('a wrong key is an error that is retried, not a copy', async (t) => {
       const fixture = await makeArtifactFixture(await open(), { ...server.env, ARTIFACTS_S3_SECRET_KEY: 'wrong' });
       t.after(() => fixture.stop());
       fixture.artifacts.start({ openVideo: openWholeClip });
@@ -81,7 +81,7 @@ describe('copies in S3', () => {
       assert.equal(row?.state, 'pending');
     });
 
-    it('are moved from the disk by one command, served all the time; a damaged file stays', async (t) => {
+    it('are moved from disk by one command and served throughout; a damaged file stays', async (t) => {
       const database = await open();
       const disk = await makeArtifactFixture(database);
       t.after(() => disk.stop());

@@ -30,7 +30,7 @@ describe('stored videos, through the whole service', () => {
       assert.equal((await service.caller.waitUntilEnded(id)).status, 'completed');
       return id;
     };
-    /** Our ETag has 32 hexadecimal digits and comes with the time of the copy; the vendor's date is its own. */
+    /** Our ETag has 32 hexadecimal digits and comes with the time of the copy; the vendor's date differs. */
     const untilStored = async (id: string) => {
       for (;;) {
         const file = await contentOf(id);
@@ -53,7 +53,7 @@ describe('stored videos, through the whole service', () => {
     });
 
     for (const kind of ['html', 'malformed', 'truncated', 'empty', 'drop'] as const)
-      it(`a vendor that answers with ${kind}: an error or a broken download, never a whole wrong file`, async () => {
+      it(`a vendor that responds with ${kind}: an error or a broken download, never a wrong file served as complete`, async () => {
         const handle = service.sandbox.control.fault({ kind, operation: 'content', times: 8 });
         const id = await finished(`a video behind ${kind}`);
         for (let read = 0; read < 3; read++) {
@@ -69,7 +69,7 @@ describe('stored videos, through the whole service', () => {
         service.sandbox.control.clearFaults();
       });
 
-    it('an account sees its space, and its deleted video frees it', async () => {
+    it('an account sees its storage, and deleting a video frees it', async () => {
       const id = await finished('a video to delete');
       await untilStored(id);
       const storage = () =>
@@ -81,7 +81,7 @@ describe('stored videos, through the whole service', () => {
       assert.equal((await service.caller.request('DELETE', `/v1/videos/${id}`)).status, 200);
       assert.equal((await contentOf(id)).status, 404);
       assert.ok((await storage()).used_bytes < before.used_bytes + CLIP.length);
-      // Videos of the tests before may still be copied.
+      // Videos of earlier tests may still be being copied.
       while ((await storage()).used_bytes !== (await bytesBelow(join(folder, 'files')))) await pause(20);
     });
   });

@@ -10,11 +10,11 @@ function box(type: string, content = Buffer.alloc(0)): Buffer {
   return Buffer.concat([header, content]);
 }
 
-/** The shortest file that has everything a video needs, with this text as its media. */
+/** The shortest file with all required parts of a video, with this text as its media. */
 export const smallVideo = (media: string): Buffer =>
   Buffer.concat([box('ftyp'), box('moov'), box('mdat', Buffer.from(media))]);
 
-/** How a video begins whose media goes on until the end of the file. */
+/** The start of a video whose media continue until the end of the file. */
 export const ENDLESS_VIDEO_START: Buffer = Buffer.concat([
   box('ftyp'),
   box('moov'),
@@ -24,8 +24,8 @@ export const ENDLESS_VIDEO_START: Buffer = Buffer.concat([
 const MAX_PADDING_BYTES = 8 * 1024;
 
 /**
- * A clip that no other job has: a `free` box (ISO/IEC 14496-12 section 8.1.2) after its `ftyp` repeats the job's id, and its
- * length follows from that as well. What is no clip stays as it is.
+ * A clip unique to the job: a `free` box (ISO/IEC 14496-12 section 8.1.2) after its `ftyp` repeats the job's id, which
+ * also determines its length. A file that is not a clip stays unchanged.
  */
 export function uniqueClip(file: MediaFile, jobId: string): MediaFile {
   const { bytes } = file;

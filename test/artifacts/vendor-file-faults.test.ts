@@ -18,37 +18,40 @@ import { bytesBelow } from './artifact-fixture.ts';
 import { DownloadCheck, type ExpectedFile } from './download-check.ts';
 import { uniqueClip } from './unique-clip.ts';
 
-/** Videos on each database; `npm run hammer -- --artifacts N` makes more. */
+/** Videos on each database; `npm run hammer -- --artifacts N` generates more. */
 const TASKS = Number(process.env.ARTIFACT_TASKS ?? '22');
 const SEED = Number(process.env.ARTIFACT_SEED ?? '3');
 const AT_ONCE = 24;
 const READERS = 12;
-/** Of each video on average, while the videos are copied: more of few videos, so that some of them meet faults. */
+/**
+ * Average reads of each video while the videos are copied: more if there are few videos, so that some reads meet
+ * faults.
+ */
 const READS_EACH = Math.max(5, 500 / TASKS);
-/** Of all requests for a file, besides those whose URL has expired. */
+/** Share of file requests that fail, in addition to those whose URL has expired. */
 const FAILING = 0.45;
 const FAULTS: readonly FaultKind[] = [
   ...(['429', '500', '502', '503', 'reset', 'drop', 'html', 'empty'] as const),
   ...(['malformed', 'no-length', 'padded', 'truncated', 'cut', 'hang-after', 'stall'] as const),
 ];
-/** So long that a file can be fetched within it on a busy machine, and shorter than the wait before the third try of a copy. */
+/** Long enough to fetch a file on a busy machine, and shorter than the wait before the third attempt of a copy. */
 const URL_LIFETIME_MS = 10_000;
 /**
- * A copy under way holds its claim for 60 to 90 s of the clock. One that waits for its first or second next try waits 5 or 30 s, for a later
- * one at least 120 s.
+ * A copy in progress holds its claim for 60 to 90 s of the clock. A copy waits 5 s or 30 s for its first or second
+ * retry, and at least 120 s for a later one.
  */
 const CLAIM_MS = { least: 50_000, most: 90_000 };
-/** More than a task waits for its next poll while its vendor answers. */
+/** Longer than the poll interval of a task whose vendor responds. */
 const LONG_WAIT_MS = 5_000;
 
-describe(`videos of vendors whose files expire, lie about their length, break off or are pages (seed ${SEED})`, () => {
+describe(`videos of vendors whose files expire, have a wrong length, break off or are pages (seed ${SEED})`, () => {
   forEachDatabase((_name, _open, freshUrl) => {
     const random = new SeededRandom(SEED);
     let service: VideoService;
     let folder: string;
     let database: Database<Tables>;
     let clockOffsetMs = 0;
-    /** One for the service and the vendors, who verify signatures by their time. */
+    /** Shared by the service and the vendors, which verify the time in signatures. */
     const clock = { now: () => Date.now() + clockOffsetMs };
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'rg-vendor-faults-'));
@@ -58,7 +61,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
         overrides: { ffmpeg: join(folder, 'none'), outbound: openWithShortFileTimeouts(), clock },
         sandbox: { clock, keepRequests: 0, urlLifetimeMs: URL_LIFETIME_MS, fileOf: uniqueClip },
       });
-      // More than the dearest video of each vendor costs.
+      // More than the most expensive video of each vendor costs.
       await service.operator.grantQuota(TASKS * 3_000_000);
       database = openReadOnly(url);
     });
@@ -68,7 +71,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
       await rm(folder, { recursive: true, force: true });
     });
 
-    /** The same faults in every run, as far as requests for one file come in the same order. */
+    /** Chooses the same faults in every run, as far as requests for one file come in the same order. */
     const faultChooser = (): FaultChooser => {
       const times = new Map<string, number>();
       return (vendor, operation, text) => {
@@ -94,7 +97,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
         .where('state', '<>', 'stored')
         .execute();
 
-    /** As a client does: again with the same key while an overloaded service cannot. */
+    /** Submits as a client does: retries with the same key while an overloaded service is unavailable. */
     async function submit(model: string, prompt: string): Promise<string> {
       for (;;) {
         const headers = { 'idempotency-key': prompt.replaceAll(/[^a-z0-9]/g, '-') };
@@ -111,7 +114,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
         const [polledByClients = [], others = []] = [true, false].map((isVeo) =>
           left.filter(({ vendor }) => (vendor === 'veo') === isVeo),
         );
-        // A vendor whose polls failed, as on a machine that stalls, is left alone for up to five minutes.
+        // A vendor whose polls failed, as on a machine that stalls, is not polled for up to five minutes.
         const nextMs = Math.min(...others.map(({ next_poll_at }) => (next_poll_at ?? 0) - clock.now()));
         if (others.length > 0 && nextMs > LONG_WAIT_MS) clockOffsetMs += nextMs;
         await eachOf(polledByClients, AT_ONCE, async ({ public_id }) => {
@@ -123,7 +126,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
         for (const { state, last_error } of left) assert.equal(state, 'pending', `given up: ${last_error}`);
         const waits = left.map(({ next_try_at }) => (next_try_at ?? 0) - clock.now());
         const isDueOrClaimed = (ms: number) => ms <= 0 || (ms > CLAIM_MS.least && ms <= CLAIM_MS.most);
-        // All at once: thousands would be due one after another, each a jump of its own.
+        // Advances past all waits at once: otherwise thousands of due times would need a jump each.
         if (!waits.some(isDueOrClaimed)) clockOffsetMs += Math.max(...waits);
         await pause(500);
       }
@@ -145,7 +148,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
         const job = service.job(vendor.name, prompt);
         made.push({
           id,
-          // Made when it is needed: thousands of files would fill the memory.
+          // Generated on demand: thousands of files would fill the memory.
           get bytes() {
             return uniqueClip(clip(job.shape, job.audio), job.id).bytes;
           },
@@ -173,7 +176,7 @@ describe(`videos of vendors whose files expire, lie about their length, break of
       await Promise.all(readers);
       t.diagnostic(`while copying: ${JSON.stringify(check.counts)}`);
 
-      // From now on the vendors have nothing.
+      // From here on the vendors have no files.
       control.chooseFaults((_vendor, operation) =>
         operation === 'content' ? '403' : operation === 'query' ? 'not_found' : undefined,
       );
