@@ -38,14 +38,14 @@ describe('monthly budgets', () => {
       await ledger.settle(ref, amount);
     };
     const told = async (): Promise<Told[]> => {
-      // Two processes look at the same time.
+      // Two processes check at the same time.
       await Promise.all([service.app.runMaintenance(), service.app.runMaintenance()]);
       const rows = await user.ok<Told[]>('GET', '/api/notifications/?page_size=50');
       return rows.filter(({ title }) => title.includes('budget'));
     };
     const budgets = () => user.ok<BudgetInfo[]>('GET', '/api/budgets');
 
-    it('shows what is spent of the account and of a key, this month alone', async () => {
+    it('shows what the account and a key spent this month only', async () => {
       await spend(100);
       await user.ok('PUT', '/api/budgets/0', { month_quota: 10_000 });
       await user.ok('PUT', `/api/budgets/${key}`, { month_quota: 1_000, thresholds: [100, 30, 30] });
@@ -61,7 +61,7 @@ describe('monthly budgets', () => {
       assert.deepEqual(await told(), []);
     });
 
-    it('tells of a threshold once, of the highest where several are passed at once, and again in the next month', async () => {
+    it('notifies of a threshold once, of the highest if several are passed at once, and again in the next month', async () => {
       await spend(200);
       const [first, ...others] = await told();
       assert.deepEqual(others, []);
@@ -92,7 +92,7 @@ describe('monthly budgets', () => {
       assert.equal((await told()).length, 4);
     });
 
-    it('tells again after a budget was changed, and nothing of one that was removed or whose key was revoked', async () => {
+    it('notifies again after a budget was changed, and not after it was removed or its key revoked', async () => {
       const known = (await told()).length;
       await user.ok('PUT', `/api/budgets/${key}`, { month_quota: 500, thresholds: [60] });
       assert.equal((await told()).length, known + 1);
@@ -104,7 +104,7 @@ describe('monthly budgets', () => {
       assert.deepEqual(await budgets(), []);
     });
 
-    it('refuses what is no budget, and keys of others', async () => {
+    it('refuses invalid budgets, and keys of other accounts', async () => {
       const other = await service.signUp('other');
       const foreign = (await other.ok<{ id: number }>('POST', '/api/tokens', { name: 'foreign' })).id;
       for (const id of [foreign, 999_999])
