@@ -24,7 +24,7 @@ import { fixedResponseContext } from '../vendors/adapter-context.ts';
 const geminiPath = GEMINI_DIALECT.upstreamPath?.('gemini-x', true) ?? '';
 const OPENAI_PATHS = [CHAT_DIALECT, RESPONSES_DIALECT, EMBEDDINGS_DIALECT, IMAGES_DIALECT].map(({ path }) => path);
 
-/** Pasted forms, as they are stored, and where the dialect's endpoints are below them. */
+/** Pasted forms, the stored form of each, and the root of the dialect's endpoints. */
 const OPENAI_FORMS: readonly (readonly [pasted: string, stored: string, root: string])[] = [
   ['https://api.x.ai', 'https://api.x.ai', 'https://api.x.ai/v1'],
   [' https://api.x.ai/ ', 'https://api.x.ai', 'https://api.x.ai/v1'],
@@ -88,8 +88,8 @@ const OTHER_FORMS: readonly (readonly [path: string, pasted: string, url: string
 const refusedFor = (reason: RegExp) => (error: unknown) =>
   isAppError(error) && error.code === 'invalid_request' && reason.test(JSON.stringify(error.options.params));
 
-describe('the base URL of a channel', () => {
-  it('has the endpoints of OpenAI below it, whichever form of it was pasted', () => {
+describe('base URL of a channel', () => {
+  it("leads to OpenAI's endpoints, whichever form of it was pasted", () => {
     for (const [pasted, stored, root] of OPENAI_FORMS) {
       const baseUrl = parseBaseUrl(pasted, false);
       assert.equal(baseUrl, stored, pasted);
@@ -99,14 +99,14 @@ describe('the base URL of a channel', () => {
     }
   });
 
-  it('has those of the other dialects and of video vendors below it as well', () => {
+  it('leads to those of the other dialects and of video vendors too', () => {
     for (const [path, pasted, url] of OTHER_FORMS)
       assert.equal(endpointUrl({ baseUrl: parseBaseUrl(pasted, false) }, path), url, `${path} below ${pasted}`);
     assert.equal(withoutVersion('https://relay.com/hailuo/v1'), 'https://relay.com/hailuo');
     assert.equal(withoutVersion('https://v1'), 'https://v1');
   });
 
-  it('has the calls of every video vendor below it, whichever version it names', async () => {
+  it('leads to the calls of every video vendor, whichever version it names', async () => {
     for (const [vendor, path, ...pasted] of [
       ['kling', '/v1/videos/text2video?pageNum=1&pageSize=1', '', '/v1', '/v1/videos/text2video'],
       ['jimeng', '/?Action=CVSync2AsyncGetResult&Version=2022-08-31', '', '/'],
@@ -135,7 +135,7 @@ describe('the base URL of a channel', () => {
       }
   });
 
-  it('leads to a deployment of Azure, or to its v1 API', () => {
+  it('leads to an Azure deployment, or to its v1 API', () => {
     const chat = '/v1/chat/completions';
     const resource = 'https://r.openai.azure.com';
     const dated = { api_version: '2024-10-21' };
@@ -173,7 +173,7 @@ describe('the base URL of a channel', () => {
     );
   });
 
-  it('is refused by the name of what it must not have', () => {
+  it('is refused with the name of the invalid part', () => {
     for (const [pasted, reason] of [
       ['https://a.com/v1?api-version=1', /base_url must have no query/],
       ['https://a.com/v1?', /no query/],
@@ -193,7 +193,7 @@ describe('the base URL of a channel', () => {
     assert.equal(parseBaseUrl('http://127.0.0.1:11434/v1', true), 'http://127.0.0.1:11434/v1');
   });
 
-  it('of each preset is stored as it stands, and its list of models is asked for below it', () => {
+  it('of each preset is stored unchanged, and its model list is requested below it', () => {
     const ids = CHANNEL_PRESETS.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
     for (const { id, baseUrl, options, dialect, keyPage } of CHANNEL_PRESETS) {
@@ -215,13 +215,13 @@ describe('the base URL of a channel', () => {
   });
 });
 
-/** Where a simulated provider has its endpoints, and what is pasted for it. */
+/** The location of a simulated provider's endpoints, and the URL pasted for it. */
 interface Place {
   readonly name: string;
-  /** Below the origin. */
+  /** Path below the origin. */
   readonly pasted: string;
   readonly options?: object;
-  /** The beginning of the paths at which it is called. */
+  /** Prefix of the paths at which it is called. */
   readonly prefix: string;
   readonly query?: string;
   readonly keyHeader?: string;
@@ -274,7 +274,7 @@ describe('a channel to a provider behind a path', () => {
       upstream = await startScriptedUpstream();
       const simulator = service.sandbox.url('openai');
       const key = String(service.sandbox.credentials('openai').api_key);
-      // The simulator, reached at the place alone, with names of models that say where it is.
+      // The simulator, reachable only at this path, with model names that contain the path.
       upstream.respondWith(async (response, { path, headers, body }) => {
         const { prefix, query = '', keyHeader, name, models = `${prefix}/models` } = place;
         const mark = `${name.toLowerCase().replaceAll(' ', '-')}/`;
@@ -369,7 +369,7 @@ describe('a channel to a provider behind a path', () => {
         );
       });
 
-    it('keeps the price of a model that exists, and offers it to another channel at that price', async () => {
+    it('keeps the price of an existing model, and offers the model to another channel at that price', async () => {
       place = PLACES[0] as Place;
       const id = 'openrouter/sandbox-chat-mini';
       const price = { input_per_million: 7, output_per_million: 9 };
@@ -390,7 +390,7 @@ describe('a channel to a provider behind a path', () => {
       assert.deepEqual(shown.models, [id]);
     });
 
-    it('takes only models it could serve, all or none', async () => {
+    it('accepts only models it could serve, all or none', async () => {
       place = PLACES[0] as Place;
       const channel = await addChannel();
       const video = await addChannel({

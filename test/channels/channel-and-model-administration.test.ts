@@ -52,7 +52,7 @@ describe('administration of channels and models', () => {
         await user.fails(403, method, url, method === 'GET' ? undefined : {});
     });
 
-    it('makes, shows, changes by key and removes a channel, all of it in the audit log', async () => {
+    it('creates, reads, updates by key and removes a channel, all recorded in the audit log', async () => {
       const id = await make();
       assert.deepEqual(await get(id), {
         ...(await get(id)),
@@ -95,7 +95,7 @@ describe('administration of channels and models', () => {
       assert.doesNotMatch(JSON.stringify([log, listed.body, changed]), /must-not-show/);
     });
 
-    it('keeps the headers and the proxy of a channel secret, and checks both', async () => {
+    it("keeps a channel's headers and proxy secret, and validates both", async () => {
       const connection = {
         model_mapping: { viduq2: 'vidu-q2-pro' },
         extra_headers: { 'X-Gateway-Key': SECRET, 'x-plain': '' },
@@ -132,7 +132,7 @@ describe('administration of channels and models', () => {
       await service.root.ok('DELETE', url);
     });
 
-    it('T51: lets root alone send stored credentials to another address', async () => {
+    it('T51: only root can send stored credentials to another address', async () => {
       const id = await make();
       const admin = await service.signUp('mover');
       await service.root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
@@ -152,7 +152,7 @@ describe('administration of channels and models', () => {
       await service.root.ok('PUT', url, { base_url: 'https://api.vidu.cn' });
     });
 
-    it('T51: lets root alone make, change and open private channels', async () => {
+    it('T51: only root can create, change and open private channels', async () => {
       const admin = await service.signUp('opener');
       await service.root.ok('PUT', `/api/admin/users/${admin.id}`, { role: 'admin' });
       await admin.logIn('opener');
@@ -168,7 +168,7 @@ describe('administration of channels and models', () => {
       await service.root.ok('PUT', `/api/admin/channels/${hidden}`, { base_url: 'http://127.0.0.1:10' });
     });
 
-    it('T51: refuses metadata services of clouds for every rank and in every spelling', async () => {
+    it('T51: refuses cloud metadata services for every rank and in every spelling', async () => {
       for (const base_url of [
         'http://169.254.169.254',
         'http://169.254.170.2',
@@ -187,7 +187,7 @@ describe('administration of channels and models', () => {
       }
     });
 
-    it('refuses addresses credentials must not be sent to', async () => {
+    it('refuses addresses that credentials must not be sent to', async () => {
       for (const base_url of [
         'http://api.vidu.cn',
         'https://127.0.0.1',
@@ -215,7 +215,7 @@ describe('administration of channels and models', () => {
       await service.root.fails(400, 'PUT', `/api/admin/channels/${id}`, { options: { private: 'yes' } });
     });
 
-    it('refuses what a vendor cannot use, without repeating secrets', async () => {
+    it('refuses values a vendor cannot use, without repeating secrets', async () => {
       for (const wrong of [
         { credentials: {} },
         { credentials: { api_key: '' } },
@@ -243,7 +243,7 @@ describe('administration of channels and models', () => {
       await service.root.fails(200, 'PUT', '/api/admin/channels/9007199254740991', { priority: 1 });
     });
 
-    it('takes whole numbers only', async () => {
+    it('accepts only whole numbers', async () => {
       const id = await make();
       const before = await get(id);
       for (const field of ['priority', 'weight'])
@@ -264,7 +264,7 @@ describe('administration of channels and models', () => {
       assert.deepEqual(await get(id), before);
     });
 
-    it('asks the upstream whether the credentials work, and answers a summary', async () => {
+    it('asks the upstream whether the credentials work, and returns a summary', async () => {
       const working = {
         base_url: sandbox.url('vidu'),
         credentials: sandbox.credentials('vidu'),
@@ -290,7 +290,7 @@ describe('administration of channels and models', () => {
       await service.root.fails(200, 'POST', '/api/admin/channels/123456/test');
     });
 
-    it('asks no private address without the flag, whatever stands in its row', async () => {
+    it('contacts no private address without the flag, whatever its row contains', async () => {
       for (const base_url of ['https://169.254.169.254', 'https://127.0.0.1:9', sandbox.url('vidu')]) {
         const id = await make();
         const { kysely } = service.app.database;
@@ -303,7 +303,7 @@ describe('administration of channels and models', () => {
       }
     });
 
-    it('seeds the models of every adapter, and lists to people what can be called now', async () => {
+    it('seeds the models of every adapter, and lists to people those that can be called now', async () => {
       const rows = await service.root.send('GET', '/api/admin/models?vendor=vidu&page_size=50');
       assert.ok((rows.body.total ?? 0) >= 9);
       const row = await service.root.ok('GET', '/api/admin/models/viduq2-pro');
@@ -320,7 +320,7 @@ describe('administration of channels and models', () => {
       assert.ok(!(await names()).includes('viduq2-pro'));
     });
 
-    it('makes, changes and removes models and aliases', async () => {
+    it('creates, changes and removes models and aliases', async () => {
       const { root } = service;
       const chat = { id: 'lab/gpt-x', vendor: 'openai', kind: 'chat', price: { input_per_million: 100 } };
       assert.deepEqual(await root.ok('POST', '/api/admin/models', chat), { id: 'lab/gpt-x' });
@@ -377,7 +377,7 @@ describe('administration of channels and models', () => {
       }
     });
 
-    it('closes no circle of aliases when two are saved at once', async () => {
+    it('creates no alias cycle when two are saved at once', async () => {
       const { root } = service;
       for (let round = 0; round < 10; round++) {
         const [a, b] = [`a${round}`, `b${round}`];
@@ -391,7 +391,7 @@ describe('administration of channels and models', () => {
       }
     });
 
-    it('T69: refuses media schemas that mean nothing, reach outside or cost too much', async () => {
+    it('T69: refuses media schemas that are meaningless, reach outside or cost too much', async () => {
       const text = (pattern: string) => ({ type: 'object', properties: { a: { type: 'string', pattern } } });
       const bomb = Object.fromEntries(
         Array.from({ length: 12 }, (_, i) => [
@@ -442,7 +442,7 @@ describe('administration of channels and models', () => {
   });
 });
 
-/** A body as written, for numbers JavaScript would change on the way. */
+/** Sends a body verbatim, for numbers that JavaScript would change. */
 function rawPut({ app, root }: TestService, url: string, payload: string) {
   const cookie = [...root.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return app.http.fastify.inject({

@@ -12,7 +12,7 @@ import { type SoraUpstream, startSoraUpstream } from './sora-upstream.ts';
 
 const CALLERS = 12;
 
-/** The unfinished videos of an account at its vendor, bounded over all processes that submit. */
+/** The limit on an account's unfinished videos at its vendor, across all processes that submit. */
 describe('max_concurrent_tasks of a channel', () => {
   forEachDatabase((name, _open, freshUrl) => {
     let service: SandboxService;
@@ -25,7 +25,7 @@ describe('max_concurrent_tasks of a channel', () => {
       const url = await freshUrl();
       service = await startSandboxService(url, { sandbox: { simulators: [] } });
       bases = [service.baseUrl];
-      // SQLite serves one process.
+      // SQLite serves a single process.
       if (name === 'postgres') {
         second = await makeApp(parseConfig(testEnvironment(url)), { log: openLog('silent') });
         bases = [service.baseUrl, `http://127.0.0.1:${(await second.listen()).port}`];
@@ -71,7 +71,7 @@ describe('max_concurrent_tasks of a channel', () => {
           .executeTakeFirstOrThrow()
       ).channel_id;
 
-    it('is never exceeded by submits at once, and what is beyond it costs nothing', async () => {
+    it('is never exceeded by concurrent submits, and submits beyond it cost nothing', async () => {
       await add('one', 0, 3);
       const answers = await Promise.all(Array.from({ length: CALLERS }, (_, index) => submit(index)));
       const refused = answers.filter(({ status }) => status !== 200);
@@ -89,7 +89,7 @@ describe('max_concurrent_tasks of a channel', () => {
       assert.equal(Number(reserved), 3);
     });
 
-    it('gives the place of a video that has ended to another', async () => {
+    it('a video that ends frees a slot for another', async () => {
       await add('two', 0, 2);
       upstream.finishes = true;
       const submitUntilTaken = async (_: unknown, index: number): Promise<void> => {
@@ -105,7 +105,7 @@ describe('max_concurrent_tasks of a channel', () => {
       assert.deepEqual([upstream.begun('two'), upstream.mostUnfinished('two')], [8, 2]);
     });
 
-    it('sends what is beyond it over the next channel', async () => {
+    it('submits beyond it go to the next channel', async () => {
       await add('first', 10, 1);
       const next = await add('next', 5);
       assert.deepEqual(await statusesOf([submit(0), submit(1), submit(2)]), [200, 200, 200]);
@@ -113,7 +113,7 @@ describe('max_concurrent_tasks of a channel', () => {
       assert.equal(await channelOf((await submit()).body.id), next);
     });
 
-    it('holds for the next attempt of a submit, which skips a channel that became full', async () => {
+    it('applies to the next attempt of a submit, which skips a channel that has filled up', async () => {
       await add('refusing', 10, 1);
       await add('small', 5, 1);
       const last = await add('last', 1);
@@ -127,7 +127,7 @@ describe('max_concurrent_tasks of a channel', () => {
       };
       const first = submit(0, 'refuse me');
       await refusedOne.promise;
-      // The first channel has the video whose answer is outstanding, so this one takes the only place of the second.
+      // The first channel holds the video whose response is pending, so this one takes the only slot of the second.
       assert.equal((await submit(1)).status, 200);
       assert.equal(upstream.begun('small'), 1);
       filled.resolve();
@@ -137,7 +137,7 @@ describe('max_concurrent_tasks of a channel', () => {
       assert.deepEqual([upstream.begun('small'), upstream.begun('last')], [1, 1]);
     });
 
-    it('is a whole number from 1 on, may be taken away, and counts for each credential', async () => {
+    it('is a whole number from 1, can be removed, and counts for each credential', async () => {
       const id = await add('changed', 0, 1);
       const change = (body: object) => service.operator.request('PUT', `/api/admin/channels/${id}`, body);
       for (const most of [0, -1, 1.5, '2', null, 1_000_001]) {

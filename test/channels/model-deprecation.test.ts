@@ -4,7 +4,7 @@ import type { ModelLifecycles } from '../../src/server/channels/retirements.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
-/** Every host ends these models on this day. */
+/** Every host retires these models on this day. */
 const ENDING = new Set(['sandbox-chat', 'kling-v1', 'jimeng_v30', 'sora-2']);
 const lifecycles: ModelLifecycles = {
   hostOf: () => 'host.example',
@@ -49,7 +49,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   };
   const ENDS = [`@${Date.parse('2026-11-20') / 1_000}`, 'Sun, 01 Mar 2099 00:00:00 GMT'];
 
-  it('says on every answer, in whatever format, that a model ends', async () => {
+  it('every response, in every format, announces that a model will be retired', async () => {
     for (const [path, body] of [
       ['/v1/videos', { model: 'sora-2', prompt: 'herons' }],
       ['/v1/video/generations', { model: 'kling-v1', prompt: 'herons' }],
@@ -64,7 +64,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(await headersOf('/v1/videos', { model: 'kling-v3', prompt: 'herons' }), [null, null]);
   });
 
-  it('compares a channel with the list of its upstream and with what is known to end', async () => {
+  it("compares a channel with its upstream's model list and with known retirements", async () => {
     const channels = await service.operator.requestData<{ id: number; vendor: string }[]>('GET', '/api/admin/channels');
     const test = async (vendor: string) => {
       const id = channels.find((channel) => channel.vendor === vendor)?.id;

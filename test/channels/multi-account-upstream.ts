@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { smallVideo } from '../artifacts/unique-clip.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 
-/** How an upstream treats a key: it serves it, or answers with this status. */
+/** How an upstream treats a key: it serves it, or responds with this status. */
 export type Treatment = 'serve' | 401 | 403 | 429 | 503;
 
 export interface MultiAccountUpstream extends ScriptedUpstream {
-  /** By key; others are served. Only submits and chat are refused: what has begun goes on. */
+  /** Treatment by key; other keys are served. Only submits and chat are refused: existing jobs continue. */
   readonly treatment: Map<string, Treatment>;
   /** `METHOD path key` of every request. */
   readonly seen: string[];
@@ -22,7 +22,10 @@ const ERRORS = {
   503: 'server_error',
 } as const;
 
-/** An upstream with several accounts, told apart by their keys: chat, and videos that only the account that made them can see. */
+/**
+ * An upstream with several accounts, distinguished by their keys: chat, and videos visible only to the account that
+ * created them.
+ */
 export async function startMultiAccountUpstream(): Promise<MultiAccountUpstream> {
   const scripted = await startScriptedUpstream();
   const owners = new Map<string, string>();

@@ -6,7 +6,7 @@ import { type ChatService, chatBody, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
 const LOGIN = { username: 'second', password: 'second-password-1' };
-/** What the simulated vendors refuse, as a firewall in front of them would. */
+/** Prompts the simulated vendors refuse, as a firewall in front of them would. */
 const REFUSED = 'drop table';
 
 forEachDatabase((_name, _open, freshUrl) => {
@@ -38,7 +38,7 @@ forEachDatabase((_name, _open, freshUrl) => {
         assert.ok((await ask(secondKey, REFUSED)) >= 500);
         assert.notEqual(await conditionOf(), 'resting');
       }
-      // A poll that succeeds shows that the account is accepted, so of videos the end depends on when that is.
+      // A successful poll proves that the account is accepted, so the final state for videos depends on its timing.
       if (vendor === 'kling') return;
       assert.ok((await ask(service.key, REFUSED)) >= 500);
       assert.ok((await ask(secondKey, REFUSED)) >= 500);

@@ -71,7 +71,7 @@ describe('several credentials in one channel', () => {
     const keysSeen = (path = 'chat/completions'): string[] =>
       upstream.seen.filter((line) => line.startsWith(`${path} `)).map((line) => line.slice(line.lastIndexOf('-') + 1));
 
-    it('are made, named, disabled, replaced and removed, and never shown', async () => {
+    it('are created, named, disabled, replaced and removed, and never shown', async () => {
       const id = await add(['a', 'b'], { credential_list: [{ ...credentials('a'), name: 'first' }, credentials('b')] });
       const shown = (await get(id)).credential_list.map(({ id: own, name, hint, enabled }) => ({
         own,
@@ -124,7 +124,7 @@ describe('several credentials in one channel', () => {
       assert.doesNotMatch(JSON.stringify([log, await get(id)]), /secret-of-account/);
     });
 
-    it('one that is rejected or limited rests alone; calls go on over the others, and administrators are told', async () => {
+    it('one that is rejected or rate limited rests alone; calls continue with the others, and administrators are notified', async () => {
       const id = await add(['a', 'b', 'c']);
       upstream.treatment.set(keyOf('a'), 401).set(keyOf('b'), 403);
       for (let call = 0; call < 12; call++) assert.equal(await ask(), 200);
@@ -164,7 +164,7 @@ describe('several credentials in one channel', () => {
         .then(({ success }) => assert.equal(success, false));
     });
 
-    it('a call that meets a busy key is answered over the next one', async () => {
+    it('a call that meets a rate-limited key is answered with the next one', async () => {
       await add(['a', 'b']);
       upstream.treatment.set(keyOf('a'), 429);
       for (let call = 0; call < 10; call++) assert.equal(await ask(), 200);
@@ -173,7 +173,7 @@ describe('several credentials in one channel', () => {
       assert.ok(seen.includes('a'));
     });
 
-    it('where all rest the channel rests, and a pool that is down leaves an attempt to another channel', async () => {
+    it('a channel rests when all its keys do, and a failing pool leaves an attempt to another channel', async () => {
       const pool = await add(['a', 'b', 'c', 'd', 'e'], { priority: 5 });
       for (const name of ['a', 'b', 'c', 'd', 'e']) upstream.treatment.set(keyOf(name), 503);
       assert.notEqual(await ask(), 200);
@@ -189,7 +189,7 @@ describe('several credentials in one channel', () => {
       assert.deepEqual(await auditLedger(service.app.database), []);
     });
 
-    it('a video is polled, downloaded and looked up with the credential that submitted it, whatever became of the others', async () => {
+    it('a video is polled, downloaded and looked up with the credential that submitted it, whatever happened to the others', async () => {
       const id = await add(['a', 'b'], { vendor: 'sora', models: ['sora-2'] });
       upstream.finished = false;
       const submit = async (): Promise<string> => {
@@ -203,7 +203,7 @@ describe('several credentials in one channel', () => {
       upstream.treatment.set(keyOf('b'), 401);
       const byFirst = await submit();
       upstream.treatment.set(keyOf('a'), 401).delete(keyOf('b'));
-      // Everything learned before is forgotten with a change of the channel, and both are asked again.
+      // Changing the channel resets everything learned about its keys, so both are tried again.
       await change(id, { priority: 3 });
       const bySecond = await submit();
       const { kysely } = service.app.database;

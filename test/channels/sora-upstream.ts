@@ -1,15 +1,15 @@
 import { smallVideo } from '../artifacts/unique-clip.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startScriptedUpstream } from '../chat/scripted-upstream.ts';
 
-/** An upstream in OpenAI's video format that counts the unfinished videos of each of its accounts, by their keys. */
+/** An upstream in OpenAI's video format that counts the unfinished videos of each of its accounts by their keys. */
 export interface SoraUpstream extends ScriptedUpstream {
-  /** Videos an account has begun. */
+  /** Videos started by an account. */
   begun(key: string): number;
-  /** Most unfinished videos of an account at once. */
+  /** Maximum number of concurrent unfinished videos of an account. */
   mostUnfinished(key: string): number;
-  /** From now on a video ends with its first query, or, with false, none does. */
+  /** True: a video ends with its first query; false: none ends. */
   finishes: boolean;
-  /** Called with the prompt's request before it is answered; what it returns is the status of a refusal. */
+  /** Called with each submit's body before the response; it returns the status of a refusal. */
   beforeSubmit: (body: string) => Promise<number | undefined>;
 }
 

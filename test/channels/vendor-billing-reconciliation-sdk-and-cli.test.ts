@@ -9,10 +9,10 @@ import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
 import { NEVER, setJobDue } from '../requests/set-job-due.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
-/** Credits of one video of five seconds by viduq1 (platform.vidu.com, "Pricing"). */
+/** Credits of one five-second video by viduq1 (platform.vidu.com, "Pricing"). */
 const CREDITS = 80;
 
-describe('reconciliation by the client library and the command line', () => {
+describe('reconciliation in the client library and the command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-reconciliation-'));
   let service: SandboxService;
   let machine: CliMachine;
@@ -32,7 +32,7 @@ describe('reconciliation by the client library and the command line', () => {
       credentials: { api_key: 'wrong' },
       models: ['viduq1'],
     });
-    // What a device signed in with may not administrate.
+    // A credential a device signed in with, which may not administrate.
     const made = await service.operator.requestData<{ access_token: string }>('POST', '/api/user/token');
     const userId = service.operator.id;
     machine = new CliMachine(service.baseUrl, {
@@ -47,7 +47,10 @@ describe('reconciliation by the client library and the command line', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A program that uses the same account beside the service; the vendor takes its credits when the video is made. */
+  /**
+   * Simulates a program that shares the account with the service; the vendor takes its credits when the video is
+   * generated.
+   */
   const spendElsewhere = (): Promise<unknown> =>
     fetch(`${service.sandbox.url('vidu')}/ent/v2/text2video`, {
       method: 'POST',
@@ -58,7 +61,7 @@ describe('reconciliation by the client library and the command line', () => {
       body: JSON.stringify({ model: 'viduq1', prompt: 'herons', duration: 5, resolution: '1080p' }),
     });
 
-  it('tells accounts, readings and days by the client library', async () => {
+  it('the client library lists accounts, readings and days', async () => {
     const first = await sdk.reconciliations.read(vidu);
     assert.deepEqual([first?.from, first?.billed_units, first?.difference], [null, null, null]);
     assert.deepEqual(
@@ -95,7 +98,7 @@ describe('reconciliation by the client library and the command line', () => {
     assert.deepEqual(await sdk.reconciliations.list({ channelId: locked }), { ...readings, data: [], total: 0 });
   });
 
-  it('tells by the client library why an account was not read', async () => {
+  it('the client library reports why an account was not read', async () => {
     assert.equal(await sdk.reconciliations.read(sora), null);
     await assert.rejects(sdk.reconciliations.read(999_999), { name: 'ReelgateError' });
     await assert.rejects(sdk.reconciliations.read(locked), { name: 'ReelgateError' });
@@ -104,7 +107,7 @@ describe('reconciliation by the client library and the command line', () => {
     await assert.rejects(new Reelgate({ baseUrl: service.baseUrl }).reconciliations.accounts(), { status: 401 });
   });
 
-  it('is listed and read by the command line', async () => {
+  it('the command line lists and reads it', async () => {
     const accounts = await machine.run('reconciliation');
     assert.equal(accounts.code, 0, accounts.stderr);
     assert.match(accounts.stdout, new RegExp(`^${vidu}\\tvidu\\tvidu\\t.+\\tcredits\\t.+$`, 'm'));
@@ -136,7 +139,7 @@ describe('reconciliation by the client library and the command line', () => {
     assert.deepEqual([untold.stdout, untold.stderr], ['', 'The vendor has no endpoint that tells what it took.\n']);
   });
 
-  it('says by the command line what is wrong', async () => {
+  it('the command line reports errors', async () => {
     const refused = await machine.run('reconciliation', 'read', String(locked));
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /\S/);

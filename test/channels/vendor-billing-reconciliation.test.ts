@@ -55,7 +55,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.fail('the video did not end');
   };
 
-  it('compares what was settled with what the account lost since the reading before', async () => {
+  it('compares settled charges with what the account lost since the previous reading', async () => {
     for (const [vendor, model, units, quotaPerUnit] of [
       ['kling', 'kling-v2-6', 1.5, 70_000],
       ['vidu', 'viduq2', 60, 2_500],
@@ -74,10 +74,10 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  it('shows what the vendor took without a video of ours', async () => {
+  it('shows usage at the vendor without a video of ours', async () => {
     const before = await reconcile('vidu');
     assert.ok(before);
-    // A program that uses the same account beside the service.
+    // Simulates a program that shares the account with the service.
     await fetch(`${service.sandbox.url('vidu')}/ent/v2/text2video`, {
       method: 'POST',
       headers: {
@@ -94,7 +94,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([row?.videos, row?.settled_units, row?.billed_units, row?.difference], [0, 0, 80, 80]);
   });
 
-  it('runs every hour over all channels whose vendor tells, and is listed and measured', async () => {
+  it('runs hourly for all channels whose vendor supports it, with a list and metrics', async () => {
     const listed = (query = '') =>
       service.operator.request<readonly Row[]>('GET', `/api/admin/reconciliations${query}`);
     const { total = 0 } = await listed();
@@ -111,7 +111,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('counts the videos of all channels that use one account', async () => {
+  it('counts the videos of all channels that share one account', async () => {
     const second = await service.operator.addChannel({
       vendor: 'vidu',
       base_url: service.sandbox.url('vidu'),
@@ -135,7 +135,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     return accounts.find(({ channel_id }) => channel_id === id);
   };
 
-  it('notes when an account was read, and why it was not', async () => {
+  it('records when an account was read, and why it was not', async () => {
     const { read_at: before } = (await accountOf(channels.kling)) ?? {};
     assert.ok(typeof before === 'number');
     service.sandbox.control.fault({ vendor: 'kling', operation: 'other', kind: '503', times: 1 });
@@ -151,7 +151,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('judges about a day, tells administrators once of a difference, and shows it as an incident', async () => {
+  it('judges each day, notifies administrators once of a difference, and shows it as an incident', async () => {
     const channel = await service.operator.addChannel({
       vendor: 'vidu',
       base_url: service.sandbox.url('vidu'),
@@ -173,7 +173,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     });
     const values = Array.from({ length: 20 }, (_, index) => row(22 - index, 10, index === 9 ? 90 : 10));
     await database.kysely.insertInto('reconciliations').values(values).execute();
-    // A reading, though a failed one, ends what was kept of the states.
+    // A reading, even a failed one, resets the cached states.
     await service.operator.request('POST', `/api/admin/channels/${channel}/reconcile`);
     const { judged } = (await accountOf(channel)) ?? {};
     assert.deepEqual([judged?.settled_units, judged?.billed_units, judged?.unexplained_units], [200, 280, 80]);
@@ -207,7 +207,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('is nothing for a vendor without such an endpoint, and an error where the account cannot be read', async () => {
+  it('is unavailable for a vendor without such an endpoint, and an error if the account cannot be read', async () => {
     assert.equal(await reconcile('sora'), null);
     const channel = await service.operator.addChannel({
       vendor: 'vidu',

@@ -4,8 +4,8 @@ import { CHANNEL_VENDORS } from '../../src/contract/channels.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
-/** What the console and the documentation are drawn from. */
-describe('the vendors, as the service describes them', () => {
+/** The vendor data that the console and the documentation are rendered from. */
+describe('vendor list', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService('sqlite::memory:');
@@ -14,7 +14,7 @@ describe('the vendors, as the service describes them', () => {
 
   const list = () => service.root.ok<readonly VendorRow[]>('GET', '/api/admin/vendors');
 
-  it('names each one a channel can be made for, with a title and an address', async () => {
+  it('has every vendor that a channel can use, with a title and a base URL', async () => {
     const vendors = await list();
     assert.deepEqual(
       vendors.map(({ name }) => name),
@@ -26,7 +26,7 @@ describe('the vendors, as the service describes them', () => {
     }
   });
 
-  it('says which keys a channel needs: sets of fields, secrets marked', async () => {
+  it('states which keys a channel needs: sets of fields, with secrets marked', async () => {
     const forms = new Map((await list()).map(({ name, credentials }) => [name, credentials]));
     const keyPair = { fields: [secret('access_key'), secret('secret_key')] };
     const apiKey = { fields: [secret('api_key')] };
@@ -42,7 +42,7 @@ describe('the vendors, as the service describes them', () => {
     assert.deepEqual(forms.get('openai'), [apiKey]);
   });
 
-  it('lists models with what they can do, their first price and what is known of their end', async () => {
+  it('lists models with their capabilities, default price and known retirement', async () => {
     const vendors = new Map((await list()).map((vendor) => [vendor.name, vendor]));
     for (const { name, models } of VENDOR_ADAPTERS) {
       const listed = vendors.get(name)?.models ?? [];
@@ -58,7 +58,7 @@ describe('the vendors, as the service describes them', () => {
     );
   });
 
-  it('tells a form where its fields go in a request', async () => {
+  it("states where a form's fields go in a request", async () => {
     const channel = {
       name: 'One',
       vendor: 'kling',
@@ -73,7 +73,7 @@ describe('the vendors, as the service describes them', () => {
     assert.equal(models.find(({ id }) => id === 'kling-v3')?.fields.audio, 'metadata.sound');
   });
 
-  it('is for administrators', async () => {
+  it('is for administrators only', async () => {
     const user = await service.signUp('plain');
     await user.fails(403, 'GET', '/api/admin/vendors');
   });
