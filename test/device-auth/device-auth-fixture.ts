@@ -40,7 +40,7 @@ export interface Credentials {
 
 export const CLI: Credentials = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
 
-/** The whole service on a database of the test, with a manually controlled clock. */
+/** The whole service on the test's own database, with a manual clock. */
 export class DeviceAuthFixture {
   readonly app: App;
   readonly clock: ManualClock;
@@ -98,7 +98,7 @@ export class DeviceAuthFixture {
     return ((await this.verify(user_code)).body as { status?: string }).status;
   }
 
-  /** A whole sign-in: code, approval, tokens. */
+  /** A complete sign-in: code, approval, tokens. */
   async signIn(person: TestUser, body: Record<string, unknown> = {}): Promise<Tokens> {
     const code = await this.code(body);
     await person.ok('POST', '/api/auth/device/approve', { user_code: code.user_code });
@@ -107,7 +107,7 @@ export class DeviceAuthFixture {
     return data;
   }
 
-  /** A management request with a device's access_token. */
+  /** Sends a management request with a device's access_token. */
   sendAsDevice(
     tokens: Pick<Tokens, 'access_token'>,
     userId: number,
@@ -119,7 +119,7 @@ export class DeviceAuthFixture {
     return this.anonymous().send(method, url, body, headers);
   }
 
-  /** Whether the key authenticates a model call; GET /v1/models needs nothing else. */
+  /** Whether a model call accepts the key; GET /v1/models needs nothing else. */
   async acceptsModelKey(key: string): Promise<boolean> {
     const answer = await this.anonymous().send('GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
     return answer.status !== 401;
@@ -147,7 +147,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts it on the database of the url; close `app` when done. */
+/** Starts the service on the database of the URL; close `app` when done. */
 export async function startDeviceService(
   url: string,
   options: DeviceAuthFixtureOptions = {},

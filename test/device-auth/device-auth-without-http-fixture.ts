@@ -8,12 +8,12 @@ import { openLog } from '../../src/server/platform/log.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { type AccountsFixture, startAccounts } from '../accounts/accounts-fixture.ts';
 
-/** Device authorization beside accounts, without an HTTP layer, which would refuse many requests before. */
+/** Device authorization and accounts without the HTTP layer, which would refuse many of the requests earlier. */
 export interface DeviceAuthWithoutHttp extends DeviceAuth {
   readonly accounts: AccountsFixture;
-  /** What owners were notified of. */
+  /** Notices sent to owners. */
   readonly notices: readonly Notice[];
-  /** A list for each revocation that was announced. */
+  /** A list for each announced revocation. */
   readonly revocations: readonly (readonly RevokedAuthorization[])[];
 }
 

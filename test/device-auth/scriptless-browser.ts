@@ -1,7 +1,7 @@
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import type { DeviceAuthFixture } from './device-auth-fixture.ts';
 
-/** A browser without scripts: follows redirects, keeps cookies, fills forms. */
+/** A browser without scripts: follows redirects, keeps cookies, submits forms. */
 export class ScriptlessBrowser {
   readonly #service: DeviceAuthFixture;
   readonly address: string;
@@ -43,7 +43,7 @@ export class ScriptlessBrowser {
     if (this.status === 303) await this.go('GET', String(answer.headers.location));
   }
 
-  /** The hidden fields of the form that posts to an action, as the page shows it now. */
+  /** The current hidden fields of the form that posts to an action. */
   fields(action: string): Record<string, string> {
     const form = this.html.split('<form ').find((part) => part.includes(`action="/authorize/${action}"`)) ?? '';
     const pairs = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
