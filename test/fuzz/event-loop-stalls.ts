@@ -2,18 +2,18 @@ import { setInterval } from 'node:timers';
 
 const INTERVAL_MS = 10;
 
-/** The longest times one turn of the event loop has taken. */
+/** The longest turns of the event loop. */
 export interface EventLoopStalls {
-  /** Milliseconds of CPU time of this thread: what the code and the collector took, and not what other processes took from it. */
+  /** Milliseconds of this thread's CPU time: code and garbage collection, without time taken by other processes. */
   longestCpuMs: number;
-  /** Milliseconds by the clock on the wall, a busy machine included. */
+  /** Milliseconds of elapsed time, including waits on a busy machine. */
   longestWallMs: number;
   stop(): void;
 }
 
 /**
- * Watches this thread's event loop. A turn that a busy machine stretches is no stall of the program, so what counts is the
- * CPU time between two turns.
+ * Watches this thread's event loop. The measure is the CPU time between two turns, because a turn stretched by a busy
+ * machine is not a stall of the program.
  *
  * @param onStall called after a turn of more than `limitMs` of CPU time
  */

@@ -7,9 +7,9 @@ import { startAndFuzzService } from './start-and-fuzz-service.ts';
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? '1500');
 const SEED = Number(process.env.FUZZ_SEED ?? '20261121') % 2 ** 31;
 
-describe(`R12: requests made up from every endpoint's own schemas (seed ${SEED})`, () => {
+describe(`R12: requests generated from every endpoint's own schemas (seed ${SEED})`, () => {
   forEachDatabase((name, _open, freshUrl) => {
-    test(`${name}: are answered in the right envelope, at once, and never by a failure of ours`, {
+    test(`${name}: receive the right envelope promptly, and never an internal error`, {
       timeout: 120_000 + REQUESTS * 20,
     }, async () => {
       const report = await startAndFuzzService(await freshUrl(), { requests: REQUESTS, seed: SEED });

@@ -1,6 +1,6 @@
 /**
- * One chunk of `npm run fuzz`, as a program of its own: hooks of the test runner on every promise would take a third of the time.
- * `FUZZ_DATABASE`, `FUZZ_REQUESTS` and `FUZZ_SEED` say what to do; the report goes to the file `FUZZ_REPORT`.
+ * One chunk of `npm run fuzz`, as its own program: the test runner's hooks on every promise would take a third of the
+ * time. `FUZZ_DATABASE`, `FUZZ_REQUESTS` and `FUZZ_SEED` configure it; the report goes to the file `FUZZ_REPORT`.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { assertResponsesDescribed } from '../openapi-response-check.ts';
 import { startPostgres } from '../start-postgres.ts';
 import { startAndFuzzService } from './start-and-fuzz-service.ts';
 
-// So that what ends with this process, its PostgreSQL above all, ends then too.
+// Runs the exit handlers, which above all stop this process's PostgreSQL.
 process.once('SIGTERM', () => process.exit(143));
 
 const { FUZZ_DATABASE, FUZZ_REQUESTS, FUZZ_SEED, FUZZ_REPORT = '' } = process.env;

@@ -4,16 +4,16 @@ import { arbitraryMutatedJson } from '../arbitrary-mutated-json.ts';
 import { INVALID_BODIES, INVALID_TEXTS } from '../invalid-input/invalid-values.ts';
 import { arbitraryOf } from '../invalid-input/schema-arbitrary.ts';
 
-/** Whose credential a request carries. `none` and `wrong` are answered with 401 or 403 where one is needed. */
+/** Whose credential a request carries. `none` and `wrong` receive 401 or 403 where a credential is needed. */
 export type CredentialKind = 'right' | 'user' | 'none' | 'wrong';
 
-/** A request as it travels, apart from its credential and the ids of its path. */
+/** A generated request, without its credential and the ids of its path. */
 export interface MadeUpRequest {
   readonly endpoint: Endpoint;
   readonly credential: CredentialKind;
-  /** For each parameter of the path: an index into the ids seen so far, or a text as it stands. */
+  /** For each path parameter: an index into the ids seen so far, or a literal text. */
   readonly ids: readonly (number | string)[];
-  /** With its question mark; empty where there is none. */
+  /** Query string including its question mark; empty if there is none. */
   readonly query: string;
   readonly contentType: string | undefined;
   readonly body: string | Buffer | undefined;
@@ -21,7 +21,10 @@ export interface MadeUpRequest {
 
 const BOUNDARY = 'fuzz';
 
-/** Requests to one endpoint: most are valid or nearly so, which reach code that a fixed list of wrong values never reaches. */
+/**
+ * Requests to one endpoint, most of them valid or nearly so: they reach code that a fixed list of wrong values never
+ * reaches.
+ */
 export function requestsTo(endpoint: Endpoint): fc.Arbitrary<MadeUpRequest> {
   const parameters = endpoint.path.match(/:\w+/g)?.length ?? 0;
   const id = fc.oneof(
@@ -99,7 +102,7 @@ const toForm = (value: unknown): MadeUpBody => ({
   body: new URLSearchParams(pairsOf(value)).toString(),
 });
 
-/** Every text as a part; one named like a picture as a file, every second time a broken one. */
+/** Sends every text as a part, and one with an image field's name as a file, which is broken half of the time. */
 function toMultipart(value: unknown): MadeUpBody {
   const parts = pairsOf(value).map(([name, text], index) => {
     const file = name === 'input_reference' ? `; filename="a.png"\r\nContent-Type: image/png` : '';

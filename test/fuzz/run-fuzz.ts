@@ -10,16 +10,16 @@ import type { SandboxService } from '../service-with-sandbox.ts';
 import { watchEventLoop } from './event-loop-stalls.ts';
 import { type MadeUpRequest, requestsTo } from './made-up-requests.ts';
 
-/** What came of a number of made-up requests. */
+/** The result of a number of generated requests. */
 export interface FuzzReport {
   requests: number;
-  /** Answers by status. */
+  /** Number of responses by status. */
   readonly statuses: Record<number, number>;
-  /** Failures of the service: statuses from 500 that blame nobody else, wrong envelopes, lost connections. */
+  /** Failures of the service: statuses from 500 that blame no one else, wrong envelopes, lost connections. */
   readonly failures: string[];
-  /** Statuses from 500 that tell of an upstream which a made-up channel names and which is not there. */
+  /** Statuses from 500 that report a missing upstream, named by a generated channel. */
   upstreamFailures: number;
-  /** Turns of the event loop that took more CPU time than `STALL_MS`, with the requests that were under way. */
+  /** Turns of the event loop that took more CPU time than `STALL_MS`, with the requests in flight. */
   readonly stalls: string[];
   longestTurnMs: number;
   longestWaitMs: number;
@@ -28,7 +28,7 @@ export interface FuzzReport {
 const STALL_MS = 250;
 const CONCURRENCY = 8;
 const SAMPLE_SIZE = 16;
-/** Wrong logins among the requests use up the attempts of an IP address, so the service's clock goes ahead. */
+/** Wrong logins among the requests use up the attempts of an IP address, so the service's clock is advanced. */
 const REQUESTS_PER_CLOCK_STEP = 400;
 const CLOCK_STEP_MS = 15 * 60_000;
 const MAX_KEPT = 50;
@@ -37,7 +37,10 @@ const MAX_IDS = 2_000;
 const ENDLESS = new Set(['/api/notifications/stream', '/api/requests/stream', '/api/admin/requests/stream']);
 const UPSTREAM_CODES = /upstream|unreachable|content_unavailable|messaging_unavailable|phone_unavailable|mailbox_/;
 
-/** Sends made-up requests to all endpoints of a running service, a few at a time. The same seed makes the same requests. */
+/**
+ * Sends generated requests to all endpoints of a running service, a few at a time. The same seed generates the same
+ * requests.
+ */
 export async function runFuzz(
   service: SandboxService,
   options: { readonly requests: number; readonly seed: number; readonly clock: ManualClock },
@@ -48,7 +51,7 @@ export async function runFuzz(
 }
 
 interface EndpointSamples {
-  /** Made once: a schema with many fields takes longer to read than a request to make up. */
+  /** Created once: for a schema with many fields this takes longer than generating a request. */
   readonly arbitrary: fc.Arbitrary<MadeUpRequest>;
   readonly queue: MadeUpRequest[];
   round: number;
@@ -156,7 +159,7 @@ class FuzzRun {
     const path = endpoint.path.replace(/:\w+/g, () => {
       const id = ids[index++] ?? '1';
       const chosen = typeof id === 'string' ? id : (this.#ids[id % this.#ids.length] ?? '1');
-      // Root may well give himself another password, or go; so may the ordinary user.
+      // Root may legitimately change its own password or delete itself, and so may the ordinary user.
       return endpoint.path.startsWith('/api/admin/users') && (chosen === '1' || chosen === '2') ? '3' : chosen;
     });
     return path.replace(/\/\*$/, '/x') + query;
@@ -170,7 +173,7 @@ class FuzzRun {
     return credential === 'user' ? this.#user : this.#root;
   }
 
-  /** What was made is asked for later, so that more than errors is found. */
+  /** Remembers created ids and requests them later, so that not only errors are found. */
   #keepIds(text: string): void {
     for (const [, id] of text
       .slice(0, 5_000)
@@ -185,7 +188,7 @@ class FuzzRun {
 
   #pending: Promise<void> | undefined;
 
-  /** Some of what is sent ends the session or the key. */
+  /** Signs in again, because some requests end the session or revoke the key. */
   #signInAgain(): Promise<void> {
     this.#pending ??= this.#checkCredentials().finally(() => {
       this.#pending = undefined;

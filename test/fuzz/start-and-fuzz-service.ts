@@ -4,7 +4,7 @@ import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { startSandboxService } from '../service-with-sandbox.ts';
 import { type FuzzReport, runFuzz } from './run-fuzz.ts';
 
-/** Starts a service on an empty database, sends it made-up requests, and audits what they left. */
+/** Starts a service on an empty database, sends it generated requests, and audits the ledger afterwards. */
 export async function startAndFuzzService(
   databaseUrl: string,
   options: { readonly requests: number; readonly seed: number },
