@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
 
-/** An error response states what is wrong, in the format of its endpoint, and reveals no internals. */
+/** Asserts that an error response states the problem in the format of its endpoint and reveals no internals. */
 export function assertErrorResponse(
   { envelope, method, path }: Endpoint,
   status: number,
@@ -10,7 +10,7 @@ export function assertErrorResponse(
 ): void {
   const where = `${method} ${path} after ${sent}: ${status} ${text.slice(0, 300)}`;
   assert.ok(status < 500, where);
-  // Pages and lists of a megabyte are no error messages.
+  // Pages and lists of a megabyte are not error messages.
   assert.doesNotMatch(
     text.slice(0, 20_000),
     /\bat .*\.(ts|js):\d+|node_modules|SQLITE_|sqlite3|syntax error at or near|TypeError/,
@@ -29,7 +29,7 @@ export function assertErrorResponse(
     jimeng: () => typeof body.code === 'number' || typeof body.ResponseMetadata === 'object',
     anthropic: () =>
       body.type === 'error' && typeof (body.error as { message?: unknown } | undefined)?.message === 'string',
-    // On /v1 a path that names none of Google's methods is answered in the form of its prefix.
+    // On /v1 a path that names none of Google's methods is answered in the format of its prefix.
     gemini: () =>
       typeof (body.error as { status?: unknown } | undefined)?.status === 'string' ||
       (path.startsWith('/v1/') && status === 404 && isModelError(body)),

@@ -16,7 +16,7 @@ const STREAMS = new Set(['/api/notifications/stream', '/api/requests/stream', '/
 const propertiesOf = (schema: TSchema | undefined): string[] =>
   Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
 
-/** A body the schema may take, or as near as it gets: patterns and formats cannot be made up. */
+/** A body that the schema accepts or nearly accepts: patterns and formats are not generated. */
 function sampleOf(schema: TSchema): Record<string, unknown> {
   try {
     const made: unknown = Create(schema);
@@ -99,7 +99,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       }
     });
 
-    test('and leaves the ledger consistent, no balance higher and the service up', async () => {
+    test('leaves the ledger consistent, no balance higher and the service up', async () => {
       assert.deepEqual(await auditLedger(running.app.database), []);
       assert.equal(({} as { polluted?: boolean }).polluted, undefined);
       assert.equal((await fetch(`${running.baseUrl}/readyz`)).status, 200);

@@ -29,7 +29,7 @@ export const INVALID_VALUES: readonly unknown[] = [
   { $gt: '' },
 ];
 
-/** Whole bodies that are no JSON object of ours; `type` is the content type they claim. */
+/** Whole bodies that are not JSON objects of our API; `type` is their declared content type. */
 export const INVALID_BODIES: readonly { readonly type: string; readonly body: string | Buffer }[] = [
   { type: 'application/json', body: '{' },
   { type: 'application/json', body: 'null' },
@@ -53,7 +53,7 @@ export const INVALID_BODIES: readonly { readonly type: string; readonly body: st
   { type: 'not/a type;;;', body: 'x' },
 ];
 
-/** Path segments and query values, as they travel. */
+/** Path segments and query values in their encoded form. */
 export const INVALID_TEXTS: readonly string[] = [
   '0',
   '-1',

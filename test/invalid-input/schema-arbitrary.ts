@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What this reads of a JSON Schema; everything else is left to chance. */
+/** The parts of a JSON Schema that are used; everything else is left to chance. */
 interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -35,14 +35,14 @@ const text = ({ minLength = 0, maxLength = LONGEST }: Schema): fc.Arbitrary<stri
   fc.oneof(
     fc.constantFrom(...WORDS),
     fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, LONGEST)) }),
-    // The ends of what is allowed, counted in characters of two units.
+    // Boundary values of the allowed length, in characters of two UTF-16 units.
     fc.constantFrom('𝕏'.repeat(Math.min(maxLength, 5_000)), '𝕏'.repeat(minLength)),
   );
 
 const whole = ({ minimum = -2, maximum = 2 ** 53 - 1 }: Schema): fc.Arbitrary<number> =>
   fc.oneof(fc.integer({ min: Math.max(minimum, -5), max: Math.min(maximum, 10) }), fc.constantFrom(minimum, maximum));
 
-/** Values a schema takes, patterns and formats aside: what comes far into the code behind it. */
+/** Values that a schema accepts, apart from patterns and formats, which reach deep into the code behind it. */
 export function arbitraryOf(schema: Schema): fc.Arbitrary<unknown> {
   if ('const' in schema) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
