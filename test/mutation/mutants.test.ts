@@ -43,11 +43,11 @@ describe('mutants', () => {
   const mutants = findMutants('sample.ts', SAMPLE).map((mutant, id) => ({ ...mutant, id }));
   const text = instrument(SAMPLE, mutants);
 
-  it('do nothing while they are switched off', () => {
+  it('have no effect while switched off', () => {
     assert.deepEqual(outcomeOf(text, -1), outcomeOf(SAMPLE, -1));
   });
 
-  it('do what the changed text does when they are switched on', () => {
+  it('behave like the changed text while switched on', () => {
     assert.ok(mutants.length > 30, `${mutants.length}`);
     let noticed = 0;
     for (const { id, start, end, replacement, original, line } of mutants) {
