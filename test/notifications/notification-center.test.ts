@@ -37,7 +37,7 @@ const noticeFor = (userId: number, change: Partial<Notice> = {}): Notice => ({
   ...change,
 });
 
-it('T86: lets targets lead nowhere but into the console', () => {
+it('T86: targets lead only into the console', () => {
   for (const good of ['', '/', '/tickets/12', '/tasks/task_x?tab=1#a', '/%2f%2fevil.example'])
     assert.ok(isConsolePath(good), good);
   for (const bad of [
@@ -56,7 +56,7 @@ it('T86: lets targets lead nowhere but into the console', () => {
     assert.ok(!isConsolePath(bad), bad);
 });
 
-it('reads cursors and nothing else', () => {
+it('accepts only cursors', () => {
   assert.deepEqual(parseCursor('12.7'), { own: 12, announced: 7 });
   for (const junk of [undefined, '', '1', '1.', '-1.2', '1.2.3', 'a.b', '1e3.2', ' 1.2'])
     assert.equal(parseCursor(junk), undefined);
@@ -85,7 +85,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     Number(await person.ok<number>('GET', `/api/notifications/unread-count${query}`));
   const fresh = () => service.signUp(`somebody-${count++}`);
 
-  it('lists with the contract’s keys, newest first, in the language of the reader', async () => {
+  it('lists with exactly the contract’s keys, newest first, in the language of the reader', async () => {
     const person = await fresh();
     await tell(noticeFor(person.id, { relatedId: 3 }));
     await tell(noticeFor(person.id, { title: { en: 'Second', 'zh-CN': '第二' } }));
@@ -109,7 +109,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(counted.body, { success: true, data: 2 });
   });
 
-  it('pages, cuts page_size to 50, and ignores invalid values', async () => {
+  it('pages, limits page_size to 50, and ignores invalid values', async () => {
     const person = await fresh();
     await service.app.database.transaction(async (trx) => {
       for (let i = 0; i < 55; i++) await service.app.notifications.notifier.notify(trx, noticeFor(person.id));
@@ -142,7 +142,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       await person.fails(400, 'GET', `/api/notifications/?${twice}`);
   });
 
-  it('marks one and all read, and counts exactly', async () => {
+  it('marks one and all as read, and counts exactly', async () => {
     const person = await fresh();
     for (let i = 0; i < 3; i++) await tell(noticeFor(person.id));
     const [newest, second] = (await list(person)).data;
@@ -163,7 +163,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([later.unread_count, (await list(person, '?status=unread')).total], [1, 1]);
   });
 
-  it('answers every id that is none of the own alike', async () => {
+  it("responds identically to every id that is not the account's own", async () => {
     await tell(noticeFor(ann.id));
     const foreign = (await list(ann)).data[0]?.id;
     for (const id of [
@@ -186,14 +186,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await list(ann)).data[0]?.is_read, false);
   });
 
-  it('tells once what has a key', async () => {
+  it('notifies once per key', async () => {
     const person = await fresh();
     await Promise.all(Array.from({ length: 5 }, () => tell(noticeFor(person.id, { deduplicationKey: 'only-once' }))));
     const found = await list(person);
     assert.deepEqual([found.total, found.unread_count, found.data.length], [1, 1, 1]);
   });
 
-  it('keeps nothing of a transaction that was undone', async () => {
+  it('keeps nothing of a rolled back transaction', async () => {
     const person = await fresh();
     const undone = service.app.database.transaction(async (trx) => {
       await service.app.notifications.notifier.notify(trx, noticeFor(person.id));
@@ -203,7 +203,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([(await list(person)).total, await unread(person)], [0, 0]);
   });
 
-  it('shows to-dos to administrators alone, and only when they ask for all', async () => {
+  it('shows to-dos only to administrators who request all', async () => {
     const { notifier } = service.app.notifications;
     const text = { en: 'To do', 'zh-CN': '待办' };
     const rootSaw = await unread(service.root);
@@ -228,7 +228,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await service.root.ok('GET', '/api/notifications/pending-count'), 0);
   });
 
-  it('reaches every account with one row, and keeps who read it apart', async () => {
+  it('reaches every account with one row, and records separately who read it', async () => {
     const early = await fresh();
     const rows = async () =>
       (await service.app.database.kysely.selectFrom('notifications').select('id').execute()).length;
@@ -276,7 +276,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await ann.fails(403, 'POST', '/api/admin/announcements', { title: 'x', content: 'x' });
   });
 
-  it('honours preferences, security apart', async () => {
+  it('respects preferences, except for security', async () => {
     const person = await fresh();
     await person.ok('PUT', '/api/notifications/preferences', { topics: { 'task.failed': false } });
     await tell(noticeFor(person.id));
@@ -301,7 +301,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await list(person)).total, 2);
   });
 
-  it('loses no notification that arrives while all are marked read', async () => {
+  it('loses no notification that arrives while all are marked as read', async () => {
     const person = await fresh();
     let marked = 0;
     await Promise.all([

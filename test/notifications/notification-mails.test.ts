@@ -7,7 +7,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-describe('notifications by mail', () => {
+describe('notifications by e-mail', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: EmailFixture;
     let ada: TestUser;
@@ -65,13 +65,13 @@ describe('notifications by mail', () => {
       assert.match(mail?.subject ?? '', /^2 notifications from /);
       assert.match(mail?.text ?? '', /First answer\nWhat happened\.\nhttp\S+\/tickets\/7\n\nSecond answer/);
       assert.match(mail?.text ?? '', /\/notifications\/settings\n$/);
-      // The next one begins a new mail.
+      // The next notification starts a new e-mail.
       await notify('Third answer');
       const sent = await after1Minute();
       assert.match(sent[1]?.subject ?? '', /^Third answer · /);
     });
 
-    it('are left out once they were read in the console, those of security are not', async () => {
+    it('are omitted if already read in the console, except for security', async () => {
       await notify('Read soon');
       await ada.ok('POST', '/api/notifications/mark-read');
       assert.deepEqual(await after1Minute(), []);
@@ -98,7 +98,7 @@ describe('notifications by mail', () => {
         quiet_hours: { from: '20:00', to: '07:00' },
         language: 'zh-CN',
       });
-      // Noon in UTC and a little more: evening in Shanghai.
+      // Slightly after noon in UTC: evening in Shanghai.
       const now = service.clock.now();
       await notify('At night');
       service.clock.advance(2 * HOUR_MS);
@@ -125,7 +125,7 @@ describe('notifications by mail', () => {
       service.clock.advance(13 * HOUR_MS);
     });
 
-    it('follow the preferences of each topic, apart from the console', async () => {
+    it('follow the preferences of each topic, independently of the console', async () => {
       const all = await ada.ok<{ topic: string; mail: boolean; mail_locked: boolean }[]>(
         'GET',
         '/api/notifications/preferences',
@@ -156,7 +156,7 @@ describe('notifications by mail', () => {
       await ada.fails(400, 'PUT', '/api/notifications/preferences', { mail: { nonsense: true } });
     });
 
-    it('go to confirmed addresses of enabled accounts only, the address of the moment included', async () => {
+    it('go only to confirmed addresses of enabled accounts, using the current address', async () => {
       await setConfirmed(ada.id, null);
       await notify('Nowhere to go');
       assert.deepEqual(await after1Minute(), []);
@@ -172,7 +172,7 @@ describe('notifications by mail', () => {
       assert.deepEqual(await service.mailsTo(`new${number}@example.org`), []);
     });
 
-    it('refuse times that are none', async () => {
+    it('refuse invalid times', async () => {
       for (const change of [
         { digest_at: '24:00' },
         { digest_at: 8 },

@@ -14,7 +14,7 @@ export interface ReceivedEvent {
   };
 }
 
-/** One connection to the stream, as a client has it. */
+/** One connection to the stream, as a client opens it. */
 export class NotificationStreamClient {
   readonly events: ReceivedEvent[] = [];
   readonly #controller = new AbortController();

@@ -17,7 +17,7 @@ const noticeFor = (userId: number, title: string): Notice => ({
   targetUrl: '',
 });
 
-/** What is promised is one second; a busy test machine gets half a second more. */
+/** The promise is one second; a busy test machine gets half a second more. */
 const SECONDS_TO_CLOSE = 1.5;
 
 forEachDatabase((name, _open, freshUrl) => {
@@ -37,7 +37,7 @@ forEachDatabase((name, _open, freshUrl) => {
     on.app.database.transaction((trx) => on.app.notifications.notifier.notify(trx, noticeFor(userId, title)));
   const announce = (title: string) => service.root.ok('POST', '/api/admin/announcements', { title, content: 'all' });
 
-  it('sends each notification to its owner only, with the unread count', async () => {
+  it('sends each notification only to its owner, with the unread count', async () => {
     const stream = new NotificationStreamClient(service.url, ann);
     const others = new NotificationStreamClient(service.url, bob);
     await Promise.all([stream.waitFor((s) => s.unread() === 0), others.waitFor((s) => s.unread() === 0)]);
@@ -54,7 +54,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(service.app.notifications.streams.size, 0);
   });
 
-  it('sends each notification exactly once over broken connections, while others arrive', async () => {
+  it('sends each notification exactly once across broken connections, while others arrive', async () => {
     const wanted = Array.from({ length: 120 }, (_, i) => `n${i}`);
     let cursor: string | undefined;
     let stream = new NotificationStreamClient(service.url, ann);
@@ -127,9 +127,9 @@ forEachDatabase((name, _open, freshUrl) => {
       await second?.stop();
     });
 
-  // SQLite serves one process.
+  // SQLite serves a single process.
   if (name !== 'sqlite')
-    it('delivers what other processes write', async () => {
+    it('delivers notifications written by other processes', async () => {
       const key = service.masterKey;
       const second = await startTestService(url, { MASTER_KEY: key }, { log: openLog('silent') });
       const person = await service.signUp('across');
@@ -141,7 +141,7 @@ forEachDatabase((name, _open, freshUrl) => {
       await second.stop();
     });
   if (name !== 'sqlite')
-    it('keeps unread what arrives while another process marks all read', async () => {
+    it('keeps later notifications unread while another process marks all as read', async () => {
       const second = await startTestService(url, { MASTER_KEY: service.masterKey }, { log: openLog('silent') });
       const person = await service.signUp('marked-elsewhere');
       const headers = { cookie: `session=${person.cookies.get('session')}`, 'service-api-user': String(person.id) };

@@ -13,7 +13,7 @@ interface Told {
 
 const KLING = { name: 'kling', model: 'kling-v1-6' } as const;
 
-// Notifications the service creates itself, triggered by API calls only: no test here inserts a notification directly.
+// Notifications the service creates itself, triggered only by API calls: no test here inserts a notification directly.
 forEachDatabase((_name, _open, freshUrl) => {
   let service: VideoService;
   before(async () => {
@@ -38,7 +38,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     return (await service.operator.requestData<{ task_id: string }>('POST', '/api/videos', request)).task_id;
   };
 
-  it('a video of the console that is ready, and none of a program', async () => {
+  it('a finished video submitted in the console, but not one submitted by a program', async () => {
     const byProgram = await service.caller.submit({ model: KLING.model, prompt: 'by a program' });
     const id = await start('<b>a cat</b>');
     const [row] = await heard('is ready');
@@ -78,7 +78,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await service.operator.grantQuota(100_000_000);
   });
 
-  it('a channel whose credentials are refused, to administrators alone, without the key', async () => {
+  it('a channel whose credentials are refused, only to administrators, without the key', async () => {
     await service.operator.requestData('POST', '/api/user/register', {
       username: 'somebody',
       password: 'long enough 1',
