@@ -13,7 +13,9 @@ import { declaredMembers } from './declared-members.ts';
 const root = join(import.meta.dirname, '../..');
 const TSC = join(root, 'node_modules/typescript/bin/tsc');
 
-/** What an application writes; the same text is run as JavaScript, so its types are only in comments. */
+/**
+ * A program as an application developer writes it; the same text runs as JavaScript, so its types are only in comments.
+ */
 const PROGRAM = `import { Reelgate, ReelgateError } from '@reelgate/sdk';
 
 const [baseUrl = '', apiKey = '', accessToken = '', userId = ''] = process.argv.slice(2);
@@ -28,7 +30,7 @@ const code = await reelgate.videos.get('task_none').then(
 console.log(JSON.stringify({ username, status: video.status, code }));
 `;
 
-/** Types an application names, and those the compiler has to refuse. */
+/** Types an application may name, and those the compiler has to reject. */
 const TYPES = `import {
   type AccountInfo,
   type CreateVideoRequest,
@@ -58,7 +60,7 @@ export const refused: CreateVideoRequest = { model: 3 };
 export const missing = (info: AccountInfo) => info.no_such_member;
 `;
 
-describe('the packages of the SDK and the command line', () => {
+describe('packages of the SDK and the command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rg-client-packages-'));
   const home = join(folder, 'home');
   const project = join(folder, 'project');
@@ -75,7 +77,7 @@ describe('the packages of the SDK and the command line', () => {
         join(folder, (await run('npm', ['pack', `./${name}`, '--silent'], folder)).trim()),
       ),
     );
-    // No registry and an empty cache: whatever the packages need has to be in them.
+    // No registry and an empty cache: the packages must contain everything they need.
     await run('npm', ['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', ...packed], project);
     service = await startSandboxService(`sqlite:${join(folder, 'reelgate.db')}`);
     await service.addChannel('vidu', ['viduq2']);
@@ -101,7 +103,7 @@ describe('the packages of the SDK and the command line', () => {
   const serviceArguments = () => [service.baseUrl, access.key, access.accessToken, String(service.operator.id)];
   const EXPECTED = { username: 'root', status: 'completed', code: 'task_not_exist' };
 
-  it('have what a registry asks for, and the version of the service', () => {
+  it('contain the metadata a registry expects, and the version of the service', () => {
     for (const [name, entry] of [
       ['@reelgate/sdk', 'exports'],
       ['reelgate-cli', 'bin'],
@@ -120,13 +122,13 @@ describe('the packages of the SDK and the command line', () => {
     }
   });
 
-  it('let a program in JavaScript generate a video', async () => {
+  it('let a JavaScript program generate a video', async () => {
     writeFileSync(join(project, 'program.js'), PROGRAM);
     const output = await run(process.execPath, ['program.js', ...serviceArguments()], project);
     assert.deepEqual(JSON.parse(output), EXPECTED);
   });
 
-  it('let a program in TypeScript compile strictly, without other types, and generate a video', async () => {
+  it('let a strict TypeScript program compile without other types and generate a video', async () => {
     writeFileSync(join(project, 'application.ts'), `declare const process: { argv: string[] };\n${PROGRAM}`);
     writeFileSync(join(project, 'types.ts'), TYPES);
     const language = ['--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom,dom.iterable', '--types', ''];
@@ -175,7 +177,7 @@ describe('the packages of the SDK and the command line', () => {
     );
   });
 
-  it('name the unit of a number, and what a method throws', () => {
+  it('document the unit of every number and the errors that a method throws', () => {
     const installed = join(project, 'node_modules/@reelgate/sdk');
     const members = globSync('*.d.ts', { cwd: installed }).flatMap((file) =>
       declaredMembers(file, readFileSync(join(installed, file), 'utf8')),

@@ -18,11 +18,11 @@ export interface DeclaredMember {
   readonly isMethod: boolean;
   /** Text of the declaration without its comment. */
   readonly text: string;
-  /** Text of the comment above it; undefined where there is none. */
+  /** Text of the comment above it; undefined if there is none. */
   readonly comment: string | undefined;
 }
 
-/** Every declaration of a file of declarations, and every member of its classes and types, private ones left out. */
+/** All declarations of a declaration file, and all members of its classes and types, except private ones. */
 export function declaredMembers(file: string, text: string): DeclaredMember[] {
   const { program, comments } = parseSync(file, text);
   const found: DeclaredMember[] = [];
