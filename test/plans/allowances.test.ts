@@ -10,7 +10,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
   after(() => plansApp.stop());
 
-  it('spends the allowance first, then the wallet, and gives back to where it came from', async () => {
+  it('spends the allowance first, then the wallet, and refunds each to its source', async () => {
     const person = await plansApp.fresh();
     await plansApp.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 1000 });
     await plansApp.card({ package_code: 'daily', level: 1, daily_quota: 100 });
@@ -32,7 +32,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [100, 990]);
   });
 
-  it('never lets concurrent calls take more than the allowance', async () => {
+  it('concurrent calls never take more than the allowance', async () => {
     const person = await plansApp.fresh();
     await plansApp.card({ package_code: 'raced', level: 1, daily_quota: 100, weekly_quota_limit: 90 });
     await plansApp.activate(person, 'raced');
@@ -48,7 +48,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('refreshes at midnight of the time zone, and a change of zone gives nothing extra', async () => {
+  it('refreshes at midnight of the time zone, and changing the zone gains nothing', async () => {
     const person = await plansApp.fresh();
     await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
     await plansApp.card({ package_code: 'zoned', level: 1, daily_quota: 10 });

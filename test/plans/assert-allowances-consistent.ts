@@ -4,8 +4,8 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
 /**
- * Checks the database alone: what must hold of allowances and subscriptions after any operation. Of `userId` or of
- * all; use is forgotten after 400 days, entries are not.
+ * Asserts, from the database alone, the invariants of allowances and subscriptions that hold after any operation, for
+ * `userId` or for all accounts. Usage is deleted after 400 days, ledger entries are not.
  */
 export async function assertAllowancesConsistent(database: Database<Tables>, userId?: number): Promise<void> {
   const whose = userId === undefined ? sql`1 = 1` : sql`w.user_id = ${userId}`;

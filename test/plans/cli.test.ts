@@ -49,7 +49,7 @@ describe('reelgate plans and redeem', () => {
     assert.equal((await anonymous.run('redeem', 'X')).code, 3);
   });
 
-  it('redeems a code in any spacing and shows what is left of it', async () => {
+  it('redeems a code in any spacing and shows its contents', async () => {
     assert.match((await machine.run('plans', 'show')).stdout, /^Plan\tNo plan \(none\)\nModels\tall\nWallet\t/);
     const [basic = '', other = ''] = await codes({ package_code: 'basic', count: 2 });
     const [pro = ''] = await codes({ package_code: 'pro', count: 1 });
@@ -73,7 +73,7 @@ describe('reelgate plans and redeem', () => {
     assert.match((await machine.run('whoami')).stdout, /^Balance\t[\d.,]+ credits$/m);
   });
 
-  it('says why a code is refused', async () => {
+  it('reports why a code is refused', async () => {
     const [money = ''] = await codes({ quota: 5, count: 1 });
     await machine.run('redeem', money);
     const again = await machine.run('redeem', money);

@@ -7,7 +7,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 const TABLES = ['plans', 'subscriptions', 'allowance_accounts', 'redemption_codes', 'wallets'] as const;
 
-/** Values no field takes, as JSON text, since not all of them can be written by `JSON.stringify`. */
+/** Values that no field accepts, as JSON text, because `JSON.stringify` cannot write all of them. */
 const JUNK = [
   'null',
   '""',
@@ -44,7 +44,7 @@ const CARD_FIELDS = [
   'status',
   'models',
 ];
-/** Values that a field of the card does take. */
+/** Values of JUNK that a field of the card does accept. */
 const TAKEN: Readonly<Record<string, readonly string[]>> = {
   package_code: ['"constructor"', '"1e3"'],
   name: [`"' or '1'='1"`, '"constructor"', '"1e3"'],
@@ -100,7 +100,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     JSON.stringify(
       await Promise.all(TABLES.map((table) => service.app.database.kysely.selectFrom(table).selectAll().execute())),
     );
-  /** Sends what must be refused in the envelope and change nothing. */
+  /** Sends requests that must be refused in the envelope and change nothing. */
   const refuses = async (requests: readonly (readonly [Method, string, string?])[], statuses: readonly number[]) => {
     const before = await state();
     for (const [method, url, payload] of requests) {
@@ -126,7 +126,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('rejects malformed values when codes are made, changed, voided and plans assigned', async () => {
+  it('rejects malformed values when codes are created, changed and revoked and when plans are assigned', async () => {
     const requests = JUNK.flatMap((junk): [Method, string, string][] => [
       ['POST', '/api/admin/redemption-codes', written({ quota: '5', count: junk })],
       ['POST', '/api/admin/redemption-codes', written({ count: '1', quota: junk })],
@@ -181,7 +181,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await state(), before);
   });
 
-  it('redeems no code that was never made, in any spelling', async () => {
+  it('redeems no code that was never issued, in any spelling', async () => {
     const person = await service.signUp('guesser');
     for (const code of [
       '\u0130I',
@@ -195,7 +195,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.match(await person.fails(200, 'POST', '/api/user/redeem', { code }), /not valid/);
   });
 
-  it('T87: returns hostile names unchanged, and exports no cell a spreadsheet runs as a formula', async () => {
+  it('T87: returns hostile names unchanged, and exports no cell that a spreadsheet would run as a formula', async () => {
     const name = '<img src=x onerror=alert(1)>{{7*7}}';
     const description = `${name}\n\u202e${name}`;
     await service.root.ok('PUT', `/api/admin/package-cards/${cardId}`, { name, description });

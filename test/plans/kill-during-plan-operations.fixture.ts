@@ -27,7 +27,7 @@ export interface KillOrder {
 const order = JSON.parse(process.argv[2] ?? '') as KillOrder;
 const { point, userId, what } = order;
 
-/** The same function, which kills the process before or after its work when that is the point of the order. */
+/** The same function, which kills the process before or after its work if the order names that point. */
 const dying =
   <A extends unknown[], R>(work: (...args: A) => Promise<R>, before?: Point, after?: Point) =>
   async (...args: A): Promise<R> => {

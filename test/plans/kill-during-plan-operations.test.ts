@@ -20,7 +20,7 @@ const PROGRAM = fixtureProgram('test/plans/kill-during-plan-operations.fixture.t
 
 const TABLES = ['subscriptions', 'allowance_usage', 'redemption_codes', 'ledger', 'wallets', 'reservations'] as const;
 
-/** What is left of the allowance, the wallet and the package's end (days from activation) after the work was done once. */
+/** The remaining allowance, the wallet and the plan's end (days from activation) after the operation ran once. */
 interface After {
   readonly left: number;
   readonly wallet: number;
@@ -43,7 +43,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
   after(() => database.close());
 
-  /** Somebody with 10 days of the package and 500 in the wallet. */
+  /** An account with 10 days of the plan and 500 in the wallet. */
   const begin = async (): Promise<number> => {
     userId += 1;
     await fixture.ledger.open(userId, 500);
@@ -69,7 +69,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const [, signal] = await once(child, 'exit');
     assert.equal(signal, 'SIGKILL');
   };
-  /** Dies in the middle, which must change nothing; then does it, which must change everything, once. */
+  /** Asserts that dying in the middle changes nothing, and that the operation then takes effect exactly once. */
   const holds = async (point: Point, what: string, work: () => Promise<unknown>, begun: number, expected: After) => {
     const untouched = await everything();
     await dieAt(point, what);
@@ -89,7 +89,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   };
 
   for (const point of ['redeem.taken', 'redeem.granted'] as const)
-    it(`${point}: the code is unused as before, and can be redeemed once`, async () => {
+    it(`${point}: the code is still unused, and can be redeemed once`, async () => {
       const begun = await begin();
       const code = await oneCode({ packageCode: 'daily' });
       const redeem = () => fixture.codeRedemption.redeem(asUser(userId), '10.0.0.1', code);
@@ -119,7 +119,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await holds('reserve.taken', ref, reserve, begun, { left: 70, wallet: 500, days: 10 });
   });
 
-  it('refund.returned: nothing is given back twice', async () => {
+  it('refund.returned: nothing is refunded twice', async () => {
     const begun = await begin();
     const ref = `task_${userId}`;
     await fixture.ledger.reserve(ref, userId, 130);
@@ -128,7 +128,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await refund(), false);
   });
 
-  it('sweep.ended: an expired subscription ends once, and the waiting one begins at that moment', async () => {
+  it('sweep.ended: an expired subscription ends once, and the queued one starts at that moment', async () => {
     await begin();
     await addPlan(fixture, { package_code: 'after', level: 0, daily_quota: 9, duration_days: 4 });
     await fixture.subscriptions.assignByAdmin(ACTOR, { userId, code: 'after' });

@@ -85,7 +85,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await user.fails(403, 'POST', '/api/user/package/activate', { user_id: user.id, package_code: 'gold' });
   });
 
-  it('permits the models a plan names, or all when it names none', async () => {
+  it('permits the models a plan names, or all if it names none', async () => {
     const person = await plansApp.fresh();
     await plansApp.card({ package_code: 'narrow', level: 1, daily_quota: 10, models: ['only-this'] });
     await plansApp.activate(person, 'narrow');

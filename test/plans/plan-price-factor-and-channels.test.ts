@@ -40,7 +40,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       service.operator.requestData<ReceiptBody>('GET', `/api/receipts/${encodeURIComponent(ref)}`);
 
     for (const factor of [1.5, 0.8, 0, 1])
-      test(`a call costs ${factor} times its price, and the receipt shows it as a line`, async () => {
+      test(`a call costs ${factor} times its price, and the receipt shows the factor as a line`, async () => {
         await change({ price_factor: factor });
         const answer = await service.ask('[chunks=7] hello');
         assert.equal(answer.status, 200);
@@ -58,7 +58,7 @@ forEachDatabase((_name, _open, freshUrl) => {
         assert.equal(receipt.facts.plan_factor, factor === 1 ? undefined : factor);
       });
 
-    test('a key and the console list the models that channels of the plan serve, and no others', async () => {
+    test('a key and the console list exactly the models that channels of the plan serve', async () => {
       const listed = async () => {
         const { body } = await callModelApi(service.baseUrl, service.key, 'GET', '/v1/models');
         return (body.data as unknown as { id: string }[]).map(({ id }) => id);
@@ -83,7 +83,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.ok((await listed()).length > 1);
     });
 
-    test('a video, its quote and a refund follow the factor', async () => {
+    test('a video, its quote and its refund use the factor', async () => {
       const model = 'kling-v1-6';
       const quote = async () => {
         const { body } = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/videos/quote', {
@@ -127,7 +127,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       await service.waitUntilSettled();
     });
 
-    test('odd factors are refused', async () => {
+    test('invalid factors are refused', async () => {
       for (const price_factor of [-1, 1_001, 1e-10, '2', null]) {
         const { success } = await service.operator.request('PUT', `/api/admin/package-cards/${planId}`, {
           price_factor,

@@ -7,7 +7,7 @@ import { startTestService } from '../test-service.ts';
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
-/** A Saturday noon, UTC. */
+/** A Saturday at noon, UTC. */
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 export interface CurrentPlanResponse {
@@ -32,7 +32,7 @@ export interface GrantResponse {
   readonly quota: number;
 }
 
-/** The whole service with a manual clock, and operations on plans by name. */
+/** The whole service with a manual clock, and helpers for plan operations. */
 export async function openPlansApp(databaseUrl: string) {
   const clock = manualClock(NOON);
   const service = await startTestService(databaseUrl, {}, { clock });
@@ -70,7 +70,7 @@ export async function openPlansApp(databaseUrl: string) {
     },
     refund: (ref: string) => database.transaction((trx) => quota.refund(trx, ref)),
     settle: (ref: string, cost: number) => database.transaction((trx) => quota.settle(trx, ref, cost)),
-    /** Lets time go by; sessions may have ended meanwhile, so those who go on log in again. */
+    /** Advances the clock and logs these people in again, because their sessions may have expired. */
     async passing(ms: number, people: readonly TestUser[] = []): Promise<void> {
       clock.advance(ms);
       await root.logIn('root', 'root-password-1');

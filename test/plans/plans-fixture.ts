@@ -8,7 +8,7 @@ import type { Tables } from '../../src/server/tables.ts';
 import { openLedger } from '../ledger-fixture.ts';
 
 export const ACTOR = { actorId: 1, address: '127.0.0.1', requestId: 'test' };
-/** An account without rights that redeems a code. */
+/** An account without privileges that redeems a code. */
 export const asUser = (userId: number) => ({ userId, role: 'user' as const });
 
 /** Dependencies a test can replace. */
@@ -39,11 +39,11 @@ export function openPlansFixture(database: Database<Tables>, clock: Clock, overr
 }
 export type PlansFixture = ReturnType<typeof openPlansFixture>;
 
-/** Makes a plan; limits that are not named are 0. Returns its id. */
+/** Creates a plan, with 0 for limits that are not given; returns its id. */
 export const addPlan = (fixture: PlansFixture, plan: Partial<NewPlan> & { package_code: string }): Promise<number> =>
   fixture.catalog.create(ACTOR, { name: plan.package_code, level: 1, duration_days: 30, ...plan });
 
-/** Gives the built-in plan of accounts without a subscription an allowance too. */
+/** Gives the built-in plan, which applies without a subscription, an allowance too. */
 export async function setAllowanceWithoutPlan(
   { catalog }: PlansFixture,
   limits: { readonly daily_quota: number; readonly weekly_quota_limit?: number },

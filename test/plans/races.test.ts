@@ -14,11 +14,11 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { assertAllowancesConsistent } from './assert-allowances-consistent.ts';
 import { ACTOR, addPlan, asUser, openPlansFixture, type PlansFixture } from './plans-fixture.ts';
 
-/** The script that hammers for releases sets more. */
+/** `npm run hammer` sets more. */
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? '12');
 const CODES_OF_AN_ACCOUNT = 50;
 
-/** The result, or the code it failed with. */
+/** The result, or the code of the failure. */
 const outcome = async <T>(work: Promise<T>): Promise<T | string> => {
   try {
     return await work;
@@ -33,7 +33,7 @@ const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T
 forEachDatabase((name, _open, freshUrl) => {
   let clock: ManualClock;
   let databases: Database<Tables>[];
-  /** Two processes' worth on PostgreSQL, which is what several share. */
+  /** On PostgreSQL two fixtures, standing for processes that share the database. */
   let fixtures: PlansFixture[];
   let notices: string[];
   let count = 0;
@@ -101,7 +101,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.deepEqual(rows, [{ state: 'active', duration_days: 200 }]);
   });
 
-  it('keeps the highest of many levels active, and loses none of the days of lower levels', async () => {
+  it('keeps the highest of many levels active, and loses no days of lower levels', async () => {
     const userId = await account();
     const levels = [1, 2, 3, 4, 5];
     const codes = await Promise.all(levels.map(async (level) => (await codesFor(await plan({ level }), 1))[0] ?? ''));
@@ -114,11 +114,11 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.deepEqual(current.timeline.waiting.length, waited);
   });
 
-  it('either redeems or voids a code, never both', async () => {
+  it('either redeems or revokes a code, never both', async () => {
     const codes = await codesFor(await plan(), ROUNDS);
     const { rows } = await fixture(0).codes.list({}, { page: 1, pageSize: ROUNDS, offset: 0 });
     const ids = rows.map(({ id }) => id).reverse();
-    // An account and an address may only try so many codes in an hour.
+    // The number of attempts per hour is limited for an account and for an address.
     for (let first = 0; first < ROUNDS; first += CODES_OF_AN_ACCOUNT) {
       const userId = await account();
       const ends = await times(Math.min(CODES_OF_AN_ACCOUNT, ROUNDS - first), async (i) =>
@@ -153,7 +153,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const id = rows.find((row) => row.package_code === code)?.id ?? 0;
       const [given, removed] = await Promise.all([
         outcome(fixture(0).subscriptions.assignByAdmin(ACTOR, { userId, code })),
-        // The later one in every second round, so that both are first sometimes.
+        // Every second round delays the later operation, so that each of the two sometimes runs first.
         (round % 2 === 0 ? Promise.resolve() : setImmediate()).then(() =>
           outcome(fixture(1).catalog.remove(ACTOR, id)),
         ),
@@ -173,7 +173,7 @@ forEachDatabase((name, _open, freshUrl) => {
     await assertConsistent();
   });
 
-  it('keeps the ledger consistent while subscriptions begin and end under reservations', async () => {
+  it('keeps the ledger consistent while subscriptions start and end during reservations', async () => {
     const people = [await account(1_000), await account(1_000)];
     const [low, high] = [await plan({ level: 1 }), await plan({ level: 2, weekly_quota_limit: 150 })];
     await times(120, async (i) => {

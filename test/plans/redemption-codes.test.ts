@@ -61,7 +61,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(!JSON.stringify(body).includes(code));
   });
 
-  it('lists codes masked, exports them with formulas escaped, and voids them', async () => {
+  it('lists codes masked, exports them with formulas escaped, and revokes them', async () => {
     const { id, codes } = await plansApp.root.ok<{ id: number; codes: string[] }>(
       'POST',
       '/api/admin/redemption-codes',
@@ -116,7 +116,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(body.total, 1);
   });
 
-  it('changes the expiry of unused codes only', async () => {
+  it('changes the expiry only of unused codes', async () => {
     const person = await plansApp.fresh();
     const end = Math.floor(plansApp.clock.now() / 1000) + 60;
     const request = { quota: 5, count: 2, expires_at: end };
@@ -153,11 +153,11 @@ forEachDatabase((_name, _open, freshUrl) => {
       );
   });
 
-  it('lets no administrator redeem a code that he or another administrator made', async () => {
+  it('lets no administrator redeem a code that he or another administrator created', async () => {
     const admins = await Promise.all([plansApp.fresh(), plansApp.fresh()]);
     const user = await plansApp.fresh();
     for (const { id } of admins) await plansApp.root.ok('PUT', `/api/admin/users/${id}`, { role: 'admin' });
-    // A change of role ends sessions.
+    // A change of role ends the account's sessions.
     await plansApp.passing(0, admins);
     await plansApp.card({ package_code: 'self-made', daily_quota: 1_000 });
     const [maker] = admins;

@@ -26,7 +26,10 @@ interface ReferenceReservation {
   readonly keys: readonly string[];
 }
 
-/** Plans of one account in plain arithmetic over UTC days: what the real ones must do, without tables, SQL or zones. */
+/**
+ * Plans of one account in plain arithmetic over UTC days, as the specification of the real ones: without tables, SQL or
+ * time zones.
+ */
 export class ReferenceModel {
   readonly #none: ReferencePlan;
   #now: number;
@@ -79,7 +82,7 @@ export class ReferenceModel {
     }
   }
 
-  /** Windows that count now: the key they are counted under, and what is left. */
+  /** The current windows: the key of their usage, and the remaining quota. */
   #windows(): { key: string; left: number }[] {
     const card = this.#active?.card ?? this.#none;
     const from = this.#active?.from ?? 0;
@@ -97,7 +100,7 @@ export class ReferenceModel {
     }));
   }
 
-  /** A card of one day has one day; others begin one with the card and at each midnight. */
+  /** A one-day card has a single day; others start one with the card and at each midnight. */
   #dayStart(from: number): number {
     const isDayCard = this.#active !== undefined && this.#active.until - from <= DAY;
     return isDayCard ? from : Math.max(from, Math.floor(this.#now / DAY) * DAY);
@@ -121,7 +124,10 @@ export class ReferenceModel {
     return undefined;
   }
 
-  /** The plan pays first, so the wallet gets back first; what came from a window goes back while that runs. Extras come from the plan of now first. */
+  /**
+   * The plan pays first, so the wallet is refunded first; quota from a window returns to it only while that window
+   * runs. Additional cost is taken from the current plan first.
+   */
   end(ref: string, cost: number): number | undefined {
     const reservation = this.open.get(ref);
     if (reservation === undefined) return undefined;
