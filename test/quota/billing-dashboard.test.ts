@@ -17,7 +17,7 @@ forEachDatabase((name, _open, freshUrl) => {
     return body as Record<string, unknown>;
   };
 
-  test(`${name}: programs for new-api read what a key may still spend`, async () => {
+  test(`${name}: programs for new-api read the remaining quota of a key`, async () => {
     const expires_at = Math.floor(Date.now() / 1_000) + 86_400;
     const limits = { name: 'old client', quota_limit: 700, models: ['sandbox-chat'], expires_at };
     const limited = await service.operator.makeToken(limits);
@@ -47,7 +47,7 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(unknown.status, 401);
   });
 
-  test(`${name}: chat clients see the limit and the use of a key as in OpenAI's dashboard`, async () => {
+  test(`${name}: chat clients read a key's limit and usage as in OpenAI's dashboard`, async () => {
     const limited = await service.operator.makeToken({ quota_limit: 1_000_000 });
     assert.equal((await get('subscription', limited)).hard_limit_usd, 2);
     assert.equal((await get('subscription', service.key)).hard_limit_usd, 10, 'without a limit: the wallet');

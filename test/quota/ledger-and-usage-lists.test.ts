@@ -15,7 +15,7 @@ interface Figures {
   readonly quota: number;
 }
 
-describe('the ledger as people see it', () => {
+describe('ledger and usage lists', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     const clock = manualClock(START);
     let service: TestService;
@@ -95,7 +95,7 @@ describe('the ledger as people see it', () => {
       );
     });
 
-    it('filters and pages the ledger, and survives invalid values', async () => {
+    it('filters and pages the ledger, and ignores invalid values', async () => {
       assert.equal((await entries('task_id=task_a')).total, 2);
       const ofOther = await service.signUp('receiver');
       await openLedger(service.app.database, undefined, clock).grant(ofOther.id, 7, 'gift of the receiver');
@@ -110,7 +110,7 @@ describe('the ledger as people see it', () => {
       await user.fails(403, 'GET', '/api/admin/ledger');
     });
 
-    it('shows administrators what each channel cost, and an account nothing of channels', async () => {
+    it('shows administrators the cost of each channel, and accounts no channels', async () => {
       const { rows } = await service.root.ok<{ rows: unknown[] }>('GET', '/api/admin/usage?by=channel');
       assert.deepEqual(rows, [{ channel_id: 0, requests: 2, quota: 85, prompt_tokens: 120, completion_tokens: 30 }]);
       const none = await service.root.ok<{ rows: unknown[] }>('GET', '/api/admin/usage?by=day,channel&channel_id=7');
@@ -119,7 +119,7 @@ describe('the ledger as people see it', () => {
       await service.root.fails(400, 'GET', '/api/admin/usage?channel_id=x');
     });
 
-    it('shows an account what it used, by day, model and token', async () => {
+    it('shows an account its usage by day, model and token', async () => {
       const { rows, total } = await user.ok<{ rows: Figures[]; total: Figures }>('GET', '/api/usage');
       const none = { prompt_tokens: 0, completion_tokens: 0 };
       assert.deepEqual(rows, [
@@ -162,7 +162,7 @@ describe('the ledger as people see it', () => {
       await user.fails(403, 'GET', '/api/admin/ledger/check');
     });
 
-    it('shows administrators what all used', async () => {
+    it('shows administrators the usage of all accounts', async () => {
       const { rows } = await service.root.ok<{ rows: Figures[] }>('GET', '/api/admin/usage?by=user');
       assert.deepEqual(
         rows.map((row) => [(row as { user_id?: number }).user_id, row.quota]),
