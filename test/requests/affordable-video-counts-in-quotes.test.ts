@@ -26,7 +26,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(status, 200, JSON.stringify(body));
     return body as unknown as QuoteBody;
   };
-  /** Starts videos until the service refuses one. */
+  /** Starts videos until the service refuses one; returns how many were started. */
   const startAll = async (key: string): Promise<number> => {
     for (let count = 0; ; count++) {
       const { status } = await callModelApi(service.baseUrl, key, 'POST', '/v1/videos', BODY);
@@ -34,7 +34,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   };
 
-  it('counts what the limit of the key and the wallet leave, and starts nothing', async () => {
+  it("counts the videos that the key's limit and the wallet can pay for, and starts none", async () => {
     const limited = await service.operator.makeToken({ quota_limit: 900 });
     const quote = await quoteAs(limited);
     assert.deepEqual(
@@ -47,7 +47,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await service.operator.quota()).quota, 1_000);
   });
 
-  it('refuses what a submit would refuse', async () => {
+  it('refuses the same requests as a submit', async () => {
     const key = await service.operator.makeToken({ models: ['viduq1'] });
     const { status } = await callModelApi(service.baseUrl, key, 'POST', '/v1/videos/quote', BODY);
     assert.equal(status, 403);
@@ -56,14 +56,15 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await callModelApi(service.baseUrl, other, 'POST', '/v1/videos/quote', unknown)).status, 404);
   });
 
-  it('counts the allowance and the wallet together, as many as can then be started', async () => {
+  it('counts the videos that the allowance and the wallet can pay for together', async () => {
     const { id } = service.operator;
     const card = { package_code: 'quoted', name: 'quoted', level: 1, duration_days: 30, daily_quota: 1_000 };
     await service.operator.requestData('POST', '/api/admin/package-cards', card);
     await service.operator.requestData('POST', '/api/user/package/activate', { user_id: id, package_code: 'quoted' });
     const key = await service.operator.makeToken();
     const quote = await quoteAs(key);
-    // 1,000 of the allowance and 1,000 of the wallet: two of the allowance alone, a third of both, two of the wallet.
+    // 1,000 of the allowance and 1,000 of the wallet: two from the allowance alone, a third from both, two from the
+    // wallet.
     assert.equal(quote.how_many_now, 5);
     assert.deepEqual([quote.from_allowance, quote.from_wallet], [400, 0]);
     const [day] = quote.windows;
@@ -77,7 +78,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([empty.how_many_now, empty.affordable, empty.balance], [0, false, 0]);
   });
 
-  it('counts over all windows: now what fits into each, today as many as the week leaves the intervals', async () => {
+  it('counts over all windows: now the videos that fit into each, today as many as the week allows the intervals', async () => {
     const { id } = service.operator;
     const windows = { refresh_interval_seconds: 5 * 3_600, interval_quota: 1_000, weekly_quota_limit: 2_500 };
     const card = { package_code: 'windows', name: 'windows', level: 2, duration_days: 30, ...windows };
@@ -95,7 +96,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok((interval ?? 0) > -1 && (interval ?? 0) <= 5 * 3_600, `the interval begins anew in ${interval} s`);
     assert.ok((week ?? 0) > -1 && (week ?? 0) <= 7 * 86_400, `the week begins anew in ${week} s`);
     assert.equal(quote.how_many_now, 2);
-    // One, two or more intervals of this day: two videos each, and one of what the week leaves the third.
+    // One, two or more intervals start today: two videos each, and in the third one that the week still allows.
     assert.ok([2, 4, 5].includes(quote.how_many_today ?? 0), `${quote.how_many_today} today`);
   });
 });

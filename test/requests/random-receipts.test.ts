@@ -10,11 +10,14 @@ import { ReceiptService } from '../../src/server/request-log/receipts.ts';
 import { callToRequestRow, RequestStore } from '../../src/server/request-log/request-store.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
-/** A million with RECEIPT_DATABASE_CASES=1000000, which `npm run hammer` can be given; the suite takes some hundreds. */
+/**
+ * RECEIPT_DATABASE_CASES=1000000, which can be passed to `npm run hammer`, runs a million; the suite runs some
+ * hundreds.
+ */
 const CASES = Number(process.env.RECEIPT_DATABASE_CASES ?? 320);
-/** Reserved, settled and read together: a million cases are then minutes. */
+/** Reserved, settled and read together, so that a million cases take minutes. */
 const BATCH = Math.min(CASES, 500);
-/** Of every batch, read as a caller does, one query after another. */
+/** Receipts of every batch that are read as a caller does, one query after another. */
 const READ_ALONE = 8;
 
 interface Case {
@@ -67,7 +70,7 @@ forEachDatabase((_name, open) => {
   it(`a receipt's lines, the ledger and the charge agree in ${CASES} random cases`, async () => {
     const { database, store, usage, quota } = await openQuota();
     const alone = new ReceiptService({ store, ledger: usage, tasks });
-    /** The same service over the rows of many references, which two queries have read. */
+    /** The same service over the rows of many references, which two queries have loaded. */
     const readTogether = async (userId: number, refs: readonly string[]): Promise<ReceiptService> => {
       const { kysely } = database;
       const rows = await kysely.selectFrom('requests').selectAll().where('user_id', '=', userId).execute();
@@ -80,7 +83,7 @@ forEachDatabase((_name, open) => {
       });
     };
     for (let done = 0; done < CASES; done += BATCH) {
-      // A wallet for each batch: what a million cases cost is more than a balance can be.
+      // A wallet per batch: a million cases cost more than one balance can hold.
       const userId = 1 + done / BATCH;
       await database.transaction((trx) => quota.openWallet(trx, userId, 9_000_000_000_000));
       const batch = fc
@@ -121,7 +124,7 @@ forEachDatabase((_name, open) => {
     }
   });
 
-  it('has the entry that closed a call while its receipt was read', async () => {
+  it('includes the entry that closed a call while its receipt was read', async () => {
     const { database, usage, quota } = await openQuota();
     await database.transaction((trx) => quota.openWallet(trx, 1, 1_000));
     await database.transaction((trx) =>

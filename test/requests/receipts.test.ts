@@ -37,7 +37,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.fail(`${ref} did not end`);
   };
 
-  it('has what the ledger has, line by line, whatever is called', async () => {
+  it("contains the ledger's entries line by line for every kind of call", async () => {
     for (let index = 0; index < 6; index++) {
       await service.ask(`call ${'word '.repeat(index * 7)}`, { max_tokens: 5 + index });
       await (await service.stream(`stream [chunks=${index + 1}]`)).text();
@@ -68,7 +68,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     ]);
   });
 
-  it('is found by the request id, the own one too', async () => {
+  it('is found by the request id, including one chosen by the caller', async () => {
     const { headers } = await service.ask('hi');
     const own = await service.ask('hi', {}, { 'x-request-id': 'my-call-1' });
     assert.equal(own.status, 200);
@@ -85,7 +85,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.equal((await byKey(other, ref)).status, 404, ref);
   });
 
-  it('of a video shows its reservation, then its charge, and stays the same after the price has changed', async () => {
+  it('of a video shows its reservation, then its charge, and stays the same after a price change', async () => {
     const id = await startVideo();
     const open = await receiptOf(id);
     assert.deepEqual([open.outcome, open.reserved, open.charged, open.ended_at], ['open', 400, 0, null]);
@@ -99,7 +99,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(body, ended);
   });
 
-  it('of a video that failed has no lines, and all of it went back', async () => {
+  it('of a failed video has no lines and a full refund', async () => {
     const body = { model: 'sora-2', prompt: 'herons [fail]', seconds: '4' };
     const { body: video } = await callModelApi(service.baseUrl, service.key, 'POST', '/v1/videos', body);
     const receipt = await whenEnded(String(video.id));
@@ -108,7 +108,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(receipt.refunded, receipt.reserved);
   });
 
-  it('is for its owner and administrators alone', async () => {
+  it('is only for its owner and administrators', async () => {
     const id = await startVideo();
     await service.operator.requestData('POST', '/api/admin/users', {
       username: 'stranger',

@@ -36,7 +36,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.fail(`${count} rows for ${query}`);
   };
 
-  it('has a row for each call: what it cost, how long it took, who asked, and no text', async () => {
+  it('has a row for each call with its cost, duration and caller, and no text', async () => {
     assert.equal((await service.ask(PROMPT, {}, { 'user-agent': 'heron-app/1.0 '.repeat(20) })).status, 200);
     await (await service.stream(PROMPT)).text();
     const [streamed, plain] = await waitForRows('kind=chat&status=ok', 2);
@@ -54,7 +54,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(!JSON.stringify(stored).includes('secret question'));
   });
 
-  it('refuses a limit or a position it cannot read, so that no reader is sent the first page again', async () => {
+  it('refuses an unreadable limit or cursor instead of sending the first page again', async () => {
     const { operator } = service;
     for (const query of [
       'limit=0',
@@ -71,16 +71,16 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual((await page('after=-5.-7&limit=9999')).data, []);
   });
 
-  it('T46: opens a bounded number of live views of an account, and more once some have ended', async () => {
+  it('T46: opens a limited number of live views per account, and more once some have ended', async () => {
     const open = async () => {
       const ended = new AbortController();
       const response = await fetch(`${service.baseUrl}/api/requests/stream`, {
         headers: service.operator.headers,
         signal: ended.signal,
       });
-      // An unread error would keep its connection.
+      // An unread error would hold its connection.
       if (response.status !== 200) await response.text();
-      // A response that is collected as garbage ends its view, so each is kept.
+      // A garbage-collected response would end its view, so each is retained.
       return { response, status: response.status, end: () => ended.abort() };
     };
     const views = await Promise.all(Array.from({ length: 40 }, open));
@@ -95,7 +95,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  it('has what was refused before anything was reserved, within a second', async () => {
+  it('has calls refused before a reservation, within a second', async () => {
     assert.equal((await service.ask('hi', { model: 'no-such-model' })).status, 404);
     const [refused] = await waitForRows('model=no-such-model', 1);
     assert.deepEqual(
@@ -104,7 +104,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('has a video when it has ended, with its length', async () => {
+  it('has a video once it has ended, with its length', async () => {
     const submitted = await fetch(`${service.baseUrl}/v1/videos`, {
       method: 'POST',
       headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
@@ -115,7 +115,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([row?.ref, row?.seconds, row?.quota, row?.status, row?.model], [id, 8, 800, 'ok', 'sora-2']);
   });
 
-  it('is filtered and paged without a gap, for the owner too', async () => {
+  it('is filtered and paged without gaps, also for the owner', async () => {
     for (let index = 0; index < 7; index++) assert.equal((await service.ask(`call ${index}`)).status, 200);
     await service.waitUntilSettled();
     const all = (await page('limit=100')).data.map(({ ref }) => ref);
@@ -153,7 +153,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  it('gives success rate, percentiles and cost by model and channel', async () => {
+  it('reports success rate, percentiles and cost by model and channel', async () => {
     const rows = (await page('model=sandbox-chat&limit=100')).data;
     const statistics = await service.operator.requestData<Figures[]>('GET', '/api/admin/requests/statistics?by=model');
     const figures = statistics.find(({ key }) => key === 'sandbox-chat');
@@ -178,7 +178,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(tokens[0]?.name, 'test');
   });
 
-  it('is followed live', async () => {
+  it('can be followed live', async () => {
     const end = new AbortController();
     const response = await fetch(`${service.baseUrl}/api/admin/requests/stream?kind=chat`, {
       headers: service.operator.headers,
@@ -201,7 +201,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     end.abort();
   });
 
-  it('forgets what has passed its retention', async () => {
+  it('deletes rows past their retention', async () => {
     const { kysely } = service.app.database;
     const old = Date.now() - 31 * DAY_MS;
     const { ref } = await kysely.selectFrom('requests').select('ref').orderBy('seq').limit(1).executeTakeFirstOrThrow();

@@ -5,8 +5,8 @@ import type { MetaTables } from '../../src/server/platform/db/migrate.ts';
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * Says when a job runs next. A service runs its jobs a quarter of a minute after it has started, which on a slow machine is in the
- * middle of a test that counts what they do.
+ * Sets when a job runs next. A service runs its jobs 15 seconds after it has started, which on a slow machine is in the
+ * middle of a test that counts their effects.
  *
  * @param dueAt Unix milliseconds
  */

@@ -10,7 +10,7 @@ import { type SandboxService, startSandboxService } from '../service-with-sandbo
 
 type ReceiptBody = Static<typeof Receipt>;
 
-/** Vendors whose answers have figures of their own, with what the simulators report for five seconds. */
+/** Vendors that report usage in their responses, with the simulators' figures for five seconds. */
 const VENDORS = [
   { vendor: 'kling', model: 'kling-v2-1-master', fact: 'units', reported: 10 },
   { vendor: 'vidu', model: 'viduq2', fact: 'units', reported: 60 },
@@ -73,7 +73,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('refuses a request no line fits before anything is reserved', async () => {
+  it('refuses a request that no price line matches before a reservation', async () => {
     await setPrice('viduq2', { lines: [{ when: { seconds: [4] }, per_call: 1 }] });
     const { quota } = await service.operator.quota();
     const { status, body } = await submit('viduq2');
