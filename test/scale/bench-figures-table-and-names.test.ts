@@ -8,7 +8,7 @@ import { replaceFiguresTable, updateFiguresTable } from '../../scripts/bench/fig
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
-test('the table of figures takes the place of the one before', () => {
+test('the table of figures replaces the previous one', () => {
   const figures = [
     { subject: 'call', unit: '×', measured: 2.345, asked: 2, peer: 'bare proxy', spread: [2.1, 2.5] as const },
     { subject: 'submit', unit: '/s', measured: 6_543.2 },
@@ -24,7 +24,7 @@ test('the table of figures takes the place of the one before', () => {
   assert.throws(() => replaceFiguresTable('# Without a place', figures, ''));
 });
 
-test('figures of some benches take the place of their rows alone, and a line says when', () => {
+test('figures of some benches replace only their rows, and a line states when', () => {
   const row = (subject: string, measured: number) => ({ subject, unit: '/s', measured });
   const whole = replaceFiguresTable(
     read('bench/README.md'),
@@ -46,8 +46,8 @@ test('figures of some benches take the place of their rows alone, and a line say
   assert.throws(() => updateFiguresTable('# Without a place', some, [], ''));
 });
 
-test('every bench is run by npm run bench or says why it is not', () => {
-  // What benches need beside themselves is in bench/support.
+test('every bench is run by npm run bench or states why not', () => {
+  // Shared code of the benches is in bench/support.
   const runnable = globSync('bench/*.ts', { cwd: root.pathname })
     .filter((path) => /`(?:TASKS=\d+ )?node bench\/|performance\.now\(\)|setTimeout as pause/.test(read(path)))
     .map((path) => basename(path, '.ts'));

@@ -9,8 +9,8 @@ const PLANT: Deployment = { processes: 1, databases: 1, coresPerDatabase: 1, flu
 const run = (perSecond: number, operation: Operation, plant = PLANT, seconds = 400) =>
   simulateQueues(perSecond, [operation], plant, { seconds, random: seededRandom(7) });
 
-describe('the capacity model', () => {
-  it('returns events in the order of their times', () => {
+describe('capacity model', () => {
+  it('returns events in chronological order', () => {
     const events = new EventQueue();
     const random = seededRandom(1);
     const times = Array.from({ length: 1_000 }, () => Math.floor(random() * 100));

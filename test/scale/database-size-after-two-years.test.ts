@@ -14,7 +14,7 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 const WEEKS = 104;
-/** Twice a week as many calls as in three days and a half. */
+/** Twice a week, with the calls of three and a half days. */
 const STEP_MS = 3.5 * DAY_MS;
 const CALLS_A_STEP = 120;
 const ACCOUNTS = 2;
@@ -39,7 +39,7 @@ const DETAIL: CallDetail = {
   facts: '',
 };
 
-/** The writes of some days of model calls, by the service's own ledger and request log. */
+/** The writes of some days of model calls, through the service's own ledger and request log. */
 function openLoad({ app: { database } }: TestService, clock: ManualClock) {
   const log = new RequestLog({ database, store: new RequestStore(database), clock, log: openLog('silent') });
   const ledger = new LedgerService({ store: new LedgerStore(database), clock, onClosed: log.addClosed });
@@ -82,7 +82,7 @@ describe('two years of steady load', () => {
 
     const sizeOf = async (): Promise<number> => {
       const { kysely } = service.app.database;
-      // What autovacuum does in the course of a day.
+      // Autovacuum's work in the course of a day.
       if (name === 'postgres') await sql`vacuum`.execute(kysely);
       const size =
         name === 'sqlite'
@@ -92,7 +92,7 @@ describe('two years of steady load', () => {
       return Number((await size.execute(kysely)).rows[0]?.bytes);
     };
 
-    it('ends with the size it had after a year, exact balances and the rows that are kept', async () => {
+    it('ends with the size it had after a year, exact balances and exactly the rows that are kept', async () => {
       const load = openLoad(service, clock);
       await load.openWallets();
       const sizes: number[] = [];
@@ -105,7 +105,7 @@ describe('two years of steady load', () => {
         if (week % 13 === 12) sizes.push(await sizeOf());
       }
       const { kysely } = service.app.database;
-      // Daily figures and closing entries stay: some hundred rows an account and year.
+      // Daily figures and closing entries stay: some hundred rows per account and year.
       const [year, end] = [sizes[3] ?? 0, sizes.at(-1) ?? 0];
       assert.ok(end <= 1.1 * year, `the size went from ${year} to ${end} bytes: ${sizes.join()}`);
 
@@ -118,7 +118,8 @@ describe('two years of steady load', () => {
       const count = async (table: 'requests' | 'ledger') =>
         Number((await kysely.selectFrom(table).select(sql<number>`count(*)`.as('n')).executeTakeFirstOrThrow()).n);
       const kept = (await count('requests')) / CALLS_A_STEP;
-      // PostgreSQL drops whole months: the present one, the one before, and up to a week of the one before that until the next run.
+      // PostgreSQL drops whole months: it keeps the current one, the previous one, and up to a week of the one before
+      // that until the next run.
       const most = name === 'sqlite' ? 9 : (31 + 31 + 31) / 3.5;
       assert.ok(kept >= 8 && kept <= most, `the calls of ${kept} steps, and 30 days are 8.6`);
       if (name === 'postgres') {

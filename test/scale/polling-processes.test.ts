@@ -22,7 +22,7 @@ const SECOND = 1_000;
 const PERIOD = 15 * SECOND;
 const TASKS = 600;
 const PER_SECOND = (TASKS / PERIOD) * SECOND;
-/** What the vendor takes for an answer, and how many it is asked for at once; four are needed at the usual rate. */
+/** The vendor's response time and maximum concurrency; the usual rate needs a concurrency of four. */
 const ANSWER_MS = 100;
 const MAX_AT_ONCE = 9;
 const STEP = 50;
@@ -89,7 +89,7 @@ function simulateQueues(url: string) {
       clock.advance(STEP);
       await answerUntil(clock.now());
       if (passed % SECOND === 0) for (const { processes } of running) await processes?.renew();
-      // Of several whose time has come within a step, any may be the first.
+      // Of several processes due within a step, any may be the first.
       for (const each of running.toSorted(() => random() - 0.5))
         if (each.tickAt <= clock.now()) {
           each.tickAt = clock.now() + 250 * (0.5 + random());
@@ -105,7 +105,7 @@ function simulateQueues(url: string) {
   return { clock, polls, start, run, stop, mostAtOnce: () => mostAtOnce };
 }
 
-describe('polls of thousands of tasks', () => {
+describe('polling thousands of tasks', () => {
   forEachDatabase((name, _open, freshUrl) => {
     const count = name === 'sqlite' ? 1 : 4;
     const stops: (() => Promise<void>)[] = [];
@@ -129,11 +129,11 @@ describe('polls of thousands of tasks', () => {
       return { ...simulation, startAll };
     };
 
-    it(`${count} processes poll each once a period, share the work, and ask for no more at once than one would`, async () => {
+    it(`${count} processes poll each once a period, share the work, and send no more concurrent requests than one would`, async () => {
       const { polls, startAll, run, stop, mostAtOnce } = await setUp();
       const running = await startAll();
       stops.push(() => stop(running));
-      // They get into their phases with the second poll.
+      // The processes settle into their phases with the second poll.
       await run(running, 3 * PERIOD);
       polls.length = 0;
       await run(running, 4 * PERIOD);
@@ -152,7 +152,7 @@ describe('polls of thousands of tasks', () => {
     });
 
     for (const pause of [5 * SECOND, 4.4 * PERIOD])
-      it(`spreads what was left after ${pause / SECOND} s without a process`, async () => {
+      it(`spreads overdue polls after ${pause / SECOND} s without a process`, async () => {
         const { clock, polls, startAll, run, stop } = await setUp();
         const before = await startAll();
         await run(before, 2 * PERIOD);
@@ -167,7 +167,7 @@ describe('polls of thousands of tasks', () => {
         await run(running, PERIOD);
         const rates = Map.groupBy(polls, ({ at }) => Math.floor((at - startedAt) / SECOND));
         const highest = Math.max(...[...rates.values()].map((own) => own.length));
-        // Where less than a period was left, what is due anyway comes on top.
+        // After a pause shorter than a period, regularly due polls come on top.
         const atMost = (pause < PERIOD ? 2.5 : 1.4) * PER_SECOND;
         assert.ok(highest < atMost, `${highest} in a second, ${PER_SECOND.toFixed(0)} is usual`);
       });

@@ -20,10 +20,13 @@ import { planQueries } from './query-plans.ts';
 const NOW = Date.UTC(2026, 10, 20);
 const FIRST: LongPage = { page: 1, pageSize: 50, offset: 0, after: undefined };
 const THIRD: LongPage = { ...FIRST, page: 3, offset: 100 };
-/** The account with a tenth of everything. */
+/** The account with a tenth of all rows. */
 const HEAVY = 1_000;
 const TASKS = 24_000;
-/** PostgreSQL may filter where that is cheaper than another index, and reads some rows more then. A search reads as many keys. */
+/**
+ * PostgreSQL may filter if that is cheaper than another index, and then reads somewhat more rows. A search reads as
+ * many keys.
+ */
 const MAX_ROWS_READ = MAX_SEARCHED_TASKS;
 const CLOCK = { now: () => NOW };
 
@@ -59,8 +62,8 @@ const requests =
     new RequestStore(database).list(filter, after === undefined ? undefined : { createdAt: NOW, seq: after }, 100);
 
 /**
- * What is listed by what, and the index that serves it on SQLite; undefined: the table's own order, newest first. `short`: a
- * handful of rows, which are sorted.
+ * Each list with its sort order and the index that serves it on SQLite; undefined: the table's own order, newest first.
+ * `short`: a handful of rows, which are sorted.
  */
 const LISTS: readonly (readonly [string, Run, RegExp | undefined, 'short'?])[] = [
   ['own videos', ownVideos({}), /tasks_by_user/],
@@ -98,11 +101,11 @@ const LISTS: readonly (readonly [string, Run, RegExp | undefined, 'short'?])[] =
   ['requests of an hour', requests({ from: NOW - 7_200_000, to: NOW - 3_600_000 }), undefined],
 ];
 
-describe('lists of tables that grow', () => {
+describe('lists of growing tables', () => {
   forEachDatabase((name, open) => {
     let database: Database<Tables>;
     before(async () => {
-      // To seed takes a busy machine longer than the service gives a statement.
+      // On a busy machine seeding takes longer than the service allows a statement.
       database = await open({ statementTimeoutMs: 60_000 });
       const seed = { tasks: TASKS, accounts: 400, unfinished: 200, firstUser: HEAVY, now: NOW };
       await seedAtScale(database, seed);
@@ -129,7 +132,7 @@ describe('lists of tables that grow', () => {
         }
       });
 
-    it('finds whether an account at a vendor has room by an index of its unfinished videos', async () => {
+    it('finds whether a vendor account has a free slot by an index of its unfinished videos', async () => {
       const account = { id: 3, credentialId: 1, maxConcurrentTasks: 1_000 };
       const plans = await planQueries(database, (recorded) => new ChannelTaskLimitStore(recorded).withRoom([account]));
       assert.equal(plans.length, 1);
@@ -139,7 +142,7 @@ describe('lists of tables that grow', () => {
       if (name === 'sqlite') assert.deepEqual(plan.indexes, ['tasks_unfinished_by_channel']);
     });
 
-    it('reads the requests of an account in an hour by its index, between the keys of that hour', async () => {
+    it("reads an account's requests within an hour by its index, between the keys of that hour", async () => {
       const run = requests({ userId: HEAVY, from: NOW - 7_200_000, to: NOW - 3_600_000 });
       const plans = await planQueries(database, (recorded) => run(recorded, FIRST));
       const [ofAccount, ...others] = plans.filter(({ sql }) => /user_id/.test(sql));
@@ -156,7 +159,7 @@ describe('lists of tables that grow', () => {
       assert.ok(plans.some(({ indexes }) => indexes.includes('tasks_due')));
     });
 
-    it('walks by `next` through the same rows as by page numbers, to the end', async () => {
+    it('reads the same rows by `next` as by page numbers, to the end', async () => {
       const store = new LedgerReportStore(database);
       const filter = { userId: HEAVY + 1, kind: 'settle' as const };
       const byNext: number[] = [];
@@ -179,7 +182,7 @@ describe('lists of tables that grow', () => {
       assert.equal(byNext.length, (await store.entries(filter, FIRST)).total);
     });
 
-    it('counts up to ten thousand and says when there are more', async () => {
+    it('counts up to ten thousand and reports when there are more', async () => {
       const all = await new LedgerReportStore(database).entries({}, FIRST);
       assert.deepEqual([all.total, all.totalIsMinimum], [10_000, true]);
       const few = await new LedgerReportStore(database).entries({ userId: HEAVY + 1 }, FIRST);

@@ -4,17 +4,17 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 /** How a database would run one statement. */
 export interface QueryPlan {
   readonly sql: string;
-  /** Names of indexes; `PRIMARY KEY` for a walk along the table's own order, which SQLite's tables have. */
+  /** Names of indexes; `PRIMARY KEY` for a scan in the table's own order, which SQLite's tables have. */
   readonly indexes: readonly string[];
-  /** Tables of which every row would be read. */
+  /** Tables that would be read completely. */
   readonly scanned: readonly string[];
   /** SQLite: whether rows would be sorted. */
   readonly sorts: boolean;
-  /** PostgreSQL, which chooses by statistics: rows that were read from tables and indexes to answer. */
+  /** PostgreSQL, which plans by statistics: rows read from tables and indexes for the result. */
   readonly rowsRead: number;
 }
 
-/** Keeps the statements that are built with it. */
+/** Records the statements that are built with it. */
 class Recorder implements KyselyPlugin {
   readonly nodes: RootOperationNode[] = [];
   transformQuery({ node }: { readonly node: RootOperationNode }) {
@@ -29,7 +29,7 @@ class Recorder implements KyselyPlugin {
 /**
  * Runs some work and returns the plans of its queries.
  *
- * @param work is called with the database
+ * @param work called with the database
  */
 export async function planQueries<T>(
   database: Database<T>,
@@ -59,7 +59,7 @@ export async function planQueries<T>(
 
 type Findings = Omit<QueryPlan, 'sql'>;
 
-/** Lines of https://sqlite.org/eqp.html. */
+/** Parses lines in the format of https://sqlite.org/eqp.html. */
 function readSqlite(rows: readonly Record<string, unknown>[]): Findings {
   const lines = rows.map(({ detail }) => String(detail));
   return {
@@ -98,7 +98,7 @@ function readPostgres(rows: readonly Record<string, unknown>[]): Findings {
   };
 }
 
-/** A scan of an index for a bitmap is counted as well: its rows are read from the table later. */
+/** Also counts an index scan for a bitmap, whose rows are read from the table later. */
 const isScan = (node: PlanNode): boolean => /Scan$/.test(node['Node Type']) && node['Node Type'] !== 'Subquery Scan';
 const rowsOf = (node: PlanNode): number =>
   ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1);
