@@ -66,7 +66,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await root.ok<Application>('GET', `/api/admin/beta-applications/${id}`)).decided_by, root.id);
   });
 
-  it('stands once for a feature, and may be sent again after a rejection', async () => {
+  it('exists once per feature, and may be sent again after a rejection', async () => {
     const person = await fresh();
     const sent = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -88,7 +88,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await apply(person, 'mail');
   });
 
-  it('refuses invalid input, and other accounts', async () => {
+  it('refuses invalid input, and access by other accounts', async () => {
     const person = await fresh();
     const id = await apply(person);
     for (const body of [

@@ -35,7 +35,7 @@ const EVIL_TARGETS = [
   '/tick ets',
 ];
 
-it('no accepted target leaves the origin, however it is read', () => {
+it('no accepted target leaves the origin, however it is parsed', () => {
   const pieces = fc.constantFrom(
     '/',
     '\\',
@@ -87,7 +87,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(headers['x-content-type-options'], 'nosniff');
   };
 
-  it('keeps hostile text unchanged, in every field and for both sides, as JSON alone', async () => {
+  it('keeps hostile text unchanged in every field and for both sides, only as JSON', async () => {
     for (const text of HOSTILE_TEXTS) {
       const category = [...text].slice(0, 64).join('');
       const { id } = await ann.ok<{ id: number }>('POST', '/api/tickets', { title: text, content: text, category });
@@ -121,7 +121,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  it('brings it through the live stream without a forged event', async () => {
+  it('sends it through the live stream without a forged event', async () => {
     const stream = new NotificationStreamClient(service.url, ann);
     await stream.waitFor((listening) => listening.unread() !== undefined);
     const texts = HOSTILE_TEXTS.slice(0, 24);
@@ -135,7 +135,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(stream.events.every(({ id }) => id !== '9.9'));
   });
 
-  it('T86: takes no target that leads away', async () => {
+  it('T86: accepts no target that leads away', async () => {
     for (const target_url of EVIL_TARGETS) {
       await root.fails(400, 'POST', '/api/admin/announcements', { title: 'x', content: 'x', target_url });
     }

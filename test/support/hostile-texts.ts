@@ -1,4 +1,4 @@
-/** Texts that mean harm to whatever shows, frames or stores them carelessly. Everything here is storable text. */
+/** Texts that harm code that displays, frames or stores them carelessly. All of them are valid, storable text. */
 const SEEDS = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',

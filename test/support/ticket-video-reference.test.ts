@@ -10,7 +10,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   });
   after(() => service.stop());
 
-  it('a ticket names a video of its owner, and no other', async () => {
+  it('a ticket references a video of its owner, and no other', async () => {
     const request = { model: 'kling-v1-6', prompt: 'a cat' };
     const own = await service.operator.requestData<{ task_id: string }>('POST', '/api/videos', request);
     const ask = (task_id: string) =>

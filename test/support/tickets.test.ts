@@ -106,7 +106,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await pending(), before + 1);
   });
 
-  it('keeps notes among administrators', async () => {
+  it('shows internal notes only to administrators', async () => {
     const person = await fresh();
     const id = await ask(person);
     const before = await pending();
@@ -120,7 +120,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('is not there for others', async () => {
+  it('is hidden from other accounts', async () => {
     const [person, other] = [await fresh(), await fresh()];
     const id = await ask(person);
     const missing = await other.fails(200, 'GET', '/api/tickets/999999999');
@@ -139,7 +139,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await read(person, id)).status, 'open');
   });
 
-  it('refuses what is no ticket, and changes nothing', async () => {
+  it('refuses invalid tickets, and changes nothing', async () => {
     const person = await fresh();
     for (const body of [
       {},
@@ -199,7 +199,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([(own.body.data as Ticket[]).map(({ id }) => ids.indexOf(id)), own.body.total], [[3, 2, 1], 3]);
   });
 
-  it('lets one of two answers through that both know the same replies', async () => {
+  it('accepts only one of several concurrent answers that know the same replies', async () => {
     const person = await fresh();
     for (let round = 0; round < 10; round++) {
       const id = await ask(person);
@@ -234,7 +234,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(closed.filter(({ body }) => body.success).length, 1);
   });
 
-  it('takes no more than its fill of replies', async () => {
+  it('limits the number of replies', async () => {
     const person = await fresh();
     const id = await ask(person);
     await service.app.database.transaction((trx) =>
@@ -247,7 +247,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.match(await person.fails(200, 'POST', `/api/tickets/${id}/replies`, { content: 'x' }), /200 replies/);
   });
 
-  it('removes a ticket with its replies, and keeps what was done in the audit log', async () => {
+  it('removes a ticket with its replies, and keeps its actions in the audit log', async () => {
     const person = await fresh();
     const id = await ask(person);
     await answer(id, {});
