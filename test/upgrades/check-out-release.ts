@@ -9,14 +9,14 @@ const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
 export interface Release {
-  /** Arguments of Node that start its server. */
+  /** Node arguments that start its server. */
   readonly program: readonly string[];
   remove(): void;
 }
 
 /**
- * The code of a release as its tag has it, with the packages of this working tree. Where there is no such tag, as before the first release,
- * the working tree is that release.
+ * The code of a release at its tag, with the packages of this working tree. Without such a tag, as before the first
+ * release, the working tree counts as that release.
  */
 export function checkOutRelease(version: string): Release {
   const tag = `v${version}`;
@@ -27,7 +27,7 @@ export function checkOutRelease(version: string): Release {
   git('archive', '--output', archive, tag, 'bin', 'src', 'package.json');
   execFileSync('tar', ['-xf', archive, '-C', folder]);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // A page to answer with; what is in it does not matter here.
+  // A page to respond with; its content does not matter here.
   mkdirSync(join(folder, 'dist'), { recursive: true });
   if (existsSync(join(root, 'dist'))) cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
   return {

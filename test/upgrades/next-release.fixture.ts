@@ -1,13 +1,13 @@
 /**
- * Preloaded into the server (`node --import`): makes it the release after this one, by migrations that no release has. NEXT_RELEASE says
- * what they are: `additive` leaves room for the release before, `floor` does not.
+ * Preloaded into the server (`node --import`) to turn it into the next release, with migrations that no release has.
+ * NEXT_RELEASE selects them: `additive` stays compatible with the previous release, `floor` does not.
  */
 import { sql } from 'kysely';
 import { migrations } from '../../src/server/migrations.ts';
 import { addIndex, type Migration } from '../../src/server/platform/db/migrate.ts';
 import { raiseSchemaFloor } from '../../src/server/platform/db/open-database.ts';
 
-/** A table, columns of tables that are read and written all the time, an index on a table in use. */
+/** A table, columns of tables with constant reads and writes, and an index on a table in use. */
 const ADDITIVE: readonly Migration[] = [
   {
     id: '9001-next-release',
@@ -35,5 +35,5 @@ const FLOOR: Migration = {
   up: (trx) => raiseSchemaFloor(trx, '9003-next-release-only'),
 };
 
-// The list that the server goes through, before it does.
+// Changes the server's list of migrations before the server runs them.
 (migrations as Migration[]).push(...ADDITIVE, ...(process.env['NEXT_RELEASE'] === 'floor' ? [FLOOR] : []));

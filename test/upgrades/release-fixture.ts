@@ -6,20 +6,20 @@ import { Client } from 'pg';
 import type { DialectName } from '../../src/server/platform/db/sql.ts';
 import { findPostgres } from '../start-postgres.ts';
 
-/** Databases as the last two releases leave them, with data; a folder each, named by the release. */
+/** Databases with data as the last two releases leave them, in a folder per release. */
 export const FIXTURES = join(import.meta.dirname, 'releases');
-/** What the rows of a fixture are encrypted with, as in all tests. */
+/** Encrypts the rows of a fixture, as in all tests. */
 export const FIXTURE_MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 /** First line of a dump: an API key of its administrator. */
 const KEY_LINE = /^-- key: (\S+)$/m;
 
 export interface ReleaseFixture {
   readonly version: string;
-  /** An API key that the database knows. */
+  /** An API key that exists in the database. */
   readonly key: string;
 }
 
-/** Versions whose databases are kept, the last release at the end. */
+/** Versions whose databases are stored, ending with the last release. */
 export const keptReleases = (): string[] =>
   globSync('*', { cwd: FIXTURES })
     .map((path) => basename(path))
@@ -27,7 +27,7 @@ export const keptReleases = (): string[] =>
 
 const CHANGELOG = join(import.meta.dirname, '../../CHANGELOG.md');
 
-/** Once a version is released its migrations never change again; later versions add new ones. */
+/** The migrations of a released version never change again; later versions add new ones. */
 export const isReleased = (version: string): boolean =>
   existsSync(CHANGELOG) && readFileSync(CHANGELOG, 'utf8').includes(`## ${version} (`);
 
@@ -37,7 +37,7 @@ function lastRelease(): string {
   return version;
 }
 
-/** Fills an empty database with the kept one of a release; default: of the last. */
+/** Restores a release's stored database into an empty one; default: the last release's. */
 export async function loadFixture(url: string, version = lastRelease()): Promise<ReleaseFixture> {
   const dialect: DialectName = url.startsWith('sqlite:') ? 'sqlite' : 'postgres';
   const text = readFileSync(join(FIXTURES, version, `${dialect}.sql`), 'utf8');
@@ -57,7 +57,7 @@ export async function loadFixture(url: string, version = lastRelease()): Promise
   return { version, key: KEY_LINE.exec(text)?.[1] ?? '' };
 }
 
-/** @returns the SQL that makes the database anew */
+/** @returns the SQL that recreates the database */
 export const dumpDatabase = (url: string, key: string): string =>
   `-- key: ${key}\n${url.startsWith('sqlite:') ? dumpSqlite(url.slice('sqlite:'.length)) : dumpPostgres(url)}`;
 
@@ -77,7 +77,7 @@ function dumpSqlite(path: string): string {
       for (const row of rows.all())
         lines.push(`insert into "${name}" values (${Object.values(row).map(toSqliteLiteral).join(', ')});`);
     }
-    // Where each table's numbers go on; the entries exist by now.
+    // Restores each table's next number; the sequence rows exist by now.
     for (const { name, seq } of database.prepare('select name, seq from sqlite_sequence').all())
       lines.push(`update sqlite_sequence set seq = ${seq} where name = '${name}';`);
     for (const { sql } of schema.filter(({ type }) => type !== 'table')) lines.push(`${sql};`);
@@ -100,7 +100,7 @@ function dumpPostgres(url: string): string {
     encoding: 'utf8',
     maxBuffer: 2 ** 28,
   });
-  // Without comments, what only psql understands, and settings that would last as long as the connection.
+  // Removes comments, psql commands, and settings that would last as long as the connection.
   return text
     .replace(/^--\n-- .*\n--$/gm, '')
     .replace(/^(?:\\(?:un)?restrict|SET |SELECT pg_catalog\.set_config\('search_path').*$/gm, '')

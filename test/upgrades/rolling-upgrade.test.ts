@@ -16,19 +16,19 @@ import { checkOutRelease, type Release } from './check-out-release.ts';
 import { loadFixture, type ReleaseFixture } from './release-fixture.ts';
 
 const CALLERS = 4;
-/** How long each mixture of processes serves at least. */
+/** Minimum time that each mixture of processes serves. */
 const SERVE_MS = 1_000;
-/** Tenths of a second in which it makes a video. */
+/** Tenths of a second in which each mixture generates a video. */
 const MAX_VIDEO_TRIES = 300;
 const PRELOAD = new URL('./next-release.fixture.ts', import.meta.url).href;
-/** Not the bundle: it has a list of migrations of its own, which nothing preloaded reaches. */
+/** The source instead of the bundle, whose own list of migrations a preloaded module cannot reach. */
 const SOURCES = join(import.meta.dirname, '../../src/server/main.ts');
 type Code = 'last' | 'next' | 'next and no older';
 
 forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
-  // SQLite serves one process: there the next release takes over from the one before.
+  // SQLite serves a single process: there the next release takes over from the previous one.
   const slots = name === 'sqlite' ? 1 : 2;
-  // As long as the balancer takes to notice, where there is one.
+  // The time the load balancer needs to notice, if there is one.
   const DRAIN_SECONDS = name === 'sqlite' ? '0' : '3';
   let sandbox: Sandbox;
   let release: Release;
@@ -36,7 +36,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
   let fixture: ReleaseFixture;
   let balancer: LoadBalancer | undefined;
   const processes: ServerProcess[] = [];
-  /** Of all processes there were. */
+  /** All processes started so far. */
   const logs: ServerProcess[] = [];
 
   const start = (code: Code, port: number): ServerProcess => {
@@ -97,7 +97,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await sandbox?.stop();
   });
 
-  it('is upgraded under load, processes of both releases side by side, and goes back one release', async (t) => {
+  it('is upgraded under load with processes of both releases side by side, and rolls back one release', async (t) => {
     const known = await read(({ kysely }) => kysely.selectFrom('tasks').select(['id', 'prompt']).execute());
     const load = new ContinuousLoad(fixture.key);
     t.after(() => {
@@ -116,7 +116,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
       load.isReplaced = false;
       await serve();
     };
-    /** Each mixture makes a video at least, for which a busy machine takes longer. */
+    /** Each mixture generates at least one video, which takes a busy machine longer. */
     const serve = async (): Promise<void> => {
       const { length } = load.videos;
       await pause(SERVE_MS);
@@ -162,7 +162,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     });
   });
 
-  it('does not start on a schema that a newer release keeps to itself, and says which', async () => {
+  it('does not start on a schema that only a newer release supports, and names that release', async () => {
     const [first] = processes;
     assert.ok(first);
     await first.stop();

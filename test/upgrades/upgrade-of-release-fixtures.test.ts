@@ -13,7 +13,7 @@ import { isReleased, keptReleases, loadFixture } from './release-fixture.ts';
 const RENEW =
   'the schema of this release has changed: run "node scripts/save-release-databases.ts" and commit what it writes';
 
-/** Columns and indexes, as lines to compare. */
+/** Columns and indexes as lines, for comparison. */
 async function describeSchema({ kysely, dialect }: Database<Tables>): Promise<string[]> {
   const tables = await kysely.introspection.getTables();
   const columns = tables.flatMap(({ name, columns: all }) =>
@@ -23,13 +23,13 @@ async function describeSchema({ kysely, dialect }: Database<Tables>): Promise<st
     ? sql<{ line: string }>`select sql as line from sqlite_schema where type <> 'table' and sql is not null`
     : sql<{ line: string }>`select indexdef as line from pg_indexes where schemaname = current_schema()`
   ).execute(kysely);
-  // Which months PostgreSQL has parts for depends on when it was made.
+  // The months with partitions on PostgreSQL depend on when the database was created.
   return [...columns, ...rows.map(({ line }) => line)].filter((line) => !/_\d{4}_\d{2}[._]/.test(line)).sort();
 }
 
 forEachDatabase((_name, open, _freshUrl, emptyUrl) => {
   for (const version of keptReleases())
-    it(`the database of release ${version} has all data, and the migrations bring it to the schema of now`, async () => {
+    it(`the database of release ${version} has all data, and migrates to the current schema`, async () => {
       const url = await emptyUrl();
       const { key } = await loadFixture(url, version);
       assert.match(key, /^sk-\w{40,}$/);
