@@ -70,7 +70,7 @@ describe('administration of tasks', () => {
       return { rows: body.data as AdminTask[], total: body.total };
     };
 
-    it('shows where a task has been and what became of its money', async () => {
+    it("shows a task's states and charges over time", async () => {
       await submit('a boat');
       const { rows } = await list(`user_id=${user.id}`);
       const id = rows[0]?.task_id ?? '';
@@ -107,7 +107,7 @@ describe('administration of tasks', () => {
       await service.root.ok('GET', `/api/admin/channels/${channels[1]}`);
     });
 
-    it('filters, pages, and survives invalid values', async () => {
+    it('filters, pages, and ignores invalid values', async () => {
       for (let i = 0; i < 3; i++) await submit(`number ${i}`);
       const now = Math.floor(Date.now() / 1000);
       assert.equal((await list('page_size=2')).rows.length, 2);
@@ -136,7 +136,7 @@ describe('administration of tasks', () => {
       await user.fails(403, 'GET', '/api/admin/tasks/task_nothing');
     });
 
-    it('tells a failure that was refunded', async () => {
+    it('shows that a failed task was refunded', async () => {
       sandbox.control.fault({ vendor: 'vidu', operation: 'submit', kind: 'policy' });
       const response = await service.app.http.fastify.inject({
         method: 'POST',

@@ -15,7 +15,7 @@ import { TaskStore } from '../../src/server/video/task-store.ts';
 
 const CHANNEL = { id: 1, baseUrl: 'http://vendor.test', credentials: {}, options: {}, private: false } as Channel;
 
-/** The poller and what completes tasks, with a vendor whose every poll returns `outcome`, or throws it where it is an error. */
+/** The poller and task completion, with a vendor whose every poll returns `outcome`, or throws it if it is an error. */
 export function makePoller(database: Database<Tables>, quota: Ledger, clock: ManualClock, outcome: object = {}) {
   const log = openLog('silent');
   const tracing = NO_TRACING;

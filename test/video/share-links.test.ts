@@ -48,7 +48,7 @@ describe('share links', () => {
     const share = (id: string, body?: object) =>
       service.operator.requestData<Share>('POST', `/api/videos/${id}/shares`, body);
     const send = (method: string, path: string, body?: unknown) => service.operator.request(method, path, body);
-    /** The link as somebody opens it who has nothing but the link. */
+    /** Opens the link without any other credential. */
     const visit = (url: string, headers: Record<string, string> = {}, base = service.baseUrl) =>
       fetch(`${base}${new URL(url).pathname}${new URL(url).search}`, { headers, redirect: 'manual' });
     const unlock = (url: string, password: string, headers: Record<string, string> = {}) =>
@@ -58,7 +58,7 @@ describe('share links', () => {
         headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
         body: new URLSearchParams({ password }),
       });
-    /** Begins to read a file and then waits. */
+    /** Starts to read a file and then pauses. */
     const openSlowly = async (url: string, base = service.baseUrl) => {
       const { hostname, port } = new URL(base);
       const socket = connect(Number(port), hostname).on('error', () => {});
@@ -98,7 +98,7 @@ describe('share links', () => {
       assert.equal((await visit(`${made.url}/poster`)).headers.get('content-type'), 'image/webp');
     });
 
-    it('T97: are not guessed, indexed, framed or named to other sites, and are not readable in the database', async () => {
+    it('T97: cannot be guessed, indexed, framed, revealed to other sites or read in the database', async () => {
       const id = await finished('a video to watch');
       const made = await share(id);
       const token = new URL(made.url).pathname.slice('/s/'.length);
@@ -119,12 +119,12 @@ describe('share links', () => {
       assert.equal((await visit(`${made.url.replace(token, changed)}/video`)).status, 404);
       const rows = await service.app.database.kysely.selectFrom('video_shares').selectAll().execute();
       assert.ok(rows.length > 0 && !JSON.stringify(rows).includes(token));
-      // Its owner can read the link again.
+      // The owner can read the link again.
       const [listed] = await service.operator.requestData<Share[]>('GET', `/api/videos/${id}/shares`);
       assert.equal(listed?.url, made.url);
     });
 
-    it('T97: end at their time, by their owner, with the video and with a ban, and what is being watched ends too', async () => {
+    it('T97: end at their expiry, by their owner, with the video and with a ban, including playback in progress', async () => {
       const id = await finished('a video that ends');
       const short = await share(id, { expires_in_seconds: 1 });
       const removed = await share(id);
@@ -159,7 +159,7 @@ describe('share links', () => {
     });
 
     it('T97: a download by a link ends with the link, on every process', async (t) => {
-      // Its end never comes, so that only the end of the link can end the download.
+      // The file never ends, so only the end of the link can end the download.
       service.sandbox.control.fault({ kind: 'slow', operation: 'content', times: Number.POSITIVE_INFINITY });
       t.after(() => service.sandbox.control.clearFaults());
       const id = await finished('a long download');
@@ -182,7 +182,7 @@ describe('share links', () => {
       for (const base of bases) assert.equal((await visit(made.url, {}, base)).status, 404);
     });
 
-    it('T98: with a password tell nothing before it is given, and it is stored as a slow hash', async () => {
+    it('T98: reveal nothing before their password is given, which is stored as a slow hash', async () => {
       const id = await finished('a secret video');
       const made = await share(id, { password: 'open sesame', title: 'The treasure' });
       const locked = await (await visit(made.url)).text();
@@ -206,14 +206,14 @@ describe('share links', () => {
         .where('id', '=', made.id)
         .executeTakeFirstOrThrow();
       assert.match(row.password_hash ?? '', /^\$argon2id\$/);
-      // The proof of one link opens no other, a changed one none.
+      // One link's proof opens no other link, and a changed proof opens none.
       const other = await share(id, { password: 'open sesame' });
       assert.equal((await visit(`${other.url}/video`, { cookie })).status, 403);
       assert.equal((await visit(`${made.url}/video`, { cookie: cookie.replace('share=', 'share=9') })).status, 403);
       assert.equal((await visit(`${made.url}/video`, { cookie: `${cookie.slice(0, -2)}AA` })).status, 403);
     });
 
-    it('T98: guesses of a password are limited, for the right one too', async () => {
+    it('T98: limit password guesses, including the right one', async () => {
       const id = await finished('a guessed video');
       const made = await share(id, { password: 'not guessed' });
       const statuses = [];
@@ -225,7 +225,7 @@ describe('share links', () => {
       assert.match(await late.text(), /type="password"/);
     });
 
-    it('are made of own finished videos only, as many as there may be', async () => {
+    it("are created only for the owner's finished videos, up to the limit", async () => {
       const id = await finished('a much shared video');
       const running = idOf(await service.caller.submit({ model: 'kling-v1-6', prompt: '[stuck] not yet' }));
       assert.equal((await send('POST', `/api/videos/${running}/shares`)).success, false);

@@ -2,7 +2,7 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { newTaskRow, type Task, TaskStore } from '../../src/server/video/task-store.ts';
 
-/** A task as a submit writes it, with whatever a test needs to be different; without its reservation. */
+/** Inserts a task as a submit writes it, with the given overrides and without its reservation. */
 export async function insertTask(
   database: Database<Tables>,
   overrides: Partial<Task> = {},

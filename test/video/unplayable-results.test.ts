@@ -13,7 +13,7 @@ const PLAYABLE = smallVideo('a film');
 const WITHOUT_MOVIE = Buffer.concat([PLAYABLE.subarray(0, 8), PLAYABLE.subarray(16)]);
 const PAGE = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
 
-describe('a video that its vendor calls finished', () => {
+describe('a video that its vendor reports as finished', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: VideoService;
     let database: Database<Tables>;
@@ -47,7 +47,7 @@ describe('a video that its vendor calls finished', () => {
         ['random bytes', Buffer.alloc(4_096, 7)],
         ['a file without a movie', WITHOUT_MOVIE],
       ] as const)
-        it(`${name}: ${kind} in place of the video: failed and refunded, once`, async () => {
+        it(`${name}: ${kind} instead of the video: failed and refunded, once`, async () => {
           chosen = () => bytes;
           const { id, video, charged } = await run(model, `${name} ${kind}`);
           assert.equal(video.status, 'failed');
@@ -71,7 +71,7 @@ describe('a video that its vendor calls finished', () => {
       }
     });
 
-    it('leaves nothing in the ledger that does not add up', async () => {
+    it('leaves the ledger consistent', async () => {
       assert.deepEqual(await findBrokenRows(database), []);
     });
   });
