@@ -46,7 +46,7 @@ describe('reelgate webhooks and listen', () => {
     assert.equal((await owner.run('webhooks', 'create', 'http://example.com/')).code, 1);
   });
 
-  it('forwards new events, signed, with a device sign-in alone', async () => {
+  it('forwards new events, signed, with only a device sign-in', async () => {
     const machine = new CliMachine(service.url);
     await machine.storeCredentials(await new AdminClient(service.url).signIn());
     const report = (quota: number) =>

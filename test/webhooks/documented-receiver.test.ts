@@ -12,7 +12,7 @@ import { startWebhookService, walletEvent } from './webhook-fixture.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-it('the receiver of docs/webhooks.md takes what is signed, and nothing else', async () => {
+it('the receiver of docs/webhooks.md accepts only signed deliveries', async () => {
   const text = readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8');
   const [, code = ''] =
     /^<!-- run by test\/webhooks\/documented-receiver\.test\.ts -->\n```js\n([\s\S]*?)^```$/m.exec(text) ?? [];

@@ -100,7 +100,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     }
   });
 
-  it('reports each end of a video once, a failed one with its reason', async () => {
+  it('reports each end of a video once, a failure with its reason', async () => {
     const before = (await events(ada, 'video.completed')).length;
     assert.ok(before >= 3);
     service.sandbox.control.fault({ kind: 'job-fail', vendor: 'kling', operation: 'submit' });
@@ -117,7 +117,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await events(ada, 'video.completed')).length, before);
   });
 
-  it('reports a low wallet and a reply to a ticket to their owner alone', async () => {
+  it('reports a low wallet and a reply to a ticket only to their owner', async () => {
     const bob = new TestUser(service.app.http.fastify, '127.0.0.1');
     await bob.register('bob');
     await bob.logIn('bob');
@@ -172,8 +172,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(await events(root, 'plan.expiring'), []);
   });
 
-  it('reports to administrators alone a channel that fails, and that it works again', async () => {
-    /** Makes calls until an event of the channel was reported. */
+  it('reports only to administrators that a channel fails, and that it works again', async () => {
+    /** Calls the model until an event of the channel was reported. */
     const untilReported = async (type: string) => {
       for (let calls = 0; calls < 50; calls++) {
         await submit('/v1/videos', { model: 'sora-2', prompt: `call ${calls}` });
@@ -195,14 +195,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     service.sandbox.control.fault({ kind: '401', ...all });
     const [failing] = await untilReported('channel.failing');
     service.sandbox.control.clearFaults();
-    // Longer than the circuit stays open.
+    // Longer than the circuit breaker stays open.
     clockOffsetMs = 2 * HOUR_MS;
     const [recovered, ...more] = await untilReported('channel.recovered');
     assert.deepEqual([recovered?.data.id, more], [failing?.data.id, []]);
     assert.deepEqual([...(await events(ada, 'channel.failing')), ...(await events(ada, 'channel.recovered'))], []);
   });
 
-  it('reports a mismatch of the ledger to administrators, once a day', async () => {
+  it('reports a ledger mismatch to administrators, once a day', async () => {
     await service.app.database.kysely
       .updateTable('wallets')
       .set({ balance: 1 })

@@ -7,8 +7,8 @@ import { OutboundError } from '../../src/server/platform/outbound/outbound.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-fixture.ts';
 
-describe('where webhooks may go', () => {
-  /** Addresses that are refused when they are given, and why. */
+describe('permitted webhook URLs', () => {
+  /** URLs that are refused when they are entered, with the reason. */
   const REFUSED = [
     'http://example.com/hook',
     'https://127.0.0.1/hook',
@@ -38,7 +38,7 @@ describe('where webhooks may go', () => {
   });
   after(() => service.stop());
 
-  it('T47: refuses addresses inside, and ways that are not https, when they are given', async () => {
+  it('T47: refuses private addresses and schemes other than https when they are entered', async () => {
     for (const url of REFUSED) await ada.fails(400, 'POST', '/api/webhooks', { url });
     const { id } = await service.addEndpoint(ada, '/fine');
     for (const url of REFUSED) await ada.fails(400, 'PUT', `/api/webhooks/${id}`, { url });
@@ -47,7 +47,7 @@ describe('where webhooks may go', () => {
     await ada.ok('DELETE', `/api/webhooks/${id}`);
   });
 
-  it('T48: checks the address again that is dialled, whatever its name said before', async () => {
+  it('T48: checks the dialled address again, whatever the host name resolved to before', async () => {
     const outbound = openOutbound({ resolveUntrusted: async () => [{ address: '127.0.0.1', family: 4 }] });
     const post = (url: string, allowHttp = false) =>
       outbound.postUntrusted({
@@ -64,7 +64,7 @@ describe('where webhooks may go', () => {
     await outbound.close();
   });
 
-  it('does not let receivers that never answer delay others', async () => {
+  it('receivers that never respond do not delay others', async () => {
     const sockets = new Set<Socket>();
     const tarpit: Server = createServer((socket) => {
       sockets.add(socket);

@@ -6,18 +6,18 @@ export interface ReceivedWebhook {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** `performance.now()`. */
+  /** Time of `performance.now()`. */
   readonly at: number;
 }
 
-/** What a receiver answers; `undefined`: nothing, ever. */
+/** A receiver's response; `undefined`: it never responds. */
 export interface ReceiverAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** A program that receives webhooks: keeps what arrives and answers as a test wants. */
+/** A program that receives webhooks: records the deliveries and responds as the test sets. */
 export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
   answer: (webhook: ReceivedWebhook) => ReceiverAnswer | undefined = () => ({ status: 204 });
@@ -46,7 +46,7 @@ export class WebhookReceiver {
     return this;
   }
 
-  /** `host:port`, as WEBHOOK_PRIVATE_HOSTS has it. */
+  /** `host:port`, as in WEBHOOK_PRIVATE_HOSTS. */
   get host(): string {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -59,7 +59,7 @@ export class WebhookReceiver {
     return this.received.filter((webhook) => webhook.path === path);
   }
 
-  /** Resolves once so many have arrived at a path. */
+  /** Resolves once this many deliveries have arrived at a path. */
   waitFor(path: string, count: number): Promise<ReceivedWebhook[]> {
     return new Promise((resolve) => {
       const check = (): void => {

@@ -24,12 +24,12 @@ export interface Delivery {
 export interface WebhookFixture extends TestService {
   readonly clock: ManualClock;
   readonly receiver: WebhookReceiver;
-  /** Reports an event in a transaction of its own. */
+  /** Reports an event in its own transaction. */
   report(event: NewEvent): Promise<void>;
-  /** An endpoint at a path of the receiver. */
+  /** Adds an endpoint at a path of the receiver. */
   addEndpoint(owner: TestUser, path: string, more?: object): Promise<{ id: number; secret: string }>;
   deliveries(owner: TestUser, id: number, query?: string): Promise<Delivery[]>;
-  /** Resolves with the deliveries once there are some and they satisfy a condition. */
+  /** Resolves with the deliveries once there are any and they satisfy a condition. */
   waitForDeliveries(
     owner: TestUser,
     id: number,
@@ -37,7 +37,10 @@ export interface WebhookFixture extends TestService {
   ): Promise<Delivery[]>;
 }
 
-/** The whole service beside a receiver of webhooks on loopback, which it may deliver to. @param hosts others it may deliver to */
+/**
+ * The whole service with a webhook receiver on loopback that it may deliver to.
+ * @param hosts other hosts it may deliver to
+ */
 export async function startWebhookService(
   databaseUrl: string,
   { env = {}, hosts = [] }: { env?: Readonly<Record<string, string>>; hosts?: readonly string[] } = {},
@@ -82,7 +85,7 @@ export async function startWebhookService(
 
 let count = 0;
 
-/** An event of an account about a subject of its own. */
+/** An account's event about a subject of its own. */
 export const walletEvent = (userId: number, more: Partial<NewEvent> = {}): NewEvent => ({
   type: 'wallet.low',
   userId,

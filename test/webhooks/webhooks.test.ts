@@ -10,7 +10,7 @@ import type { ReceivedWebhook } from './receiver.ts';
 import { startWebhookService, type WebhookFixture, walletEvent } from './webhook-fixture.ts';
 
 const SECOND_MS = 1_000;
-/** After the first to the ninth failed try. */
+/** Waits after the first to the ninth failed attempt. */
 const WAITS_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * SECOND_MS);
 
 forEachDatabase((_name, _open, freshUrl) => {
@@ -30,7 +30,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     return (headers['webhook-signature'] ?? '').split(' ').includes(signed['webhook-signature']);
   };
 
-  it('delivers what the clients of Standard Webhooks and of OpenAI verify', async () => {
+  it('sends deliveries that the Standard Webhooks and OpenAI client libraries verify', async () => {
     const ada = await join();
     const { id, secret } = await service.addEndpoint(ada, '/standard');
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -65,7 +65,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([delivery?.last_try?.request_body, delivery?.last_try?.response_status], [body, 204]);
   });
 
-  it('delivers the types an endpoint wants, to the account they concern', async () => {
+  it('delivers the types an endpoint selects to the account they concern', async () => {
     const [ada, bob] = [await join(), await join()];
     await service.addEndpoint(ada, '/wants-tickets', { events: ['ticket.replied'] });
     await service.addEndpoint(bob, '/of-bob');
@@ -78,7 +78,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([types('/wants-tickets'), types('/of-bob')], [['ticket.replied'], ['wallet.low']]);
   });
 
-  it('delivers events for administrators to administrators', async () => {
+  it("delivers administrators' events to administrators", async () => {
     const ada = await join();
     await ada.fails(400, 'POST', '/api/webhooks', { url: service.receiver.url('/x'), events: ['channel.failing'] });
     await service.addEndpoint(ada, '/not-an-administrator');
@@ -111,14 +111,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(new Set(received.map(({ headers }) => headers['webhook-timestamp'])).size, 10);
     for (const webhook of received) assert.ok(await isSignedBy(webhook, secret));
     const [row] = await service.deliveries(ada, id);
-    // Any account may name a listed host of the operator's network, but not read what it answers.
+    // Any account may name a listed host of the operator's network, but not read its responses.
     assert.deepEqual([row?.status, row?.next_try_at, row?.last_try?.response_body], ['failed', null, '']);
     service.receiver.answer = () => ({ status: 204 });
     await ada.ok('POST', `/api/webhooks/${id}/deliveries/${row?.id}/retry`);
     await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
   });
 
-  it('waits as long as Retry-After asks, and follows no redirect', async () => {
+  it('waits as long as Retry-After says, and follows no redirect', async () => {
     const ada = await join();
     const { id } = await service.addEndpoint(ada, '/slow-down');
     service.receiver.answer = () => ({ status: 429, headers: { 'retry-after': '7200' } });
@@ -137,7 +137,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await ada.ok('DELETE', `/api/webhooks/${id}`);
   });
 
-  it('disables an endpoint that is gone, or dead for five days, and tells its owner', async () => {
+  it('disables an endpoint that is gone, or dead for five days, and notifies its owner', async () => {
     const ada = await join();
     const gone = await service.addEndpoint(ada, '/gone');
     const dead = await service.addEndpoint(ada, '/dead');
@@ -155,11 +155,11 @@ forEachDatabase((_name, _open, freshUrl) => {
     const titles = (body.data as { title: string }[]).map(({ title }) => title);
     assert.equal(titles.filter((title) => /was disabled/.test(title)).length, 2);
     service.receiver.answer = () => ({ status: 204 });
-    // Enabled again, it gets what it missed by a replay.
+    // After it is enabled again, a replay delivers the missed events.
     await ada.ok('PUT', `/api/webhooks/${dead.id}`, { enabled: true });
     const { queued } = await ada.ok<{ queued: number }>('POST', `/api/webhooks/${dead.id}/replay`, { since: 0 });
     assert.ok(queued >= 1);
-    // It asked for a pause with its last 503.
+    // Its last 503 requested a pause.
     service.clock.advance(6 * SECOND_MS);
     await service.waitForDeliveries(ada, dead.id, (rows) => rows.every(isDelivered));
     for (const { id } of [gone, dead]) await ada.ok('DELETE', `/api/webhooks/${id}`);
@@ -180,7 +180,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     );
   });
 
-  it('tests an endpoint, and replays a time with the same ids', async () => {
+  it('tests an endpoint, and replays a period with the same ids', async () => {
     const ada = await join();
     const { id } = await service.addEndpoint(ada, '/replayed');
     const { delivery } = await ada.ok<{ delivery: number }>('POST', `/api/webhooks/${id}/test`);
@@ -211,7 +211,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(second.next, null);
   });
 
-  it('keeps the order of what happens to one subject, and lets others pass', async () => {
+  it('keeps the order of events of one subject, and lets others overtake', async () => {
     const ada = await join();
     const { id } = await service.addEndpoint(ada, '/ordered');
     let fails = true;
@@ -232,7 +232,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     service.receiver.answer = () => ({ status: 204 });
   });
 
-  it('T29: keeps no secret in clear, and shows none twice', async () => {
+  it('T29: stores no secret in clear text, and shows none twice', async () => {
     const ada = await join();
     const { id, secret } = await service.addEndpoint(ada, '/secret');
     const { secret: callback } = await ada.ok<{ secret: string }>('GET', '/api/webhooks/secret');
@@ -249,7 +249,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(!shown.includes('whsec_'));
   });
 
-  it('T101: sends ten tests a minute and endpoint', async () => {
+  it('T101: sends ten tests per minute and endpoint', async () => {
     const ada = await join();
     const [first, second] = [await service.addEndpoint(ada, '/tested'), await service.addEndpoint(ada, '/tested')];
     const statuses = (id: number, count: number) =>
@@ -265,7 +265,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual(await statuses(first.id, 1), [200]);
   });
 
-  it('T101: replays in portions, one at a time and five an hour for an account', async () => {
+  it('T101: replays in batches, one at a time and five per hour and account', async () => {
     const ada = await join();
     const { id } = await service.addEndpoint(ada, '/flooded', { enabled: false });
     const { kysely } = service.app.database;
@@ -287,7 +287,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     await ada.ok('DELETE', `/api/webhooks/${id}`);
   });
 
-  it('has ten endpoints an account at most, whatever comes at once', async () => {
+  it('limits an account to ten endpoints, also under concurrent requests', async () => {
     const ada = await join();
     const answers = await Promise.all(
       Array.from({ length: 13 }, () => ada.send('POST', '/api/webhooks', { url: service.receiver.url('/full') })),
@@ -318,7 +318,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   it('ends with the account', async () => {
     const ada = await join();
     await service.addEndpoint(ada, '/of-nobody');
-    // Its session of the beginning has expired meanwhile.
+    // Its initial session has expired meanwhile.
     await service.root.logIn('root', 'root-password-1');
     await service.root.ok('DELETE', `/api/admin/users/${ada.id}`);
     await service.report(walletEvent(ada.id));
@@ -329,7 +329,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(service.receiver.at('/of-nobody').length, 0);
   });
 
-  it('lists the events of the own account, oldest first', async () => {
+  it("lists the account's own events, oldest first", async () => {
     const ada = await join();
     for (let index = 0; index < 3; index++) await service.report(walletEvent(ada.id, { data: { index } }));
     type EventPage = { events: { id: string; type: string; data: { index: number } }[]; next: string | null };
