@@ -22,7 +22,7 @@ function run(...args: string[]) {
   return { status, stdout, modules: JSON.parse(stderr.slice(stderr.lastIndexOf('["file:'))) as string[] };
 }
 
-test('printing the version loads no other module', () => {
+test('printing the version does not load the program', () => {
   for (const option of ['--version', '-V']) {
     const { status, stdout, modules } = run(option);
     assert.deepEqual([status, stdout], [0, `${version}\n`]);

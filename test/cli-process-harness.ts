@@ -10,6 +10,7 @@ import { CHILD_PROCESS_ENVIRONMENT } from './child-process-environment.ts';
 
 const MAIN = new URL('../src/cli/main.ts', import.meta.url).pathname;
 
+/** The exit code and output of a finished process; `code` is null if a signal ended it. */
 export interface ProcessResult {
   readonly code: number | null;
   readonly stdout: string;

@@ -21,6 +21,7 @@ const FEATURES: readonly (readonly [feature: string, sign: RegExp])[] = [
   ['counting', /\/count_tokens$|:countTokens$/],
 ];
 
+/** A proxy that records the features clients use. */
 export interface RecordingProxy {
   readonly url: string;
   /** Attributes all further calls to this client. */

@@ -37,6 +37,7 @@ export async function createPostgresTemplate(serverUrl: string, name: string): P
   await createSchema(url.href);
 }
 
+/** Runs one statement on the server's database over a connection of its own. */
 export async function administer(serverUrl: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: serverUrl });
   await client.connect();

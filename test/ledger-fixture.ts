@@ -6,6 +6,7 @@ import { LedgerService } from '../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../src/server/quota/ledger-store.ts';
 import type { Tables } from '../src/server/tables.ts';
 
+/** A transaction on the service's tables. */
 export type Trx = Parameters<Parameters<Database<Tables>['transaction']>[0]>[0];
 
 /** The ledger alone on a database, with short methods for the operations that tests perform. */

@@ -10,15 +10,18 @@ export interface MailServerEndpoint {
   readonly ca: string;
 }
 
+/** User name and password of a mail account. */
 export interface MailLogin {
   readonly user: string;
   readonly pass: string;
 }
 
+/** Result of a login; `later`: a temporary refusal. */
 export type LoginOutcome = 'in' | 'refused' | 'later';
 
 const host = '127.0.0.1';
 
+/** An IMAP client over TLS, not connected yet. */
 export function imapClient(server: MailServerEndpoint, auth: MailLogin): ImapFlow {
   const client = new ImapFlow({
     host,
@@ -32,10 +35,12 @@ export function imapClient(server: MailServerEndpoint, auth: MailLogin): ImapFlo
   return client;
 }
 
+/** An SMTP transport over TLS. */
 export function smtpClient(server: MailServerEndpoint, auth: MailLogin) {
   return createTransport({ host, port: server.ports.smtp, secure: true, auth, tls: { ca: server.ca } });
 }
 
+/** A POP3 client over TLS. */
 export function pop3Client(server: MailServerEndpoint, { user, pass }: MailLogin): Pop3Command {
   return new Pop3Command({
     user,
@@ -134,6 +139,7 @@ export async function sendAndRead(server: MailServerEndpoint, auth: MailLogin, s
   return { imap: await readByImap(server, auth, subject), pop3: await readByPop3(server, auth, subject) };
 }
 
+/** Waits for a message with this subject in the inbox and returns its text. */
 export async function readByImap(server: MailServerEndpoint, auth: MailLogin, subject: string): Promise<string> {
   const client = imapClient(server, auth);
   await client.connect();

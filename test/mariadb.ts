@@ -11,8 +11,10 @@ const PROGRAMS = ['/usr/sbin', '/usr/bin', '/usr/local/bin'];
 const findProgram = (name: string): string | undefined =>
   PROGRAMS.map((folder) => join(folder, name)).find((path) => existsSync(path));
 
+/** Whether MariaDB's server is installed. */
 export const hasMariadb = (): boolean => findProgram('mariadbd') !== undefined;
 
+/** A running MariaDB server. */
 export interface MariadbServer {
   /** Creates an empty database and returns its URL. */
   freshUrl(): Promise<string>;

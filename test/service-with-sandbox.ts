@@ -7,6 +7,7 @@ import { AdminClient, ROOT_LOGIN } from './admin-client.ts';
 import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
 import { checkResponses } from './openapi-response-check.ts';
 
+/** A service under test and the simulated vendors of its channels. */
 export interface SandboxService {
   readonly app: App;
   readonly sandbox: Sandbox;

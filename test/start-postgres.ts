@@ -134,6 +134,7 @@ export function unprivilegedUser(): { uid: number; gid: number } | undefined {
   return { uid: id('-u'), gid: id('-g') };
 }
 
+/** Waits until the server accepts connections. @throws Error if its process has exited */
 export async function untilReady(url: string, server: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 300; attempt++) {
     const client = new Client({ connectionString: url });

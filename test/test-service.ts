@@ -8,6 +8,7 @@ import { checkResponses } from './openapi-response-check.ts';
 
 const ROOT = { username: 'root', password: 'root-password-1' };
 
+/** A running service with its first administrator. */
 export interface TestService {
   readonly app: App;
   /** `http://127.0.0.1:port`. */

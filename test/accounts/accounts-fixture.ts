@@ -21,6 +21,7 @@ import { TestUser } from './test-user-client.ts';
 
 export const ROOT = { username: 'root', password: 'root-password-1' };
 
+/** Accounts behind the real HTTP layer, with the parts a test controls. */
 export interface AccountsFixture {
   readonly accounts: Accounts;
   readonly clock: ManualClock;
@@ -36,6 +37,7 @@ export interface AccountsFixture {
   close(): Promise<void>;
 }
 
+/** Overrides of the accounts' configuration and dependencies. */
 export interface AccountsFixtureOptions {
   readonly config?: Partial<AccountsDependencies['config']>;
   readonly settings?: Partial<ReturnType<AccountsDependencies['settings']['current']>>;

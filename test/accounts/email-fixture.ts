@@ -20,6 +20,7 @@ export class CapturingSender implements MailSender {
 /** The token in the link of an e-mail. */
 export const tokenOf = (mail: Pick<SmtpMail, 'text'> | undefined): string => /#(\S+)/.exec(mail?.text ?? '')?.[1] ?? '';
 
+/** A service whose e-mails stay in memory, with a manual clock. */
 export interface EmailFixture extends TestService {
   readonly clock: ManualClock;
   readonly sender: CapturingSender;

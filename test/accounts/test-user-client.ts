@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 export const PASSWORD = 'correct horse battery';
 
+/** A response with its parsed body and its cookies. */
 export interface TestResponse {
   readonly status: number;
   readonly body: { success?: boolean; message?: string; data?: unknown; total?: number; error?: unknown };

@@ -36,6 +36,7 @@ const IMPORTER_MODULES = [
   'src/server/video/task-store.ts',
 ];
 
+/** The import rules of every part of the tree. */
 export const importZones: ImportZone[] = [
   {
     name: 'contract imports TypeBox and itself',

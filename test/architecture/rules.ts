@@ -71,6 +71,7 @@ const MAX_LINES = 1_000;
 /** Server files that must not query: vendors' and upstreams' rules know no tables, and handlers call a module. */
 const HAS_NO_QUERIES = /^src\/(?!server\/)|^src\/server\/(vendors|upstreams)\/|(^|[/-])routes\.ts$/;
 
+/** All architecture rules, imports first. */
 export const rules: Rule[] = [
   ...importRules,
   {

@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 /** How a module imports another: `type` imports vanish before Node runs the file, `dynamic` ones are `import('…')`. */
 export type ImportKind = 'value' | 'type' | 'dynamic';
 
+/** One import, re-export or `import()` of a module. */
 export interface ModuleImport {
   kind: ImportKind;
   /** As written: `./store.ts`, `node:crypto`, `fastify`. */
@@ -13,6 +14,7 @@ export interface ModuleImport {
   line: number;
 }
 
+/** A TypeScript file with its imports. */
 export interface SourceFile {
   /** Relative to the repository, with forward slashes: `src/server/quota/ledger-store.ts`. */
   path: string;

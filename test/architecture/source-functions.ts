@@ -1,5 +1,6 @@
 import type { SourceFile } from './source-files.ts';
 
+/** A function with its location and length. */
 export interface SourceFunction {
   /** `path#name`, or `path#name:line` for a function without a name of its own. */
   readonly id: string;

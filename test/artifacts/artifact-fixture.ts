@@ -19,6 +19,7 @@ export const CLIP = loadMedia('wide.mp4').bytes;
 /** A source that delivers the whole clip with its correct length. */
 export const openWholeClip: OpenSource = async () => ({ body: Readable.from([CLIP]), bytes: CLIP.length });
 
+/** Stored copies with a manual clock, and records of all notices and events. */
 export interface ArtifactFixture {
   readonly artifacts: Artifacts;
   readonly clock: ManualClock;

@@ -16,6 +16,7 @@ import { openOutbound } from '../../src/server/platform/outbound/client.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { readInstruction } from '../faults/read-instruction-line.ts';
 
+/** Instruction to the process, as one line of JSON. */
 export interface CopyingOrder {
   readonly databaseUrl: string;
   readonly directory: string;

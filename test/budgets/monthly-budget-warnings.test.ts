@@ -45,7 +45,7 @@ describe('monthly budgets', () => {
     };
     const budgets = () => user.ok<BudgetInfo[]>('GET', '/api/budgets');
 
-    it('shows what the account and a key spent this month only', async () => {
+    it("shows this month's spending of the account and of a key", async () => {
       await spend(100);
       await user.ok('PUT', '/api/budgets/0', { month_quota: 10_000 });
       await user.ok('PUT', `/api/budgets/${key}`, { month_quota: 1_000, thresholds: [100, 30, 30] });

@@ -5,6 +5,7 @@ import { type ScriptedRequest, type ScriptedUpstream, startScriptedUpstream } fr
 /** How an upstream treats a key: it serves it, or responds with this status. */
 export type Treatment = 'serve' | 401 | 403 | 429 | 503;
 
+/** A running upstream with several accounts. */
 export interface MultiAccountUpstream extends ScriptedUpstream {
   /** Treatment by key; other keys are served. Only submits and chat are refused: existing jobs continue. */
   readonly treatment: Map<string, Treatment>;

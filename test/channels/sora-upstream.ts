@@ -19,6 +19,7 @@ interface Account {
   readonly unfinished: Set<string>;
 }
 
+/** Starts the upstream on a free loopback port. */
 export async function startSoraUpstream(): Promise<SoraUpstream> {
   const scripted = await startScriptedUpstream();
   const accounts = new Map<string, Account>();

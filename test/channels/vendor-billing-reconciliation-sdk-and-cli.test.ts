@@ -32,7 +32,7 @@ describe('reconciliation in the client library and the command line', () => {
       credentials: { api_key: 'wrong' },
       models: ['viduq1'],
     });
-    // A credential a device signed in with, which may not administrate.
+    // A device sign-in grants no administration, so the clients use a management token.
     const made = await service.operator.requestData<{ access_token: string }>('POST', '/api/user/token');
     const userId = service.operator.id;
     machine = new CliMachine(service.baseUrl, {

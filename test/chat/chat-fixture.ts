@@ -5,6 +5,7 @@ import { type SandboxService, startSandboxService } from '../service-with-sandbo
 /** Quota per million tokens: 1 per input token, 4 per output token. */
 export const PRICE = { input_per_million: 1_000_000, output_per_million: 4_000_000 };
 
+/** A service with a chat model, and an account with quota and a key. */
 export interface ChatService extends SandboxService {
   readonly key: string;
   /** One completion over plain HTTP. */
@@ -15,6 +16,7 @@ export interface ChatService extends SandboxService {
   waitUntilSettled(): Promise<LedgerRow[]>;
 }
 
+/** The columns of a ledger entry that chat tests check. */
 export interface LedgerRow {
   readonly kind: string;
   readonly amount: number;
@@ -22,6 +24,7 @@ export interface LedgerRow {
   readonly ref: string;
 }
 
+/** The body of a chat completion request with one user message. */
 export const chatBody = (text: string, more: object = {}) => ({
   model: 'sandbox-chat',
   messages: [{ role: 'user', content: text }],

@@ -15,6 +15,7 @@ export interface FieldSample {
   readonly without: Body;
 }
 
+/** A caller dialect with a sample of each of its fields. */
 export interface SampledDialect {
   readonly title: string;
   readonly dialect: Dialect;

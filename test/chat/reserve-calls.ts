@@ -3,6 +3,7 @@ import { LedgerService } from '../../src/server/quota/ledger-service.ts';
 import { LedgerStore } from '../../src/server/quota/ledger-store.ts';
 import type { Tables } from '../../src/server/tables.ts';
 
+/** The ledger with open reservations. */
 export interface ReservedCalls {
   readonly quota: LedgerService;
   /** The account's wallet balance without open reservations. */

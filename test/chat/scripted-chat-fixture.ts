@@ -5,6 +5,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstrea
 /** The channel's key, which no response may contain. */
 export const SCRIPTED_KEY = 'sk-scripted-0123456789abcdef';
 
+/** A service and the scripted upstream of its channel. */
 export interface ScriptedChat {
   readonly service: ChatService;
   readonly upstream: ScriptedUpstream;

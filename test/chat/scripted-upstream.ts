@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** A request the upstream received. */
 export interface ScriptedRequest {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -9,6 +10,7 @@ export interface ScriptedRequest {
 
 type Responder = (response: ServerResponse, request: ScriptedRequest) => unknown;
 
+/** An upstream on loopback whose responses a test sets. */
 export interface ScriptedUpstream {
   readonly url: string;
   readonly requests: ScriptedRequest[];

@@ -13,6 +13,7 @@ import { checkResponses } from '../openapi-response-check.ts';
 
 export const ROOT_PASSWORD = 'root-password-1';
 
+/** A device authorization response (RFC 8628 section 3.2). */
 export interface IssuedCode {
   readonly device_code: string;
   readonly user_code: string;
@@ -22,6 +23,7 @@ export interface IssuedCode {
   readonly interval: number;
 }
 
+/** The tokens of a device sign-in. */
 export interface Tokens {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -33,6 +35,7 @@ export interface Tokens {
   readonly display_name: string;
 }
 
+/** Client id and secret of a registered device client. */
 export interface Credentials {
   readonly client_id: string;
   readonly client_secret: string;
@@ -126,6 +129,7 @@ export class DeviceAuthFixture {
   }
 }
 
+/** Overrides of the service under test. */
 export interface DeviceAuthFixtureOptions {
   readonly env?: Record<string, string>;
   /** Default: more than a test can use. */

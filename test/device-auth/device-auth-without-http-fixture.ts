@@ -17,6 +17,7 @@ export interface DeviceAuthWithoutHttp extends DeviceAuth {
   readonly revocations: readonly (readonly RevokedAuthorization[])[];
 }
 
+/** Starts device authorization on the database, with high code limits. */
 export async function startDeviceAuthWithoutHttp(database: Database<Tables>): Promise<DeviceAuthWithoutHttp> {
   const accounts = await startAccounts(database);
   const { clock } = accounts;

@@ -15,6 +15,7 @@ import { makeWebhooks } from '../../src/server/webhooks/module.ts';
 import { readInstruction } from './read-instruction-line.ts';
 import { reportedEventRowName } from './reported-event-row-names.ts';
 
+/** Instruction to the process, as one line of JSON. */
 export interface EventProcessOrder {
   readonly databaseUrl: string;
   readonly masterKey: string;

@@ -39,6 +39,7 @@ export function openWithShortFileTimeouts(): OutboundClient {
 /** Host names for tests: one that does not exist, one whose name server never responds. Others resolve to loopback. */
 export const TEST_NAMES = { absent: 'absent.test', silent: 'silent.test' } as const;
 
+/** Resolves {@link TEST_NAMES} in place of DNS. */
 export const resolveTestNames: NonNullable<OutboundOptions['resolveConfigured']> = async (name) => {
   if (name === TEST_NAMES.absent) throw new Error('no such name');
   if (name === TEST_NAMES.silent) return new Promise(() => {});

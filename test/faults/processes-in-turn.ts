@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
+/** A process that has received its instruction. */
 export interface OrderedProcess {
   readonly child: ChildProcess;
   /** Lines the process prints after `ready`. */

@@ -7,6 +7,7 @@ import { testEnvironment } from '../service-with-sandbox.ts';
 
 const PROGRAM = fixtureProgram('test/faults/crashing-server.fixture.ts');
 
+/** A service in its own process that can kill or suspend itself. */
 export interface CrashingServer {
   readonly baseUrl: string;
   readonly pid: number;
@@ -19,7 +20,7 @@ export interface CrashingServer {
   stop(): Promise<void>;
 }
 
-/** What the process does to itself when it reaches a named fault point for the `count`-th time. */
+/** How the process kills or suspends itself when it reaches a named fault point for the `count`-th time. */
 export interface CrashPlan {
   readonly at: string;
   readonly count: number;

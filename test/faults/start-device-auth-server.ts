@@ -6,6 +6,7 @@ import { fixtureProgram } from '../fixture-programs.ts';
 
 const PROGRAM = fixtureProgram('test/faults/device-auth-server.fixture.ts');
 
+/** A response of the management API; `data` only on success. */
 export interface ApiResponse<T = unknown> {
   readonly status: number;
   readonly success: boolean;

@@ -59,6 +59,7 @@ export async function submitAll(baseUrl: string, key: string, label: string): Pr
   });
 }
 
+/** The response to a submit. */
 export interface SubmitResponse {
   readonly status: number;
   readonly text: string;
@@ -86,6 +87,7 @@ function sendSubmits(
   return Promise.all(Array.from({ length: TASKS }, (_, index) => send(index).catch(() => undefined)));
 }
 
+/** Waits until no task has a next poll. @throws AssertionError if some still have one after `seconds` */
 export async function untilAllEnded({ kysely }: Open, seconds = 15): Promise<void> {
   for (let tries = 0; tries < 10 * seconds; tries += 1) {
     const open = await kysely
@@ -99,6 +101,7 @@ export async function untilAllEnded({ kysely }: Open, seconds = 15): Promise<voi
   assert.fail('tasks did not end');
 }
 
+/** Asserts that every id returned to a caller belongs to a task. */
 export async function assertTasksExist({ kysely }: Open, answers: readonly (string | undefined)[]): Promise<void> {
   const rows = await kysely.selectFrom('tasks').select('public_id').execute();
   const known = new Set(rows.map(({ public_id }) => public_id));

@@ -32,9 +32,12 @@ const SANDBOX_FAULTS = [
   'reordered',
 ] as const satisfies readonly FaultKind[];
 
+/** All misconfigurations of a channel's base URL. */
 export const MISCONFIGURATIONS: readonly ChannelMisconfiguration[] = ['refused', 'name', 'tls', 'connect-hang'];
+/** All faults of the matrix. */
 export const FAULTS: readonly FaultName[] = [...MISCONFIGURATIONS, ...SANDBOX_FAULTS, '429-date', '429-absurd'];
 
+/** Whether the fault is caused by the base URL instead of the sandbox. */
 export const isMisconfiguration = (fault: FaultName): fault is ChannelMisconfiguration =>
   (MISCONFIGURATIONS as readonly string[]).includes(fault);
 

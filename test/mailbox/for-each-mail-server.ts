@@ -127,6 +127,7 @@ async function databaseOf(database: Database<Tables>, url: string): Promise<Mail
   };
 }
 
+/** A service and the mail server behind it. */
 export interface OpenedFixture {
   readonly service: MailboxFixture;
   readonly mailServer: MailServerFixture;

@@ -14,6 +14,7 @@ import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { mailConfig } from './mailbox-fixture.ts';
 
+/** Instruction to the process, as a JSON argument. */
 export interface KillOrder {
   readonly databaseUrl: string;
   readonly mailcowUrl: string;

@@ -28,6 +28,7 @@ export const mailConfig = (config: Partial<MailConfig>): MailConfig => ({
   ...config,
 });
 
+/** Accounts and mailboxes, with helpers to set up users. */
 export interface MailboxFixture extends AccountsFixture {
   readonly mailbox: MailboxFeature;
   /** A registered and signed-in user with a linked phone. */
@@ -39,6 +40,7 @@ export interface MailboxFixture extends AccountsFixture {
   adoptLegacy(person: TestUser, localPart: string): Promise<string>;
 }
 
+/** The mail configuration and replaceable dependencies. */
 export interface MailboxFixtureOptions {
   readonly config: MailConfig;
   readonly startSandboxMail?: StartSandboxMail;
@@ -91,6 +93,7 @@ export async function startMailboxFixture(
   };
 }
 
+/** Response body of the application password endpoint. */
 export interface AppPasswordRecord {
   has_app_password: boolean;
   email: string;
@@ -104,6 +107,7 @@ export interface AppPasswordRecord {
   message: string;
 }
 
+/** Response body of the mailbox endpoint. */
 export interface MailboxRecord {
   has_mailbox: boolean;
   email: string;

@@ -3,6 +3,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { MailConfig } from '../../src/server/mailbox/create-mail-backend.ts';
 import { DOMAIN, mailConfig } from './mailbox-fixture.ts';
 
+/** A simulated mailcow with the settings that use it. */
 export interface MailcowFixture {
   readonly mailcow: MailcowSimulator;
   readonly sandbox: Sandbox;

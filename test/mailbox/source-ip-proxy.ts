@@ -6,6 +6,7 @@ export interface SourceIpProxy extends MailServerEndpoint {
   stop(): Promise<void>;
 }
 
+/** Starts a proxy that connects to the mail server from this address. */
 export async function startSourceIpProxy(server: MailServerEndpoint, address: string): Promise<SourceIpProxy> {
   const servers: Server[] = [];
   const forward = async (port: number): Promise<number> => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { TestUser } from '../accounts/test-user-client.ts';
 
+/** A server-sent event with its parsed data. */
 export interface ReceivedEvent {
   readonly event: string;
   readonly id: string;

@@ -12,6 +12,7 @@ export const ALERT_RULES = join(import.meta.dirname, '../../deploy/alerts.yml');
 /** Prometheus itself waits ten seconds. */
 const SCRAPE_TIMEOUT_MS = 2_000;
 
+/** Whether promtool is installed. */
 export const hasPromtool = (): boolean => spawnSync('promtool', ['--version']).error === undefined;
 
 /** The samples that Prometheus would store now: the service's metrics and `up`. A failed scrape has only `up` 0. */

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export const METRICS_TOKEN = 'a-token-of-metrics';
 
+/** A sample of a metrics page. */
 export interface ScrapedSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;

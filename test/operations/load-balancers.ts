@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from './server-process.ts';
 
+/** A running load balancer. */
 export interface LoadBalancer {
   readonly name: string;
   readonly baseUrl: string;

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
+/** A span as exported over OTLP. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
@@ -13,6 +14,7 @@ export interface ReceivedSpan {
   readonly resource: Readonly<Record<string, string | number>>;
 }
 
+/** A running collector and the spans it received. */
 export interface OtlpReceiver {
   /** Value for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { unprivilegedUser, untilReady } from '../start-postgres.ts';
 import { freePort } from './server-process.ts';
 
+/** A running PgBouncer. */
 export interface RunningPgBouncer {
   /** The URL of the same database through the pooler. */
   readonly url: string;

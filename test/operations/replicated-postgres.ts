@@ -25,6 +25,7 @@ export interface ReplicatedPostgres {
 
 const SETTINGS = ['unix_socket_directories=', 'fsync=off', 'max_connections=100', 'shared_buffers=32MB'];
 
+/** Starts both servers in a temporary folder. @throws Error if PostgreSQL is not installed */
 export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   const bin = findPostgres();
   if (!bin) throw new Error('PostgreSQL (initdb, postgres) is not installed');

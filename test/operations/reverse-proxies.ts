@@ -10,6 +10,7 @@ import { generate } from 'selfsigned';
 /** The host name in the example files of `deploy/`. */
 export const PUBLIC_HOST = 'reelgate.example.com';
 
+/** A running reverse proxy. */
 export interface RunningProxy {
   /** Port for https, with an untrusted certificate. */
   readonly port: number;
@@ -83,9 +84,11 @@ const KINDS = {
   },
 } as const satisfies Record<string, ProxyKind>;
 
+/** A reverse proxy with an example in `deploy/`. */
 export type ProxyName = keyof typeof KINDS;
 export const PROXY_NAMES = Object.keys(KINDS) as ProxyName[];
 
+/** Whether the proxy's program is installed. */
 export const isInstalled = (name: ProxyName): boolean =>
   spawnSync(KINDS[name].program, ['version']).error === undefined;
 

@@ -11,6 +11,7 @@ const DECLARATIONS =
   /^(?:TSInterfaceDeclaration|TSTypeAliasDeclaration|ClassDeclaration|TSDeclareFunction|VariableDeclaration)$/;
 const MEMBERS = /^(?:TSPropertySignature|TSMethodSignature|PropertyDefinition|MethodDefinition)$/;
 
+/** A declaration or class member in a `.d.ts` file. */
 export interface DeclaredMember {
   /** `videos.d.ts:12 timeoutMs` */
   readonly place: string;

@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ACTOR, asUser, openPlansFixture } from './plans-fixture.ts';
 
+/** Points at which the process can kill itself: after the taking or granting step of each operation. */
 export type Point =
   | 'redeem.taken'
   | 'redeem.granted'
@@ -15,6 +16,7 @@ export type Point =
   | 'refund.returned'
   | 'sweep.ended';
 
+/** Instruction to the process, as a JSON argument. */
 export interface KillOrder {
   readonly databaseUrl: string;
   readonly now: number;

@@ -10,6 +10,7 @@ export const DAY = 24 * HOUR;
 /** A Saturday at noon, UTC. */
 const NOON = Date.UTC(2026, 10, 21, 12);
 
+/** The current plan of an account with its allowance windows. */
 export interface CurrentPlanResponse {
   readonly package_code: string;
   readonly expires_at: number;
@@ -25,6 +26,7 @@ export interface CurrentPlanResponse {
   readonly waiting: { package_code: string; starts_at: number }[];
   readonly wallet: number;
 }
+/** The result of redeeming a code or activating a plan. */
 export interface GrantResponse {
   readonly outcome: string;
   readonly package_code: string;
@@ -81,4 +83,5 @@ export async function openPlansApp(databaseUrl: string) {
     },
   };
 }
+/** The service that {@link openPlansApp} starts. */
 export type PlansApp = Awaited<ReturnType<typeof openPlansApp>>;

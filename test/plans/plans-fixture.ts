@@ -37,6 +37,7 @@ export function openPlansFixture(database: Database<Tables>, clock: Clock, overr
   });
   return { ...plans, allowances, ledger };
 }
+/** The services that {@link openPlansFixture} constructs. */
 export type PlansFixture = ReturnType<typeof openPlansFixture>;
 
 /** Creates a plan, with 0 for limits that are not given; returns its id. */

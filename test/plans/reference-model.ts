@@ -3,6 +3,7 @@ import { HOUR_MS } from '../../src/contract/time-units.ts';
 const DAY = 24 * HOUR_MS;
 const WEEK = 7 * DAY;
 
+/** The terms of a plan that the reference model uses. */
 export interface ReferencePlan {
   readonly package_code: string;
   readonly level: number;

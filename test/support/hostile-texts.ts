@@ -33,4 +33,5 @@ const WRAPPINGS = [
   (text: string) => `\`\`\`${text}\`\`\``,
 ];
 
+/** Every hostile text in every wrapping. */
 export const HOSTILE_TEXTS: readonly string[] = WRAPPINGS.flatMap((wrap) => SEEDS.map(wrap));

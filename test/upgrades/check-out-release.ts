@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
+/** A checked-out release. */
 export interface Release {
   /** Node arguments that start its server. */
   readonly program: readonly string[];

@@ -13,6 +13,7 @@ export const FIXTURE_MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 /** First line of a dump: an API key of its administrator. */
 const KEY_LINE = /^-- key: (\S+)$/m;
 
+/** A restored database of a release. */
 export interface ReleaseFixture {
   readonly version: string;
   /** An API key that exists in the database. */

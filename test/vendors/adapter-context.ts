@@ -12,6 +12,7 @@ before(() => {
 });
 after(() => outbound.close());
 
+/** Overrides of an adapter context; `timeoutMs` limits each request. */
 export interface ContextOptions extends Partial<Pick<AdapterContext, 'options' | 'credentials' | 'fetchImage'>> {
   /** Default: 2,000. */
   readonly timeoutMs?: number;

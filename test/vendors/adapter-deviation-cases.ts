@@ -5,6 +5,7 @@ import { sora } from '../../src/server/vendors/sora/adapter.ts';
 import { veo } from '../../src/server/vendors/veo/adapter.ts';
 import { wan } from '../../src/server/vendors/wan/adapter.ts';
 
+/** Members of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A vendor's documented responses in parts, from which the script builds those of relays. */
@@ -139,6 +140,7 @@ const omniCase: DeviationCase = {
   },
 };
 
+/** One case per vendor and route. */
 export const DEVIATION_CASES: readonly DeviationCase[] = [
   soraCase,
   wanCase,

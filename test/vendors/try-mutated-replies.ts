@@ -75,6 +75,7 @@ async function expected<T>(outcome: Promise<T>): Promise<T | undefined> {
 /** Written independently of the adapters' tables. */
 export const saysSuccess = (word: unknown): boolean =>
   /^\s*(success|succeeds?|succeeded|successful|done|completed?|finish(ed)?)\s*$/i.test(String(word));
+/** Like {@link saysSuccess}, for failures. */
 export const saysFailure = (word: unknown): boolean =>
   /^\s*(fail(ed|ure)?|error(ed)?|cancel(l?ed)?|abort(ed)?|terminated|expired?|time(d[ _])?out|reject(ed)?|refused|blocked|moderated|filtered)\s*$/i.test(
     String(word),

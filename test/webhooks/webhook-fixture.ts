@@ -5,6 +5,7 @@ import type { TestUser } from '../accounts/test-user-client.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import { WebhookReceiver } from './receiver.ts';
 
+/** A delivery as the API lists it. */
 export interface Delivery {
   readonly id: number;
   readonly event_id: string;
@@ -21,6 +22,7 @@ export interface Delivery {
   } | null;
 }
 
+/** A service and the receiver of its webhooks. */
 export interface WebhookFixture extends TestService {
   readonly clock: ManualClock;
   readonly receiver: WebhookReceiver;

@@ -158,6 +158,7 @@ function gemini(value: string, isStream: boolean): Assembled {
   return result;
 }
 
+/** Assemblers of complete and streamed responses, by dialect. */
 export const ASSEMBLERS = {
   chat: (value: string, isStream: boolean) => takeImages(chat(value, isStream)),
   messages: (value: string, isStream: boolean) => takeImages(messages(value, isStream)),

@@ -632,6 +632,7 @@ const failures: readonly Deviation[] = [
   })),
 ];
 
+/** Deviations of upstreams that speak chat completions. */
 export const CHAT_UPSTREAMS: readonly Deviation[] = [
   ...toolIdentity,
   ...(wholeCalls as readonly Deviation[]),

@@ -229,4 +229,5 @@ const others: readonly Deviation[] = [
   ],
 ].map(([name, source, sent, expected]) => ({ name, source, ...(sent as object), expected }) as Deviation);
 
+/** Deviations of upstreams that speak Gemini's API. */
 export const GEMINI_UPSTREAMS: readonly Deviation[] = [...reasons, ...others];

@@ -323,6 +323,7 @@ const bodies: readonly Deviation[] = [
   },
 ];
 
+/** Deviations of upstreams that speak Anthropic's Messages API. */
 export const MESSAGES_UPSTREAMS: readonly Deviation[] = [
   ...streams,
   ...(figures as readonly Deviation[]),

@@ -17,12 +17,14 @@ import { GEMINI_UPSTREAMS } from './gemini-upstreams.ts';
 import { MESSAGES_UPSTREAMS } from './messages-upstreams.ts';
 import { RESPONSES_UPSTREAMS } from './responses-upstreams.ts';
 
+/** The four dialects under their short names in these tests. */
 export const DIALECTS = {
   chat: CHAT_DIALECT,
   messages: ANTHROPIC_MESSAGES_DIALECT,
   responses: RESPONSES_DIALECT,
   gemini: GEMINI_DIALECT,
 } as const satisfies Readonly<Record<string, Dialect>>;
+/** Short name of a dialect. */
 export type Name = keyof typeof DIALECTS;
 export const NAMES = Object.keys(DIALECTS) as Name[];
 /** All recorded deviations, by the dialect of the upstream. */
@@ -34,6 +36,7 @@ export const CORPUS: Readonly<Record<Name, readonly Deviation[]>> = {
 };
 const CONTEXT = { id: 'x', model: 'm', created: 1, wantsUsage: true, asked: {}, origins: new Map() };
 
+/** A relayed response as the caller receives it, with the usage that is charged. */
 export interface Outcome {
   readonly fails?: string;
   readonly output: string;
@@ -41,12 +44,14 @@ export interface Outcome {
   readonly dropped: readonly string[];
 }
 
+/** The codec of a dialect. */
 export const codecOf = (name: Name): Codec => {
   const codec = findCodec(DIALECTS[name]);
   assert.ok(codec);
   return codec;
 };
 
+/** Encodes events as server-sent events; texts are written verbatim. */
 export function write(events: readonly unknown[]): Buffer {
   const texts = events.map((event) => {
     if (typeof event === 'string') return event;
@@ -87,6 +92,7 @@ export function relayStream(from: Name, to: Name, bytes: Buffer, wantsStream: bo
   return { fails: conversion.failure === undefined ? undefined : 'reason', output, usage, dropped: conversion.dropped };
 }
 
+/** Asserts that a relayed response has the expected failure, charge and content. */
 export function assertExpected(outcome: Outcome, expected: Expected, to: Name, isStream: boolean): void {
   assert.equal(outcome.fails, expected.fails);
   if (expected.charged === 'counted') assert.equal(outcome.usage, undefined);

@@ -336,4 +336,5 @@ const bodies: readonly Deviation[] = [
   ],
 ].map(([name, source, body, expected]) => ({ name, source, body, expected }) as Deviation);
 
+/** Deviations of upstreams that speak OpenAI's Responses API. */
 export const RESPONSES_UPSTREAMS: readonly Deviation[] = [...streams, ...ends, ...bodies];
