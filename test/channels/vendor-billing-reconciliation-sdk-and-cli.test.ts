@@ -150,7 +150,7 @@ describe('reconciliation in the client library and the command line', () => {
     await device.storeCredentials(service.operator);
     const forbidden = await device.run('reconciliation');
     assert.deepEqual([forbidden.code, forbidden.stdout], [1, '']);
-    assert.match(forbidden.stderr, /does not permit/);
+    assert.match(forbidden.stderr, /don’t have access/);
     device.remove();
   });
 });

@@ -78,7 +78,7 @@ describe('maximum cost of a model call', { concurrency: false }, () => {
     const { status, body } = await ask({}, limited);
     const error = body.error as unknown as { code: string; message: string };
     assert.deepEqual([status, error.code], [403, 'quota_not_enough']);
-    assert.match(error.message, /API key's own limit of 0\.008 credits/);
+    assert.match(error.message, /This key’s limit is 0\.008 credits/);
     assert.equal((await ask({ max_tokens: 3_000 }, limited)).status, 200);
   });
 

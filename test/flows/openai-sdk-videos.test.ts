@@ -132,7 +132,7 @@ describe('the official openai client', () => {
       const poor = await service.operator.makeToken({ quota_limit: 1 });
       const overLimit = await errorOf(clientOf(poor).videos.create({ prompt: 'x' }));
       assert.deepEqual([overLimit.status, overLimit.code], [403, 'quota_not_enough']);
-      assert.match(overLimit.message, /API key's own limit of 0\.000002 credits/);
+      assert.match(overLimit.message, /This key’s limit is 0\.000002 credits/);
       const { quota } = await service.operator.quota();
       await service.operator.grantQuota(-quota);
       const noQuota = await errorOf(openai.videos.create({ prompt: 'x' }));

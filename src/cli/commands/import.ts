@@ -9,7 +9,7 @@ import type { RunCommand } from '../run-command.ts';
 type ImporterModule = typeof import('@reelgate/importer');
 
 const IMPORTER_MISSING = {
-  en: 'The importer is not installed. It is a package of its own: run "npm install --global reelgate-importer-VERSION.tgz" with the file of this release, or "npm ci" in a checkout. See docs/move-from-new-api.md.',
+  en: 'The importer is not installed. It comes separately: run "npm install --global reelgate-importer-VERSION.tgz" with the file of this release, or "npm ci" in a checkout. See docs/move-from-new-api.md.',
   'zh-CN':
     '未安装导入程序。它是一个独立的软件包：请用本版本的文件执行 "npm install --global reelgate-importer-VERSION.tgz"，或在源码目录执行 "npm ci"。参见 docs/move-from-new-api.zh-CN.md。',
 } as const;

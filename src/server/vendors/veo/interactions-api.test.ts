@@ -59,7 +59,7 @@ test('an Omni model goes to Interactions, by either kind of credentials; Veo mod
 });
 
 test('an interaction’s id never leads out of the version’s path', async () => {
-  for (const id of ['../../admin', '.', '', 7, 'a/b', 'x'.repeat(256)]) {
+  for (const id of ['../../admin', '.', '', {}, 'a/b', 'x'.repeat(256)]) {
     const submitted = veo.submit(videoRequest({ model: OMNI }), fixedResponseContext({ json: { id } }));
     await assert.rejects(submitted, OutboundError, String(id));
   }
