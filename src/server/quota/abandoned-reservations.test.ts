@@ -7,9 +7,9 @@ import { manualClock } from '../platform/clock.ts';
 import { auditLedger } from './ledger-audit.ts';
 import { refundAbandonedReservations } from './ledger-service.ts';
 
-describe('reservations whose process died', () => {
+describe('refundAbandonedReservations', () => {
   forEachDatabase((_name, open) => {
-    it('are given back once, by prefix and age, and no others', async () => {
+    it('refunds only reservations of the given prefix and age, once each', async () => {
       const database = await open();
       const clock = manualClock();
       const ledger = openLedger(database, undefined, clock);

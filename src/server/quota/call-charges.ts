@@ -19,17 +19,17 @@ import {
 interface PostgresCallChargesDependencies {
   readonly store: CallChargeStore;
   readonly clock: Clock;
-  /** Quota in a wallet below which its owner is to be notified, which a transaction does; 0: never. */
+  /** Wallet balance in quota below which the owner must be notified, which needs a transaction; 0: never. */
   readonly noticeBelow: () => number;
   readonly onSettled: SettlementListener;
-  /** The row of the request log; undefined: nothing is logged. */
+  /** The row of the request log; undefined: calls are not logged. */
   readonly toLogRow: ((closed: ClosedCall, now: number) => object) | undefined;
 }
 
 const OUTCOMES: Readonly<Record<string, CallWorkOutcome>> = { d: 'done', e: 'done', b: 'busy', a: 'apart' };
 const NO_TOKEN_USAGE = { promptTokens: 0, completionTokens: 0 };
 
-/** Reserves and settles many model calls in one statement of PostgreSQL (`postgres-charge-function.ts`). */
+/** Reserves and settles many model calls in one PostgreSQL statement (`charge_calls`, see the end of this file). */
 export class PostgresCallCharges {
   readonly #dependencies: PostgresCallChargesDependencies;
 
@@ -37,7 +37,7 @@ export class PostgresCallCharges {
     this.#dependencies = dependencies;
   }
 
-  /** @param waitMs longest wait for rows that others have locked; 0: without an end, for work of one account and token */
+  /** @param waitMs longest wait for rows locked by others; 0: no limit, for work of a single account and token */
   async charge(work: readonly CallWork[], waitMs: number): Promise<readonly CallWorkOutcome[]> {
     const { store, clock, noticeBelow, onSettled, toLogRow } = this.#dependencies;
     const now = clock.now();
@@ -71,14 +71,14 @@ export class PostgresCallCharges {
 
 const toArray = (numbers: ReadonlySet<number>): string => `{${[...numbers].join(',')}}`;
 
-/** What the function is given. */
+/** Collects the arguments of one call of the function. */
 class Batch {
   readonly reservations: object[] = [];
   readonly ends: object[] = [];
   readonly log: object[] = [];
   readonly users = new Set<number>();
   readonly tokens = new Set<number>();
-  /** Positions of what the function cannot do. */
+  /** Positions of the calls that the function cannot handle. */
   readonly apart = new Set<number>();
   readonly #refs = new Set<string>();
 
@@ -100,7 +100,8 @@ class Batch {
   ): void {
     const { ref, cost, usage = NO_TOKEN_USAGE, detail } = settlement;
     for (const amount of [cost ?? 0, usage.promptTokens, usage.completionTokens]) assertAmount(amount);
-    // The log says of a call without details what its reservation says; a second end of a call comes after the first.
+    // Without details, the log entry of a call is built from its reservation, so the settlement needs a transaction. A
+    // second settlement of the same call must run after the first.
     if ((toLogRow !== undefined && detail === undefined) || this.#refs.has(ref)) {
       this.apart.add(n);
       return;
@@ -127,7 +128,7 @@ class Batch {
   }
 }
 
-/** As far as it is known here: the function has the rest from the reservation. */
+/** The closed call as far as it is known here; the function adds the rest from the reservation. */
 const toClosedCall = (
   { ref, cost, usage = NO_TOKEN_USAGE }: Settlement,
   { userId, tokenId }: { readonly userId: number; readonly tokenId?: number },
@@ -145,7 +146,7 @@ const toClosedCall = (
   detail,
 });
 
-/** What `charge_calls` is given: JSON lists, arrays of PostgreSQL, Unix milliseconds and quota. */
+/** Arguments of `charge_calls`: JSON lists, PostgreSQL arrays, Unix milliseconds and quota. */
 interface CallBatch {
   readonly reservations: string;
   readonly ends: string;
@@ -154,7 +155,7 @@ interface CallBatch {
   readonly tokens: string;
   readonly at: number;
   readonly noticeBelow: number;
-  /** Milliseconds; 0: without an end. */
+  /** Milliseconds; 0: no limit. */
   readonly waitMs: number;
 }
 
@@ -166,32 +167,37 @@ const chargeCalls = prepareQuery<Tables, { [K in keyof CallBatch]: CallBatch[K] 
   ),
 );
 
-/** Calls the function `charge_calls` of PostgreSQL (`postgres-charge-function.ts`). */
+/** Calls the PostgreSQL function `charge_calls`. */
 export class CallChargeStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** @returns a letter for each call */
+  /** @returns one letter per call, see `charge_calls` */
   async charge(batch: CallBatch): Promise<string> {
     return (await chargeCalls.first(this.#database.kysely, { ...batch }))?.outcomes ?? '';
   }
 }
 
 /**
- * PostgreSQL: `charge_calls` reserves and settles model calls of many accounts in one statement, which is one round trip, one commit, and one
- * lock of each wallet. It does what `Reserver` and `Settler` do for the simple case: the wallet alone pays, it and the limit of the key
- * bear all of it, nothing is charged beyond its reservation, and no notice is due. Calls of accounts or keys for which that does not
- * hold are left undone as a whole, for a transaction of their own.
+ * PostgreSQL: `charge_calls` reserves and settles model calls of many accounts in one statement, which costs one round
+ * trip, one commit, and one lock per wallet. It does the work of `Reserver` and `Settler` for the simple case: the
+ * wallet alone pays, the wallet and the key's limit cover the full amount, nothing is charged beyond its reservation,
+ * and no notice is due. If that does not hold for an account or key, all of its calls are left undone, for a
+ * transaction of their own.
  *
- * A function because its statements have a snapshot each ("Function Volatility Categories" in PostgreSQL's manual): limits are read after
- * the lock that keeps others from setting them (`locked_token_limit`). Its settings keep the planner from plans that read a whole table,
- * which it takes for the best while tables are new and keeps when they have grown. Rows that others have locked are waited for, `wait_ms` at
- * most (0: without an end), in the order of all transactions (tokens, then wallets), so that none waits in a circle. What is still locked
- * then is passed over: one account that is held up holds up the others no longer.
+ * It is a function because each of its statements has its own snapshot ("Function Volatility Categories" in the
+ * PostgreSQL manual): limits are read after the lock that keeps others from setting them (`locked_token_limit`). Its
+ * settings prevent plans that read a whole table, which the planner prefers while tables are new and keeps after they
+ * have grown.
  *
- * Returns a letter for each call in the order of `n`: d = done, e = had ended before, b = busy (locked by others), a = apart (not simple).
+ * It waits for rows locked by others for at most `wait_ms` (0: no limit), in the order of all transactions (tokens,
+ * then wallets), so that no deadlock is possible. Rows still locked after that are skipped, so that one blocked account
+ * does not block the others.
+ *
+ * Returns one letter per call in the order of `n`: d = done, e = already settled, b = busy (locked by others), a =
+ * apart (not simple).
  */
 const CHARGE_CALLS = `
 create function charge_calls(
@@ -332,7 +338,10 @@ begin
 end
 $$`;
 
-/** After the tables of all capabilities it reads and writes. SQLite has one writer, who has no round trips to save. */
+/**
+ * Runs after the tables of all capabilities it reads and writes. SQLite does without: its single writer has no round
+ * trips to save.
+ */
 export const chargeMigrations: readonly Migration[] = [
   {
     id: '0110-charge-calls',

@@ -42,9 +42,9 @@ function openAudit(database: Database<Tables>) {
   return { reported, clock, ledger, checkpoints, compaction, audit, use, entries };
 }
 
-describe('the audit of the ledger', () => {
+describe('ledger audit', () => {
   forEachDatabase((_name, open) => {
-    it('reads each entry once, and finds what changed a wallet without one', async () => {
+    it('reads each entry once, and reports wallet changes without an entry', async () => {
       const database = await open();
       const { reported, ledger, audit, checkpoints, use } = openAudit(database);
       for (const user of [1, 2, 3]) await ledger.open(user, 1_000);
@@ -71,7 +71,7 @@ describe('the audit of the ledger', () => {
       assert.equal(audit.lastResult?.findings.length, 0);
     });
 
-    it('finds a changed entry that it had read, in the full audit, and says what is wrong by rule', async () => {
+    it('reports a changed entry it had already read in the full audit, naming the broken rule', async () => {
       const database = await open();
       const { ledger, audit, use } = openAudit(database);
       await ledger.open(1, 1_000);
@@ -104,7 +104,7 @@ describe('the audit of the ledger', () => {
       ]);
     });
 
-    it('finds nothing while the ledger is used by many at once', async () => {
+    it('finds nothing during concurrent use of the ledger', async () => {
       const database = await open();
       const { ledger, audit, use } = openAudit(database);
       const users = [1, 2, 3, 4];
@@ -124,7 +124,7 @@ describe('the audit of the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('goes on with a full audit that was interrupted from its beginning', async () => {
+    it('restarts an interrupted full audit from the beginning', async () => {
       const database = await open();
       const { ledger, audit, use } = openAudit(database);
       await ledger.open(1, 1_000);
@@ -137,9 +137,9 @@ describe('the audit of the ledger', () => {
   });
 });
 
-describe('compacting the ledger', () => {
+describe('ledger compaction', () => {
   forEachDatabase((_name, open) => {
-    it('leaves one closing entry per account and month, with every sum as it was', async () => {
+    it('leaves one closing entry per account and month and keeps every sum', async () => {
       const database = await open();
       const { clock, ledger, audit, compaction, use, entries } = openAudit(database);
       await ledger.open(1, 10_000);
@@ -165,7 +165,7 @@ describe('compacting the ledger', () => {
       await audit.run('full');
       assert.equal(await compaction.compact(), 0, 'nothing that is young');
 
-      // In the middle of June, a hundred days reach into March: January and February are over.
+      // In mid-June, a hundred days reach back into March, so January and February are complete.
       clock.advance(100 * DAY_MS);
       assert.ok((await compaction.compact()) > 0);
       const kept = await entries(1);

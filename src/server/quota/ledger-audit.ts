@@ -12,11 +12,11 @@ import type { Executor, Tables, Trx } from '../tables.ts';
 import { dayOf } from './ledger.ts';
 import type { LedgerCompaction } from './ledger-compaction.ts';
 
-/** What the audits found last, whichever process made them. */
+/** Result of the last audits, whichever process ran them. */
 interface LedgerAuditResult {
-  /** Whether neither the last audit nor the last full one found anything. */
+  /** Whether both the last audit and the last full audit found nothing. */
   readonly ok: boolean;
-  /** Unix milliseconds; 0 before the first one. */
+  /** Unix milliseconds; 0 before the first audit. */
   readonly finishedAt: number;
   readonly fullFinishedAt: number;
   readonly findings: readonly LedgerAuditFinding[];
@@ -25,28 +25,29 @@ interface LedgerAuditResult {
 interface LedgerAuditServiceDependencies {
   readonly store: LedgerCheckpointStore;
   readonly compaction: LedgerCompaction;
-  /** Administrators are told of a mismatch. */
+  /** Notifies administrators of a mismatch. */
   readonly events: EventWriter;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const INTERVAL_MS = 300_000;
-/** While something is wrong a full audit says sooner whether it still is. */
+/** While the ledger is inconsistent, full audits run more often, so that a correction shows sooner. */
 const FULL_INTERVAL_WHEN_WRONG_MS = HOUR_MS;
-/** Entries and wallets of one statement: some milliseconds, for which SQLite's process and nobody else waits. */
+/** Entries and wallets per statement: a few milliseconds, for which only SQLite's own process waits. */
 const ENTRIES_PER_STEP = 2_000;
 const WALLETS_PER_STEP = 500;
 const PAUSE_MS = 2;
-/** Transactions of the service end long before, even when their process is frozen. */
+/** Transactions of the service end well within this time, even when their process is frozen. */
 const OLDER_TRANSACTIONS_MS = 15_000;
 const MAX_TOUCHED = 10_000;
 const MAX_FINDINGS = 100;
 const NOT_AUDITED: LedgerAuditResult = { ok: true, finishedAt: 0, fullFinishedAt: 0, findings: [] };
 
 /**
- * Audits the ledger beside the service, in short statements that each see one state. The incremental audit reads the entries
- * since the last one and compares the wallets of their accounts; the full one reads every entry anew and compares every wallet.
+ * Audits the ledger while the service runs, in short statements that each see one state. The incremental audit reads
+ * the entries since the last one and compares the wallets of their accounts; the full audit reads every entry again and
+ * compares every wallet.
  */
 export class LedgerAuditService {
   readonly #store: LedgerCheckpointStore;
@@ -64,19 +65,22 @@ export class LedgerAuditService {
     this.#log = log;
   }
 
-  /** The result as this process knows it since the last `refresh`; undefined before the first audit of the database. */
+  /** The result known to this process since the last `refresh`; undefined before the first audit of the database. */
   get lastResult(): LedgerAuditResult | undefined {
     return this.#last;
   }
 
-  /** Reads what the audits of all processes found. */
+  /** Reads the latest audit results of all processes. */
   async refresh(): Promise<LedgerAuditResult | undefined> {
     const audits = await this.#store.audits();
     if (audits.length > 0) this.#last = toResult(audits);
     return this.#last;
   }
 
-  /** Every five minutes what is new, every day all of it; then entries older than their retention are combined. */
+  /**
+   * Audits new entries every five minutes and the entire ledger daily, then combines entries older than their
+   * retention.
+   */
   get job(): ScheduledJob {
     return {
       name: 'ledger',
@@ -88,14 +92,17 @@ export class LedgerAuditService {
     };
   }
 
-  /** Audits now. @returns undefined when it was interrupted, or another process audits at the same time */
+  /**
+   * Runs an audit now.
+   * @returns undefined when it was interrupted, or another process is auditing
+   */
   async run(kind: StoredAudit['kind'], signal?: AbortSignal): Promise<LedgerAuditResult | undefined> {
     const startedAt = performance.now();
     const findings = await (kind === 'full' ? this.#auditAll(signal) : this.#auditNew(signal));
     return findings && this.#save(kind, findings, performance.now() - startedAt);
   }
 
-  /** Audits what is new and compares every wallet, beside the job; for somebody who asks. */
+  /** Audits new entries and compares every wallet, on request and independently of the job. */
   async check(): Promise<LedgerAuditResult> {
     const startedAt = performance.now();
     const findings = await this.#auditNew(undefined, 0);
@@ -157,7 +164,7 @@ export class LedgerAuditService {
     return all;
   }
 
-  /** Brings the checkpoints of a generation up to date and checks the entries it passes. */
+  /** Advances the checkpoints of a generation and checks the entries on the way. */
   async #advance(
     begun: Generation,
     touched: Set<number>,
@@ -166,7 +173,7 @@ export class LedgerAuditService {
     const { database } = this.#store;
     const end = await this.#store.newestEntry();
     const findings: LedgerAuditFinding[] = [];
-    // An entry with a lower id may belong to a transaction that is not committed yet.
+    // A lower id may belong to a transaction that is not committed yet.
     if (!(await waitForOlderTransactions(database.kysely, OLDER_TRANSACTIONS_MS))) return findings;
     let { position } = begun;
     while (position < end) {
@@ -192,7 +199,7 @@ export class LedgerAuditService {
     for (let after = -1; ; ) {
       if (signal?.aborted) return undefined;
       const last = await this.#store.endOfBatch(after, WALLETS_PER_STEP);
-      // The last step also covers accounts that have no wallet.
+      // The last step also covers accounts without a wallet.
       const scope = { after, upTo: last ?? Number.MAX_SAFE_INTEGER };
       findings.push(
         ...(await auditWallets(kysely, scope, generation)),
@@ -217,25 +224,26 @@ function toResult(audits: readonly StoredAudit[]): LedgerAuditResult {
 
 /** An inconsistency in the ledger. */
 export interface LedgerAuditFinding {
-  /** Which rule is broken. */
+  /** The rule that is broken. */
   readonly rule: string;
-  /** The account, the token or the reference it is broken for. */
+  /** The account, token or reference that breaks the rule. */
   readonly at: string;
   readonly expected: number;
   readonly found: number;
 }
 
-/** Which accounts are audited: those with an id above `after` and at most `upTo`, or the named ones. */
+/** Accounts to audit: ids above `after` up to and including `upTo`, or a list of ids. */
 type AccountScope = { readonly after: number; readonly upTo: number } | { readonly ids: readonly number[] };
 
 const MAX_FOUND_ROWS = 1000;
 const EVERYBODY: AccountScope = { after: -1, upTo: Number.MAX_SAFE_INTEGER };
 
 /**
- * Audits the whole ledger in one state of the database: every balance is the sum of its entries and not below zero, every
- * usage total the sum of what was charged, every reservation open or closed once. Returns at most a thousand findings per rule;
- * none if it is consistent. For tools and tests: on PostgreSQL it needs a limit on statements that fits the size of the ledger,
- * on SQLite writers wait. The service uses `LedgerAuditService`, which applies the same rules step by step.
+ * Audits the entire ledger in one state of the database: every balance is the sum of its entries and not below zero,
+ * every usage total the sum of the charged amounts, every reservation open or closed once. Returns at most a thousand
+ * findings per rule; none if the ledger is consistent. For tools and tests: on PostgreSQL it needs a statement timeout
+ * that fits the size of the ledger, and on SQLite writers wait. The service uses `LedgerAuditService`, which applies
+ * the same rules step by step.
  */
 export async function auditLedger(database: Database<Tables>): Promise<LedgerAuditFinding[]> {
   return database.transaction(async (trx) => {
@@ -249,14 +257,14 @@ export async function auditLedger(database: Database<Tables>): Promise<LedgerAud
   });
 }
 
-/** What of an entry counts, by the sum of an account it is part of. */
+/** The SQL value an entry adds to each of an account's sums. */
 const ENTRY_VALUES = {
   amount: sql<number>`l.amount`,
   charged: sql<number>`l.charged`,
   settled: sql<number>`case when l.kind = 'settle' then 1 else l.settlements end`,
 } as const;
 
-/** The sum of all entries of the account `w`; with a generation, its checkpoint and the entries after it. */
+/** The sum of all entries of the account `w`; with a generation, its checkpoint plus the entries after it. */
 function sumOfEntries(what: keyof typeof ENTRY_VALUES, generation: number | undefined): RawBuilder<number> {
   const own = sql`select sum(${ENTRY_VALUES[what]}) from ledger l where l.user_id = w.user_id`;
   if (generation === undefined) return sql<number>`cast(coalesce((${own}), 0) as bigint)`;
@@ -283,7 +291,7 @@ interface WalletFigures {
   readonly daily: number;
 }
 
-/** Each rule of a wallet: what it should be and what it is. */
+/** The rules for a wallet, each with the expected and the found value. */
 const WALLET_RULES: readonly { rule: string; expected(w: WalletFigures): number; found(w: WalletFigures): number }[] = [
   { rule: 'balance is the sum of its entries', expected: ({ amount }) => amount, found: ({ balance }) => balance },
   {
@@ -300,7 +308,7 @@ const WALLET_RULES: readonly { rule: string; expected(w: WalletFigures): number;
   { rule: 'daily use is the sum of what was charged', expected: ({ used }) => used, found: ({ daily }) => daily },
 ];
 
-/** Wallets against their entries, in one statement and so in one state. */
+/** Compares wallets with their entries in one statement, and so in one state. */
 async function auditWallets(
   executor: Executor,
   scope: AccountScope,
@@ -324,7 +332,7 @@ async function auditWallets(
   );
 }
 
-/** Accounts with entries and without a wallet. */
+/** Accounts with entries but no wallet. */
 function auditStrayEntries(
   executor: Executor,
   scope: AccountScope,
@@ -342,7 +350,7 @@ function auditStrayEntries(
   );
 }
 
-/** Reservations and their ends, by the entries with an id above `after` and at most `upTo`. */
+/** Reservations and their settlements, by the entries with an id above `after` up to and including `upTo`. */
 async function auditEntries(executor: Executor, after: number, upTo: number): Promise<LedgerAuditFinding[]> {
   const ends = sql`
     (select count(*) from reservations h where h.ref = r.ref)
@@ -399,7 +407,7 @@ async function findingsOf(executor: Executor, rule: string, query: RawBuilder<un
 /** One pass over the ledger: the sums of each account up to an entry. */
 interface Generation {
   readonly generation: number;
-  /** Id of the last entry that is in them. */
+  /** Id of the last entry included in the sums. */
   readonly position: number;
 }
 
@@ -413,7 +421,7 @@ interface StoredAudit {
 const FIRST_GENERATION = 1;
 const DELETE_BATCH = 1_000;
 
-/** SQL of the checkpoints, by which an audit reads each entry once, and of the results of audits. */
+/** SQL of the checkpoints, which let an audit read each entry once, and of the audit results. */
 export class LedgerCheckpointStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -424,7 +432,7 @@ export class LedgerCheckpointStore {
     return this.#database;
   }
 
-  /** The generation that wallets are compared with; the first one is begun here. */
+  /** The generation that wallets are compared with; created here if there is none. */
   async current(executor: Executor = this.#database.kysely): Promise<Generation> {
     const find = () =>
       executor.selectFrom('ledger_generations').select(['generation', 'position']).where('is_current', '=', 1);
@@ -438,7 +446,7 @@ export class LedgerCheckpointStore {
     return find().executeTakeFirstOrThrow();
   }
 
-  /** Begins a new pass; what an interrupted one left is removed. */
+  /** Starts a new pass, and removes the remains of an interrupted one. */
   async beginGeneration(): Promise<Generation> {
     const { generation: current } = await this.current();
     await this.#deleteCheckpoints((generation) => generation !== current);
@@ -450,7 +458,7 @@ export class LedgerCheckpointStore {
     return { generation, position: 0 };
   }
 
-  /** From now on wallets are compared with this generation; the others are removed. */
+  /** Makes this the generation that wallets are compared with, and removes the others. */
   async makeCurrent(generation: number): Promise<void> {
     await this.#database.transaction(async (trx) => {
       await trx.updateTable('ledger_generations').set({ is_current: 0 }).where('is_current', '=', 1).execute();
@@ -459,7 +467,7 @@ export class LedgerCheckpointStore {
     await this.#deleteCheckpoints((each) => each !== generation);
   }
 
-  /** The highest id of an entry that can be seen now. */
+  /** The highest id among the visible entries. */
   async newestEntry(): Promise<number> {
     const row = await this.#database.kysely
       .selectFrom('ledger')
@@ -469,8 +477,7 @@ export class LedgerCheckpointStore {
   }
 
   /**
-   * Adds the entries with an id above the generation's position and at most `upTo` to its checkpoints.
-   *
+   * Adds the entries with an id above the generation's position, up to and including `upTo`, to its checkpoints.
    * @returns the accounts they belong to; undefined when another process has moved the position meanwhile
    */
   async advance({ generation, position }: Generation, upTo: number): Promise<readonly number[] | undefined> {
@@ -494,7 +501,7 @@ export class LedgerCheckpointStore {
     });
   }
 
-  /** The account that ends a batch of so many after an id; undefined after the last one. */
+  /** The account at the end of a batch of `size` accounts with ids above `after`; undefined after the last one. */
   async endOfBatch(after: number, size: number): Promise<number | undefined> {
     const rows = await this.#database.kysely
       .selectFrom('wallets')
@@ -547,7 +554,10 @@ export class LedgerCheckpointStore {
   }
 }
 
-/** An audit of the ledger found something; reported once a day. @param day days since 1970 */
+/**
+ * Event for an audit that found inconsistencies; reported once a day.
+ * @param day days since 1970-01-01 UTC
+ */
 const toLedgerMismatchEvent = (findings: readonly LedgerAuditFinding[], day: number): NewEvent => ({
   type: 'ledger.mismatch',
   subject: 'ledger',

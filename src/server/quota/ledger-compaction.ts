@@ -8,22 +8,23 @@ import type { Tables } from '../tables.ts';
 interface LedgerCompactionDependencies {
   readonly store: LedgerCompactionStore;
   readonly clock: Clock;
-  /** Age at which entries are combined, by whole months, as it is set now; 0: never. */
+  /** Age in days at which entries are combined, in whole months, read from the current settings; 0: never. */
   readonly retentionDays: () => number;
 }
 
 type OpenEntry = Parameters<Parameters<LedgerCompactionStore['replace']>[2]>[0][number];
 
-/** An entry of one of these closes its reference: nothing more is entered under it. */
+/** An entry of one of these kinds closes its reference: no later entry has that reference. */
 const CLOSING_KINDS: ReadonlySet<string> = new Set(['settle', 'refund', 'grant', 'expire']);
-/** Entries that are looked at in one step, and references that are combined in one transaction. */
+/** Entries read per step, and references combined per transaction. */
 const READ_AT_ONCE = 2_000;
 const COMBINED_AT_ONCE = 200;
 const PAUSE_MS = 5;
 
 /**
- * Combines old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the place (the lowest id)
- * of those it stands for, in the transaction that deletes them. Open reservations stay, and so does what the audit has not read.
+ * Combines old entries into one closing entry per account and month. Sums stay exact: a closing entry takes the lowest
+ * id of the entries it replaces, in the transaction that deletes them. Open reservations and entries the audit has not
+ * read yet are kept.
  */
 export class LedgerCompaction {
   readonly #store: LedgerCompactionStore;
@@ -36,7 +37,10 @@ export class LedgerCompaction {
     this.#retentionDays = retentionDays;
   }
 
-  /** Must not run beside an audit of the same database. @returns how many entries were combined */
+  /**
+   * Must not run concurrently with an audit of the same database.
+   * @returns the number of combined entries
+   */
   async compact(signal?: AbortSignal): Promise<number> {
     const days = this.#retentionDays();
     if (days === 0) return 0;
@@ -59,7 +63,7 @@ export class LedgerCompaction {
   }
 }
 
-/** Beginning of the UTC month of a moment, in Unix milliseconds. */
+/** Start of the UTC month of a time, in Unix milliseconds. */
 function startOfMonth(unixMs: number): number {
   const date = new Date(unixMs);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
@@ -67,7 +71,7 @@ function startOfMonth(unixMs: number): number {
 
 const monthOf = (unixMs: number): string => new Date(unixMs).toISOString().slice(0, 7);
 
-/** One closing entry for each account and UTC month among the entries. */
+/** One closing entry for each account and UTC month in the entries. */
 function closeMonths(entries: readonly OpenEntry[]): ClosingEntry[] {
   const months = Map.groupBy(entries, ({ user_id, created_at }) => `closing:${user_id}:${monthOf(created_at)}`);
   return [...months].map(([ref, same]) => {
@@ -87,7 +91,7 @@ function closeMonths(entries: readonly OpenEntry[]): ClosingEntry[] {
 
 type Entry = Selectable<Tables['ledger']>;
 
-/** Sums of combined entries of one account and month. */
+/** Sums of the combined entries of one account and month. */
 interface ClosingEntry {
   readonly id: number;
   readonly user_id: number;
@@ -106,7 +110,7 @@ export class LedgerCompactionStore {
     this.#database = database;
   }
 
-  /** Entries that the audit has passed, oldest first, from the one after an id. */
+  /** Audited entries with an id above `id`, oldest first. */
   listAfter(id: number, limit: number): Promise<Pick<Entry, 'id' | 'kind' | 'ref' | 'created_at'>[]> {
     const passed = this.#database.kysely
       .selectFrom('ledger_generations')
@@ -123,8 +127,9 @@ export class LedgerCompactionStore {
   }
 
   /**
-   * Deletes the entries of these references that the audit has passed, and adds what `close` makes of exactly those to the
-   * closing entries, in one transaction. @returns how many were deleted
+   * Deletes the audited entries of these references and inserts the closing entries that `close` computes from exactly
+   * those, in one transaction.
+   * @returns the number of deleted entries
    */
   replace(
     refs: readonly string[],

@@ -4,7 +4,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { AppError } from '../platform/app-error.ts';
 
-describe('what the ledger refuses', () => {
+describe('ledger refusals', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -21,10 +21,10 @@ describe('what the ledger refuses', () => {
       const amounts = Object.entries(error.options.params ?? {}) as [string, { readonly en: string }][];
       return Object.fromEntries(amounts.map(([name, { en }]) => [name, toQuota(en)]));
     };
-    /** Messages have amounts in credits. */
+    /** Messages state amounts in credits. */
     const toQuota = (amount: string): number => Math.round(Number(/^(\S+) credits$/.exec(amount)?.[1]) * 500_000);
 
-    it('names what is needed and what there is', async () => {
+    it('names the required and the available quota', async () => {
       const { database, ledger } = await start();
       const reserve = (userId: number, amount: number, tokenId?: number) =>
         paramsOf(
@@ -49,7 +49,7 @@ describe('what the ledger refuses', () => {
       assert.deepEqual(await paramsOf(grant), { needed: 90, available: 80 });
     });
 
-    it('gives up to the largest wallet, and takes back to nothing', async () => {
+    it('grants up to the largest wallet, and deducts down to zero', async () => {
       const { ledger } = await start();
       const most = 9_000_000_000_000_000;
       await ledger.open(2, most);
@@ -61,7 +61,7 @@ describe('what the ledger refuses', () => {
       await assert.rejects(ledger.open(3, -5), TypeError);
     });
 
-    it('settles one more than was reserved exactly', async () => {
+    it('charges an amount above its reservation exactly', async () => {
       const { ledger } = await start();
       await ledger.limit(5, 50);
       await ledger.limit(6, 50);
@@ -71,7 +71,7 @@ describe('what the ledger refuses', () => {
       assert.deepEqual([...(await ledger.quota.tokenLimits([]))], []);
     });
 
-    it('ends nothing of an account whose wallet is gone', async () => {
+    it('closes no reservation of an account without a wallet', async () => {
       const { database, ledger } = await start();
       await ledger.reserve('task_a', 1, 10);
       await database.kysely.deleteFrom('wallets').where('user_id', '=', 1).execute();
@@ -81,7 +81,7 @@ describe('what the ledger refuses', () => {
       assert.equal((await database.kysely.selectFrom('reservations').selectAll().execute()).length, 1);
     });
 
-    it('names open reservations by age and prefix, oldest first', async () => {
+    it('lists open reservations by age and prefix, oldest first', async () => {
       const { database, ledger } = await start();
       const { created_at } = { created_at: 1_000 };
       const add = (ref: string, at: number) =>

@@ -6,7 +6,7 @@ import { LedgerReportStore } from './ledger-reports.ts';
 
 const ALL = { page: 1, pageSize: 99, offset: 0 };
 
-describe('figures of the ledger', () => {
+describe('ledger reports', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -38,7 +38,7 @@ describe('figures of the ledger', () => {
       assert.deepEqual([ofTask.rows.map(({ kind }) => kind), ofTask.total], [['reserve'], 2]);
     });
 
-    it('follows one reference from its reservation to its end', async () => {
+    it('follows one reference from its reservation to its settlement', async () => {
       const usage = await start();
       assert.deepEqual(
         (await usage.entriesOf('task_1_film')).map(({ kind, amount }) => [kind, amount]),

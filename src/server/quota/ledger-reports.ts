@@ -5,19 +5,22 @@ import { hasConcurrentWriters, readLargeListPage } from '../platform/db/sql.ts';
 import type { Executor, Tables } from '../tables.ts';
 import type { LedgerKind } from './ledger.ts';
 
+/** A row of the ledger. */
 export type LedgerEntry = Selectable<Tables['ledger']>;
 
+/** Which ledger entries to list; absent fields match everything. */
 export interface LedgerFilter {
   readonly userId?: number;
   readonly ref?: string;
   readonly kind?: LedgerKind;
 }
 
-/** What figures can be grouped by: columns of `usage_daily`. */
+/** Columns of `usage_daily` by which usage figures can be grouped. */
 export type UsageColumn = 'day' | 'model' | 'token_id' | 'user_id' | 'channel_id';
 
+/** Which usage to sum; absent fields match everything. */
 export interface UsageFilter {
-  /** Days since 1970 UTC, both included. */
+  /** Days since 1970-01-01 UTC, both inclusive. */
   readonly fromDay: number;
   readonly toDay: number;
   readonly userId?: number;
@@ -32,14 +35,16 @@ interface UsageFigures {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
 }
+/** Usage figures of one group, with the values of the columns grouped by. */
 export type UsageRow = Partial<Pick<Selectable<Tables['usage_daily']>, UsageColumn>> & UsageFigures;
 
-/** Maximum groups of one result: a year of days by thirty models. */
+/** Maximum groups in one result: a year of days times thirty models. */
 const MAX_GROUPS = 10_000;
 
 /**
- * Written into the SQL instead of a parameter, so that the indexes of rare entries are known to fit. There are millions of the others, which are
- * found soon without one. PostgreSQL infers that a rare kind is none of those; to be told would make it expect a tenth of the rows.
+ * Inlined into the SQL instead of passed as a parameter, so that the planner can use the partial indexes on rare kinds.
+ * The other kinds have millions of entries, which are found quickly without an index. PostgreSQL derives from a rare
+ * kind that the index condition holds; stating the condition explicitly would make it expect a tenth of the rows.
  */
 const onlyKind = (executor: Executor, kind: LedgerKind) =>
   FREQUENT_KINDS.has(kind) || hasConcurrentWriters(executor)
@@ -47,7 +52,7 @@ const onlyKind = (executor: Executor, kind: LedgerKind) =>
     : sql<boolean>`kind = ${sql.lit(kind)} and kind not in ('reserve', 'settle')`;
 const FREQUENT_KINDS: ReadonlySet<LedgerKind> = new Set(['reserve', 'settle']);
 
-/** Queries of the ledger for reports; everything that writes is in `reservation-and-ledger-store.ts`. */
+/** Read-only queries of the ledger for reports; `ledger-store.ts` has the queries that write. */
 export class LedgerReportStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -64,7 +69,10 @@ export class LedgerReportStore {
     return readLargeListPage(kysely, query, 'id', page, (each) => each.selectAll());
   }
 
-  /** Accounts that used a model on a day or later. @param fromDay days since 1970 UTC */
+  /**
+   * Accounts that used a model on or after a day.
+   * @param fromDay days since 1970-01-01 UTC
+   */
   async usersOf(model: string, fromDay: number): Promise<number[]> {
     const rows = await this.#database.kysely
       .selectFrom('usage_daily')
@@ -81,7 +89,7 @@ export class LedgerReportStore {
     return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', '=', ref).orderBy('id').execute();
   }
 
-  /** Figures by group, newest day first where days are grouped by, else the most expensive first. */
+  /** Usage figures by group: newest day first when grouped by day, otherwise most expensive first. */
   async usage(filter: UsageFilter, by: readonly UsageColumn[]): Promise<UsageRow[]> {
     let query = this.#database.kysely
       .selectFrom('usage_daily')
@@ -104,7 +112,7 @@ export class LedgerReportStore {
       .orderBy('quota', 'desc')
       .limit(MAX_GROUPS)
       .execute();
-    // PostgreSQL sums bigints to a numeric, which arrives as text; no rows at all sum to null.
+    // PostgreSQL returns sums of bigints as numeric, which the driver delivers as text; a sum over no rows is null.
     return rows.map((row) => ({
       ...row,
       requests: Number(row.requests ?? 0),

@@ -6,7 +6,10 @@ import { openLedger } from '../../../test/ledger-fixture.ts';
 import type { Allowances } from './ledger.ts';
 import { auditLedger } from './ledger-audit.ts';
 
-/** A plan per account with one period; its state is undone by hand where a transaction was. */
+/**
+ * One plan per account with a single period. The database does not hold its state, so tests undo it by hand after a
+ * rollback.
+ */
 class Plans implements Allowances {
   left = new Map<number, number>();
   async take(_trx: unknown, { userId, amount }: { userId: number; amount: number }) {
@@ -21,7 +24,7 @@ class Plans implements Allowances {
   async permittedModels(): Promise<undefined> {}
 }
 
-/** The ledger in twenty lines of plain arithmetic: what the real one must do, without tables or SQL. */
+/** Reference model: the ledger in twenty lines of plain arithmetic, without tables or SQL. */
 class Model {
   wallet: number;
   plan: number;
@@ -100,7 +103,7 @@ const step = fc.oneof(
 
 describe('the ledger', () => {
   forEachDatabase((_name, open) => {
-    it('does what a model of plain arithmetic does, step by step, and the ledger adds up', async () => {
+    it('matches a model of plain arithmetic at every step, and passes its audit', async () => {
       const database = await open();
       const plans = new Plans();
       const ledger = openLedger(database, plans);
@@ -109,7 +112,7 @@ describe('the ledger', () => {
         fc.asyncProperty(
           fc.integer({ min: 0, max: 100 }),
           fc.integer({ min: 0, max: 50 }),
-          // The default size makes lists of a few steps, in which hardly a settlement meets its reservation.
+          // The default size produces lists of a few steps, in which a settlement rarely meets its reservation.
           fc.array(step, { maxLength: 25, size: 'max' }),
           async (wallet, plan, steps) => {
             const userId = ++user;
@@ -161,13 +164,13 @@ describe('the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('does many at once as it does them one after another', async () => {
+    it('gives the same result for a batch as for single calls', async () => {
       const database = await open();
       const plans = new Plans();
       const ledger = openLedger(database, plans);
       const { quota, run } = ledger;
       let user = 0;
-      /** Two accounts alike: what is done to the one together is done to the other step by step. */
+      /** Two identical accounts: work is applied to one in batches and to the other step by step. */
       const makeTwin = async (wallet: number, plan: number, limit: number | null) => {
         const userId = ++user;
         await ledger.open(userId, wallet);
@@ -264,7 +267,7 @@ describe('the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('takes exactly as many of 200 reservations at once as the balance pays for', async () => {
+    it('accepts exactly as many of 200 concurrent reservations as the balance covers', async () => {
       const database = await open();
       const ledger = openLedger(database);
       for (const [userId, affordable] of [
@@ -284,7 +287,7 @@ describe('the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('holds a token to its limit, whatever arrives at once', async () => {
+    it('enforces the limit of a token under concurrent requests', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 1_000_000);
@@ -297,7 +300,7 @@ describe('the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('T75: ends a reservation once, however many paths see its end at once', async () => {
+    it('T75: closes a reservation once, however many code paths close it concurrently', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 10_000);
@@ -325,7 +328,7 @@ describe('the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('T77: keeps the ledger right under reservations, settlements, grants and limits all at once', async () => {
+    it('T77: stays consistent under concurrent reservations, settlements, grants and limit changes', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 3_000);
@@ -347,7 +350,7 @@ describe('the ledger', () => {
       for (const userId of [1, 2]) assert.ok((await ledger.quota.wallet(userId)).balance >= 0);
     });
 
-    it('grants once for each cause, and never more than a number can hold', async () => {
+    it('grants once per cause, and never beyond the safe integer range', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 0);
@@ -365,7 +368,7 @@ describe('the ledger', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('finds every way in which a ledger can be wrong', async () => {
+    it('reports every kind of inconsistency in a ledger', async () => {
       const database = await open();
       const ledger = openLedger(database);
       await ledger.open(1, 1_000);

@@ -31,7 +31,7 @@ import {
 } from './ledger.ts';
 import type { LedgerStore, NewLedgerEntry, ReservationRow } from './ledger-store.ts';
 
-/** An account without a plan: nothing is taken from one and every model is permitted. */
+/** Allowances of an account without a plan: no quota, and every model is permitted. */
 export const NO_ALLOWANCES: Allowances = {
   take: async () => ({ taken: 0, slot: '' }),
   giveBack: async () => 0,
@@ -43,22 +43,25 @@ interface LedgerServiceDependencies {
   readonly clock: Clock;
   /** Default: no account has a plan. */
   readonly allowances?: Allowances;
-  /** Default: not called. */
+  /** Default: none. */
   readonly onSpend?: SpendListener;
-  /** What a refusal writes amounts in, as it is set now. Default: credits of 500,000 quota. */
+  /** The unit in which refusals state amounts, read from the current settings. Default: credits of 500,000 quota. */
   readonly amountUnit?: () => AmountUnit;
-  /** Called after the commit with how many reservations it closed; for the metrics. */
+  /** Called after the commit with the number of reservations it closed; used for metrics. */
   readonly onSettled?: SettlementListener;
-  /** Writes the request log. Default: not called. */
+  /** Writes the request log. Default: none. */
   readonly onClosed?: CloseListener;
-  /** PostgreSQL: does many model calls in one statement. Default: none. */
+  /** PostgreSQL only: charges many model calls in one statement. Default: none. */
   readonly callCharges?: PostgresCallCharges;
 }
 
-/** Most a wallet may be granted; with what refunds add on top it is still a safe integer. */
+/** Largest balance a grant may reach; with later refunds added, the balance remains a safe integer. */
 const MAX_WALLET = 9_000_000_000_000_000;
 
-/** The ledger over its store. Amounts are checked here once more, since a float or a negative would create money. */
+/**
+ * The ledger over its store. Amounts are validated here again, because a fraction or a negative amount would create
+ * money.
+ */
 export class LedgerService implements Ledger {
   readonly #store: LedgerStore;
   readonly #clock: Clock;
@@ -168,8 +171,8 @@ const amountOf = ({ amount }: Reservation): number => amount;
 const NO_PLAN_FUNDING: PlanFunding = { plan_amount: 0, plan_slot: null };
 
 /**
- * Reserves quota. Rows are taken in the order in which a settlement takes them (plan, token, wallet), so that two
- * transactions never deadlock. What several reservations take from one row is taken in one write.
+ * Reserves quota. Rows are locked in the same order as by a settlement (plan, token, wallet), so that two transactions
+ * never deadlock. Several reservations against one row are combined into one write.
  */
 class Reserver {
   readonly #dependencies: ReserveAndSettleDependencies;
@@ -178,7 +181,7 @@ class Reserver {
     this.#dependencies = dependencies;
   }
 
-  /** @throws AppError `quota_not_enough`, `model_not_allowed`; the transaction must be rolled back then */
+  /** @throws AppError `quota_not_enough`, `model_not_allowed`; the caller must then roll the transaction back */
   async reserveAll(trx: Trx, all: readonly Reservation[]): Promise<void> {
     for (const { amount } of all) assertAmount(amount);
     const funding = await this.#takeFromPlans(trx, all);
@@ -220,7 +223,7 @@ class Reserver {
     for (const { userId, ...wallet } of spent) await this.#dependencies.onSpend(trx, userId, wallet);
   }
 
-  /** What the plan pays of each, in their order. */
+  /** The amount the plan pays of each reservation, in their order. */
   async #takeFromPlans(trx: Trx, all: readonly Reservation[]): Promise<ReadonlyMap<Reservation, PlanFunding>> {
     const funding = new Map<Reservation, PlanFunding>();
     for (const same of groupAlike(all, (a, b) => a.userId === b.userId && a.model === b.model)) {
@@ -279,7 +282,7 @@ interface SettlerDependencies extends ReserveAndSettleDependencies {
   readonly onClosed: CloseListener;
 }
 
-/** A reservation while it is being settled; what turns out not to be available is corrected step by step. */
+/** A reservation that is being settled. Amounts that prove unavailable are corrected step by step. */
 interface OpenSettlement extends SettlementSplit {
   readonly reservation: ReservationRow;
   /** False for a refund. */
@@ -287,10 +290,10 @@ interface OpenSettlement extends SettlementSplit {
   readonly usage: TokenUsage;
   readonly detail: CallDetail | undefined;
   charged: number;
-  /** Taken beyond the reservation, from the plan's allowance and from the wallet. */
+  /** Charged beyond the reservation, from the plan's allowance and from the wallet. */
   planExtra: number;
   walletExtra: number;
-  /** Part of `planBack` whose period is over. */
+  /** The part of `planBack` whose period is over. */
   planLapsed: number;
 }
 
@@ -311,9 +314,9 @@ const openSettlement = (
 });
 
 /**
- * Settles reservations. Rows are taken in the order in which a reservation takes them (plan, token, wallet), so that two
- * transactions never deadlock. What several settlements return to one row is returned in one write, before anything more is
- * taken from it.
+ * Settles reservations. Rows are locked in the same order as by a reservation (plan, token, wallet), so that two
+ * transactions never deadlock. Returns of several settlements to one row are combined into one write, before any
+ * further charge.
  */
 class Settler {
   readonly #dependencies: SettlerDependencies;
@@ -322,7 +325,7 @@ class Settler {
     this.#dependencies = dependencies;
   }
 
-  /** @returns the amounts charged, in the order of `settlements`; undefined for a reservation that is closed already */
+  /** @returns the charged amounts in the order of `settlements`; undefined for a reservation that was already closed */
   async settleAll(trx: Trx, settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
     for (const { cost = 0, usage = NO_TOKEN_USAGE } of settlements)
       for (const amount of [cost, usage.promptTokens, usage.completionTokens]) assertAmount(amount);
@@ -357,7 +360,7 @@ class Settler {
     if (settled < all.length) onSettled('refund', all.length - settled);
   }
 
-  /** Of several settlements of one reservation the first one counts. */
+  /** If several settlements name one reservation, the first one counts. */
   async #closeReservations(trx: Trx, settlements: readonly Settlement[]): Promise<(OpenSettlement | undefined)[]> {
     const rows = await this.#dependencies.store.takeReservations(
       trx,
@@ -387,14 +390,14 @@ class Settler {
     }
   }
 
-  /** A cost beyond the reservation comes from the plan first, like the reservation itself. */
+  /** A cost beyond the reservation is charged to the plan first, like the reservation itself. */
   async #takeExtrasFromPlans(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
     for (const each of all) {
       const { user_id: userId, model } = each.reservation;
       each.planExtra = await this.#dependencies.allowances.take(trx, { userId, model, amount: each.extra }).then(
         ({ taken }) => taken,
         (error: unknown) => {
-          // The plan has changed since and does not cover the model any more: nothing was written, the wallet pays.
+          // The plan has changed since and no longer covers the model: nothing was written, so the wallet pays.
           if (isAppError(error, 'model_not_allowed')) return 0;
           throw error;
         },
@@ -407,7 +410,7 @@ class Settler {
       if (reservation.token_id !== null) await this.#dependencies.store.adjustTokenUse(trx, reservation.token_id, 0);
   }
 
-  /** What the plan does not cover is taken as far as the wallet reaches: a balance never goes below zero. */
+  /** Charges the rest to the wallet only as far as its balance covers it: a balance never goes below zero. */
   async #takeExtrasFromWallets(trx: Trx, all: readonly OpenSettlement[]): Promise<void> {
     for (const each of all) {
       const { user_id: userId } = each.reservation;
@@ -459,7 +462,7 @@ class Settler {
   }
 }
 
-/** Whether two calls of one day are in one row of the usage figures. */
+/** Whether two calls on the same day share one row of the usage figures. */
 const areCountedTogether = (a: OpenSettlement, b: OpenSettlement): boolean =>
   a.reservation.user_id === b.reservation.user_id &&
   a.reservation.token_id === b.reservation.token_id &&
@@ -497,31 +500,34 @@ function toEntries(settlement: OpenSettlement, now: number): NewLedgerEntry[] {
     charged,
   };
   if (planLapsed === 0) return [entry];
-  // The period is over, so the returned part is void; this entry keeps the sum of entries equal to what was used of it.
+  // The period is over, so the returned part is void. This entry keeps the sum of the entries equal to the quota used
+  // of that period.
   return [entry, { ...shared, kind: 'expire', amount: 0, plan_amount: -planLapsed, charged: 0 }];
 }
 
-/** What reserving and settling need alike: the ledger's rows, the plans' allowances, and the listener of wallet changes. */
+/** Shared by reserving and settling: the ledger's rows, the plans' allowances, and the listener for wallet changes. */
 interface ReserveAndSettleDependencies {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly allowances: Allowances;
-  /** What a refusal writes amounts in. */
+  /** The unit in which refusals state amounts. */
   readonly amountUnit: () => AmountUnit;
-  /** Called in the transaction that took something from a wallet. */
+  /** Called in the transaction that charged a wallet. */
   readonly onSpend: SpendListener;
 }
 
 interface Shortage {
   /** Quota. */
   readonly needed: number;
-  /** Quota that is left. */
+  /** Remaining quota. */
   readonly available: number;
-  /** Of the API key whose own limit is reached, in quota; absent: the account has too little. */
+  /** The limit of the API key that was reached, in quota; absent when the account has too little. */
   readonly limit?: number;
 }
 
-/** `quota_not_enough` with amounts as people read them: clients show its message to who uses them. */
+/**
+ * The `quota_not_enough` error. Its message states amounts in display units, because clients show it to their users.
+ */
 export const notEnoughError = ({ needed, available, limit }: Shortage, unit: AmountUnit): AppError =>
   new AppError(
     'quota_not_enough',
@@ -535,7 +541,9 @@ export const notEnoughError = ({ needed, available, limit }: Shortage, unit: Amo
     }),
   );
 
-/** Formatted only in the language that is read: a busy caller without credits is refused many times a second. */
+/**
+ * Formats lazily, and only in the language of the reader: a busy caller without credits is refused many times a second.
+ */
 const localizeAmount = (quota: number, unit: AmountUnit): Localized => ({
   get en() {
     return formatAmount(quota, unit, 'en', 'exact');
@@ -579,11 +587,11 @@ interface AbandonedReservationDependencies {
 const BATCH = 200;
 
 /**
- * Refunds reservations whose process died before it could settle them. For work that leaves no row of its own to recover
- * from (model calls, `req_`). `olderThanMs` must be longer than such work can last, as a call in progress cannot be distinguished.
- * Each refund is a transaction of its own, decided by deleting the reservation, so races and late settlements are harmless.
- *
- * @returns how many were refunded
+ * Refunds reservations whose process died before settling them. For work without a row of its own to recover from
+ * (model calls, `req_`). `olderThanMs` must exceed the longest such work, because a call in progress looks the same.
+ * Each refund is a transaction of its own, decided by deleting the reservation, so races and late settlements are
+ * harmless.
+ * @returns the number of refunded reservations
  */
 export async function refundAbandonedReservations(
   { database, store, ledger, clock }: AbandonedReservationDependencies,

@@ -5,7 +5,9 @@ import { hasConcurrentWriters, jsonTexts, wasChanged } from '../platform/db/sql.
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { TokenUsage } from './ledger.ts';
 
+/** An open reservation. */
 export type ReservationRow = Selectable<Tables['reservations']>;
+/** A ledger entry to be inserted. */
 export type NewLedgerEntry = Required<Omit<Insertable<Tables['ledger']>, 'id' | 'settlements'>>;
 
 const takeExactly = prepareQuery<Tables, { user: number; amount: number }>()((db, p) =>
@@ -42,7 +44,7 @@ const insertReservations = prepareInsert<Tables, ReservationRow>('reservations',
 const deleteReservation = prepareQuery<Tables, { ref: string }>()((db, p) =>
   db.deleteFrom('reservations').where('ref', '=', p('ref')).returningAll(),
 );
-/** A list of any length in one parameter, so that one prepared query serves every length. */
+/** One parameter holds a list of any length, so that one prepared query serves every length. */
 const deleteReservations = prepareQuery<Tables, { refs: string }>()((db, p) =>
   db.deleteFrom('reservations').where('ref', 'in', jsonTexts(db, p('refs'))),
 );
@@ -64,7 +66,10 @@ const addEntries = prepareInsert<Tables, NewLedgerEntry>('ledger', [
   'note',
   'created_at',
 ]);
-/** Read under a shared lock where others may write meanwhile: until the commit no one else can set that token's limit. */
+/**
+ * Reads under a shared lock where writers are concurrent: until the commit, no other transaction can set that token's
+ * limit.
+ */
 const limitOf = prepareQuery<Tables, { token: number }>()((db, p) =>
   hasConcurrentWriters(db)
     ? db.selectNoFrom(sql<number | null>`locked_token_limit(${p('token')}, false)`.as('quota_limit'))
@@ -86,15 +91,15 @@ const changeTokenUse = prepareQuery<Tables, { token: number; amount: number }>()
     .set({ used: sql`used + ${p('amount')}` })
     .where('token_id', '=', p('token')),
 );
-/** Figures of one account, day, token, model and channel. */
+/** Usage figures of one account, day, token, model and channel. */
 interface DailyUsage extends TokenUsage {
   readonly userId: number;
-  /** Days since 1970 UTC. */
+  /** Days since 1970-01-01 UTC. */
   readonly day: number;
   /** 0: none. */
   readonly tokenId: number;
   readonly model: string;
-  /** 0: none was reached, or it is not known any more. */
+  /** 0: no channel was reached, or it is no longer known. */
   readonly channelId: number;
   readonly requests: number;
   readonly charged: number;
@@ -131,12 +136,18 @@ export class LedgerStore {
     this.#database = database;
   }
 
-  /** What is left, or undefined where the wallet does not reach. */
+  /**
+   * Takes the full amount.
+   * @returns the remaining balance; undefined when the wallet holds less
+   */
   async takeExactly(trx: Trx, user: number, amount: number): Promise<number | undefined> {
     return (await takeExactly.first(trx, { user, amount }))?.balance;
   }
 
-  /** Takes the amount, or all there is. @returns what it took */
+  /**
+   * Takes the amount, or the entire balance if smaller.
+   * @returns the amount taken
+   */
   async takeUpTo(trx: Trx, user: number, amount: number): Promise<number> {
     if ((await this.takeExactly(trx, user, amount)) !== undefined) return amount;
     const rest = Math.min(amount, await this.lockBalance(trx, user));
@@ -166,7 +177,7 @@ export class LedgerStore {
     await trx.insertInto('wallets').values({ user_id: user, balance: 0, used: 0, requests: 0 }).execute();
   }
 
-  /** Adds what is returned to a wallet, and to the figures of what it used and how often. */
+  /** Returns an amount to a wallet, and adds to its usage and request totals. */
   async addUse(
     trx: Trx,
     change: { readonly user: number; readonly back: number; readonly charged: number; readonly requests: number },
@@ -184,14 +195,14 @@ export class LedgerStore {
   }
 
   /**
-   * Deletes and returns the open reservations among them: each row is returned to one transaction only.
-   *
-   * @throws where another process has closed one this process had written; the rows of all are read when they are taken again
+   * Deletes and returns those of the references that are open: each row is returned to one transaction only.
+   * @throws Error when another process has closed a reservation this process had written; a retry reads the rows of all
+   * of them
    */
   async takeReservations(trx: Trx, refs: readonly string[]): Promise<ReservationRow[]> {
     const [ref, second] = refs;
     const written = this.#written.recall(refs);
-    // The query for one costs half of what the one for a list costs.
+    // The query for a single reference costs half as much as the one for a list.
     if (ref !== undefined && second === undefined) return deleteReservation.all(trx, { ref });
     const list = { refs: JSON.stringify(refs) };
     if (written === undefined) return takeReservations.all(trx, list);
@@ -203,7 +214,10 @@ export class LedgerStore {
     return addEntries(trx, entries);
   }
 
-  /** False, having changed nothing, when this cause has its entry already. */
+  /**
+   * Inserts an entry unless its cause already has one.
+   * @returns false when nothing was inserted
+   */
   async addEntryOnce(trx: Trx, entry: NewLedgerEntry): Promise<boolean> {
     return wasChanged(
       await trx
@@ -214,7 +228,10 @@ export class LedgerStore {
     );
   }
 
-  /** Adds to a wallet as long as it stays a number that can be read back; false otherwise. */
+  /**
+   * Adds to a wallet unless that exceeds `most`, the largest number that can be read back.
+   * @returns false when nothing was added
+   */
   async giveWithin(trx: Trx, user: number, amount: number, most: number): Promise<boolean> {
     return wasChanged(
       await trx
@@ -226,14 +243,17 @@ export class LedgerStore {
     );
   }
 
-  /** True when the token has no limit, or room for the amount, which is then taken. */
+  /**
+   * Deducts the amount from the token's limit.
+   * @returns true when the token has no limit, or the limit had room
+   */
   async takeFromToken(trx: Trx, token: number, amount: number): Promise<boolean> {
     if (!(await this.#isLimited(trx, token))) return true;
     return (await takeFromToken.changes(trx, { token, amount })) === 1;
   }
 
   async adjustTokenUse(trx: Trx, token: number, amount: number): Promise<void> {
-    // An update alone would miss a limit that is being set just now and counts this reservation as open.
+    // An update alone would miss a limit that is being set concurrently and already includes this reservation.
     if (hasConcurrentWriters(trx) && !(await this.#isLimited(trx, token))) return;
     await changeTokenUse.changes(trx, { token, amount });
   }
@@ -243,13 +263,13 @@ export class LedgerStore {
   }
 
   async setTokenLimit(trx: Trx, token: number, limit: number | undefined): Promise<void> {
-    // Waits for transactions that reserved or settled without seeing this limit; then open reservations are counted.
+    // Waits for transactions that reserved or settled without seeing this limit, then counts open reservations.
     if (hasConcurrentWriters(trx)) await lockTokenLimit.first(trx, { token });
     if (limit === undefined) {
       await trx.deleteFrom('token_limits').where('token_id', '=', token).execute();
       return;
     }
-    // Reservations older than the limit are subtracted when they are settled, so they count from the start.
+    // Reservations older than the limit are deducted on settlement, so they must count from the start.
     const open = trx
       .selectFrom('reservations')
       .select(({ fn }) => sql<number>`cast(coalesce(${fn.sum('amount')}, 0) as bigint)`.as('open'))
@@ -270,7 +290,7 @@ export class LedgerStore {
     return new Map(rows.map((row) => [row.token_id, { limit: row.quota_limit, used: row.used }]));
   }
 
-  /** References of reservations made before a time and still open, oldest first; for the sweep after a crash. */
+  /** References of open reservations made before a time, oldest first; for the sweep after a crash. */
   async openRefs(before: number, prefix: string, limit: number): Promise<string[]> {
     const rows = await this.#database.kysely
       .selectFrom('reservations')
@@ -288,8 +308,8 @@ export class LedgerStore {
 const MAX_ROWS = 20_000;
 
 /**
- * Rows of reservations as this process has committed them. They never change, so whoever deletes all of a list need not read them: reading
- * is most of what the deletion costs. The oldest are forgotten first.
+ * Reservations that this process has committed. Rows never change, so a delete of a full list need not read them back,
+ * which would be most of its cost. The oldest are evicted first.
  */
 export class WrittenReservations<Row extends { readonly ref: string }> {
   readonly #rows = new Map<string, Row>();
@@ -302,7 +322,10 @@ export class WrittenReservations<Row extends { readonly ref: string }> {
     }
   }
 
-  /** Forgets them, since each is deleted once. @returns their rows, in that order; undefined unless all are known */
+  /**
+   * Removes the references from memory, because each is deleted only once.
+   * @returns their rows in that order; undefined unless all are known
+   */
   recall(refs: readonly string[]): Row[] | undefined {
     const known: Row[] = [];
     for (const ref of refs) {

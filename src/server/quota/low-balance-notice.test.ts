@@ -7,8 +7,8 @@ import { notifyLowBalance } from './ledger-service.ts';
 
 const NO_TRANSACTION = {} as Trx;
 
-describe('the notice of a low balance', () => {
-  /** The notices after wallets went from the first balance to the second. */
+describe('low balance notice', () => {
+  /** The notices sent while wallets changed from the first balance of each pair to the second. */
   const noticesOf = async (threshold: number, changes: readonly (readonly [number, number])[]): Promise<Notice[]> => {
     const notices: Notice[] = [];
     const notifier = { notify: async (_trx: Trx, notice: Notice) => void notices.push(notice) };
@@ -35,7 +35,7 @@ describe('the notice of a low balance', () => {
     assert.match(notice.content['zh-CN'], /9\.90 积分/);
   });
 
-  it('is not sent at the threshold, nor below it again, nor far above', async () => {
+  it('is not sent at the threshold, again below the threshold, or far above the threshold', async () => {
     assert.deepEqual(
       await noticesOf(100, [
         [150, 100],

@@ -19,19 +19,19 @@ interface QuotaDependencies {
   readonly clock: Clock;
   readonly allowances: Allowances;
   readonly notifier: Notifier;
-  /** Quota in a wallet below which its owner is notified; 0: never. */
+  /** Wallet balance in quota below which the owner is notified; 0: never. */
   readonly lowQuota: () => number;
-  /** What amounts are written in, as it is set now. */
+  /** The unit in which messages write amounts, read from the current settings. */
   readonly amountUnit: () => AmountUnit;
   /** Age in days at which ledger entries are combined; 0: never. */
-  /** As it is set now; 0: for ever. */
+  /** Retention in days, read from the current settings; 0: unlimited. */
   readonly ledgerRetentionDays: () => number;
   readonly events: EventWriter;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'recordSettlements'>;
   /** Writes the request log in the transaction of each settlement. */
   readonly onClosed: CloseListener;
-  /** The row it writes of a call. */
+  /** The request log row that `onClosed` writes for a call. */
   readonly toLogRow: (closed: ClosedCall, now: number) => object;
 }
 
@@ -39,11 +39,14 @@ interface Quota {
   readonly ledger: Ledger;
   readonly usage: LedgerReportStore;
   readonly audit: LedgerAuditService;
-  /** Returns reservations older than `olderThanMs` whose reference starts with `prefix`. @returns how many */
+  /**
+   * Refunds reservations older than `olderThanMs` whose reference starts with `prefix`.
+   * @returns the number of refunded reservations
+   */
   refundAbandonedReservations(range: { readonly prefix: string; readonly olderThanMs: number }): Promise<number>;
 }
 
-/** Assembles the ledger and the usage figures. */
+/** Constructs the ledger, its audit and its compaction, and the usage figures. */
 export function makeQuota(dependencies: QuotaDependencies): Quota {
   const { database, clock, allowances, notifier, lowQuota, amountUnit, ledgerRetentionDays } = dependencies;
   const { events, log, metrics, onClosed, toLogRow } = dependencies;

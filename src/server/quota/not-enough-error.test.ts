@@ -7,14 +7,14 @@ const CREDITS = { quotaPerCredit: 500_000, currency: '' };
 const messageOf = (error: Error, locale: 'en' | 'zh-CN'): string =>
   (JSON.parse(toErrorResponse(error, 'api', locale, 'req_1').body) as { message: string }).message;
 
-test('a wallet with too little says what is needed and left in credits, in the language of the caller', () => {
+test('a wallet shortage states the required and the remaining credits in the language of the caller', () => {
   const error = notEnoughError({ needed: 70_000, available: 1 }, CREDITS);
   assert.equal(error.code, 'quota_not_enough');
   assert.equal(messageOf(error, 'en'), 'Not enough credits: 0.14 credits needed, 0.000002 credits left.');
   assert.equal(messageOf(error, 'zh-CN'), '余额不足：需要 0.14 积分，剩余 0.000002 积分。');
 });
 
-test('the limit of an API key is named, in money where the site has a currency', () => {
+test('a reached API key limit is stated in money when the site has a currency', () => {
   const error = notEnoughError(
     { needed: 70_000, available: 50_000, limit: 1_000_000 },
     { quotaPerCredit: 500_000, currency: 'CNY' },

@@ -10,10 +10,10 @@ const OTHER = 1;
 const USER = 2;
 const TOKEN = 5;
 
-/** One allowance that is used up in order; what it is asked is written down. */
+/** A single allowance that is used up in order and records every request to it. */
 class Plan implements Allowances {
   left: number;
-  /** What a period that has ended takes back at most. */
+  /** The most that an expired period accepts back. */
   takesBack = Number.POSITIVE_INFINITY;
   failure: Error | undefined;
   readonly returns: [slot: string, amount: number][] = [];
@@ -36,7 +36,7 @@ class Plan implements Allowances {
   async permittedModels(): Promise<undefined> {}
 }
 
-describe('what a plan pays of a reservation', () => {
+describe("plan's share of a reservation", () => {
   forEachDatabase((_name, open) => {
     const start = async (planQuota: number, wallet: number) => {
       const database = await open();
@@ -60,7 +60,7 @@ describe('what a plan pays of a reservation', () => {
       };
     };
 
-    it('is named with its period, and comes back to the last unit', async () => {
+    it('is stored with its period and returned to the last unit', async () => {
       const { database, plan, ledger, balance, entries } = await start(1, 100);
       await ledger.reserve('task_a', USER, 10);
       await ledger.reserve('task_b', USER, 10);
@@ -92,7 +92,7 @@ describe('what a plan pays of a reservation', () => {
       assert.equal(await balance(), 100);
     });
 
-    it('keeps what is charged, and the wallet gets back first', async () => {
+    it('covers the charge first, and the wallet is refunded first', async () => {
       const { plan, ledger, balance } = await start(6, 100);
       await ledger.reserve('task_a', USER, 10);
       assert.equal(await ledger.settle('task_a', 6), 6);
@@ -100,7 +100,7 @@ describe('what a plan pays of a reservation', () => {
       assert.deepEqual([plan.left, await balance()], [0, 100]);
     });
 
-    it('goes on where the cost is beyond the reservation', async () => {
+    it('also covers a cost beyond the reservation', async () => {
       const { database, plan, ledger, balance, entries } = await start(30, 100);
       await ledger.limit(TOKEN, 1_000);
       await ledger.reserve('task_a', USER, 10, TOKEN);
@@ -111,7 +111,7 @@ describe('what a plan pays of a reservation', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('is followed by the wallet, to its last unit', async () => {
+    it('is followed by the wallet, down to its last unit', async () => {
       const { database, plan, ledger, balance, entries } = await start(12, 3);
       await ledger.reserve('task_a', USER, 10);
       assert.equal(await ledger.settle('task_a', 30), 15);
@@ -124,7 +124,7 @@ describe('what a plan pays of a reservation', () => {
       assert.deepEqual(await auditLedger(database), []);
     });
 
-    it('is nothing more where the plan no longer covers the model; other failures undo the end', async () => {
+    it('is zero when the plan no longer covers the model, while other failures roll the settlement back', async () => {
       const { plan, ledger, balance } = await start(30, 100);
       await ledger.reserve('task_a', USER, 10);
       plan.failure = new Error('broken');
@@ -134,7 +134,7 @@ describe('what a plan pays of a reservation', () => {
       assert.deepEqual([plan.left, await balance()], [20, 85]);
     });
 
-    it('is void where its period is over, and the ledger says so', async () => {
+    it('is void when its period is over, as the ledger records', async () => {
       const { database, plan, ledger, entries } = await start(12, 0);
       await ledger.reserve('task_a', USER, 8);
       await ledger.reserve('task_b', USER, 4);

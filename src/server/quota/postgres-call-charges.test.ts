@@ -32,7 +32,7 @@ const DETAIL: CallDetail = {
 };
 const WALLET = 1_000;
 const KEY_LIMIT = 300;
-/** Accounts 1 to 3; of each a token without a limit, one with, and none. */
+/** Accounts 1 to 3, each with an unlimited token, a limited token, and no token. */
 const payerOf = (account: number, token: number) => ({
   userId: account,
   tokenId: token === 0 ? undefined : account * 10 + token,
@@ -77,7 +77,10 @@ forEachDatabase((name, open) => {
     payer: payerOf(account, token),
   });
 
-  /** In a transaction of its own. @returns whether it was done */
+  /**
+   * Runs the work in a transaction of its own.
+   * @returns whether the work was done
+   */
   const transact = ({ database, ledger }: Accounts, work: CallWork): Promise<boolean> =>
     database
       .transaction((trx) =>
@@ -90,7 +93,7 @@ forEachDatabase((name, open) => {
         () => false,
       );
 
-  /** Gives every account some quota, and its limited token as much. */
+  /** Grants every account some quota, and raises the limit of its limited token by the same amount. */
   async function refill({ database, ledger }: Accounts, ref: string): Promise<void> {
     const used = await ledger.tokenLimits([12, 22, 32]);
     await database.transaction(async (trx) => {
@@ -102,7 +105,7 @@ forEachDatabase((name, open) => {
     });
   }
 
-  /** All rows that calls change. */
+  /** All rows that model calls change. */
   async function rowsOf({ kysely }: Database<Tables>) {
     const byRef = <T extends { ref: string }>(rows: T[]) => rows.sort((a, b) => (a.ref < b.ref ? -1 : 1));
     const entries = await kysely.selectFrom('ledger').selectAll().execute();
@@ -124,7 +127,7 @@ forEachDatabase((name, open) => {
     apart = await ledgerWithAccounts();
   });
 
-  it('does exactly what transactions of their own would do, or nothing', async () => {
+  it('does exactly what individual transactions would do, or nothing', async () => {
     let round = 0;
     let [asked, did] = [0, 0];
     const call = fc.record({
@@ -156,7 +159,7 @@ forEachDatabase((name, open) => {
           const left = works.filter((_, index) => outcomes[index] !== 'done');
           const refused = new Set<CallWork>();
           for (const work of left) if (!(await transact(together, work))) refused.add(work);
-          // What the statement did comes first, as it did there; ends before reservations.
+          // Work the statement did comes first, as it did in the statement; settlements before reservations.
           const done = works.filter((work) => !left.includes(work));
           for (const work of [...done, ...left]) {
             const wasDone = await transact(apart, work);
@@ -177,7 +180,7 @@ forEachDatabase((name, open) => {
     assert.ok(did > asked / 3 && did < asked, `${did} of ${asked}`);
   });
 
-  it('leaves undone what a wallet, a limit or a plan decides, and does the rest', async () => {
+  it('leaves calls that depend on a wallet, a limit or a plan undone, and does the rest', async () => {
     const { database, ledger } = await ledgerWithAccounts(500);
     await database.kysely
       .insertInto('subscriptions')
@@ -218,7 +221,7 @@ forEachDatabase((name, open) => {
     await assertLedgerConsistent(database);
   });
 
-  it('waits for an account that is locked, passes over it after a time, and waits without an end where it is told to', async () => {
+  it('waits for a locked account, skips it after the time limit, and waits without limit where requested', async () => {
     const { database, ledger } = await ledgerWithAccounts();
     const held = Promise.withResolvers<void>();
     const isHeld = Promise.withResolvers<void>();
@@ -251,7 +254,7 @@ forEachDatabase((name, open) => {
     await assertLedgerConsistent(database);
   });
 
-  it('counts a call towards a limit that is set at the same time, once', async () => {
+  it('counts a call once towards a limit that is set concurrently', async () => {
     const { database, ledger } = await ledgerWithAccounts();
     const token = 11;
     for (let round = 0; round < 20; round++) {

@@ -7,7 +7,7 @@ import { addQuotaRoutes, type QuotaRouteDependencies } from './routes.ts';
 
 const ENTRY = { id: 1, user_id: 2, kind: 'settle', amount: -5, created_at: 61_999 };
 
-describe('the ledger by the names callers know', () => {
+describe('ledger endpoints and public ids', () => {
   let http: Awaited<ReturnType<typeof startHttp>>;
   const asked: LedgerFilter[] = [];
 
@@ -47,7 +47,7 @@ describe('the ledger by the names callers know', () => {
     return JSON.parse(body) as { data: Record<string, unknown>[]; total: number };
   };
 
-  it('is shown with public ids of tasks, and ids of requests', async () => {
+  it('return public ids of tasks, and ids of requests', async () => {
     const { data, total } = await list('');
     assert.equal(total, 9);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('the ledger by the names callers know', () => {
     );
   });
 
-  it('is searched by the id a task has inside, or by the one given', async () => {
+  it('accept the internal or the public id of a task as a filter', async () => {
     await list('task_id=outer&user_id=7&kind=refund');
     assert.deepEqual(asked, [{ userId: 7, ref: 'task_inner', kind: 'refund' }]);
     await list('task_id=req_x');

@@ -10,14 +10,15 @@ import { dateOf, dayOf, type Ledger } from './ledger.ts';
 import type { LedgerAuditService } from './ledger-audit.ts';
 import type { LedgerEntry, LedgerReportStore, UsageColumn, UsageFilter, UsageRow } from './ledger-reports.ts';
 
-/** The two names of a video: ours, which the ledger refers to, and the one callers know. */
+/** Translates between the two ids of a video: the internal one, which the ledger refers to, and the public one. */
 export interface TaskIdLookup {
-  /** The internal id for a public one; undefined when there is no such task. */
+  /** The internal id for a public id; undefined when there is no such task. */
   internalIdOf(publicId: string): Promise<string | undefined>;
-  /** Public names by ours; those that are the same may be left out. */
+  /** Public ids by internal id; ids that are identical may be omitted. */
   publicIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
+/** Dependencies of the quota endpoints. */
 export interface QuotaRouteDependencies {
   readonly audit: LedgerAuditService;
   readonly usage: LedgerReportStore;
@@ -25,7 +26,7 @@ export interface QuotaRouteDependencies {
   readonly tasks: TaskIdLookup;
 }
 
-/** What was spent on what, for owners and administrators. */
+/** Ledger entries and usage figures, for owners and administrators. */
 export function addQuotaRoutes(routes: RouteRegistry, { audit, usage, clock, tasks }: QuotaRouteDependencies): void {
   routes.add(ledgerEndpoints.listLedger, async ({ query }) => {
     const { user_id, task_id, kind } = query;
@@ -95,7 +96,7 @@ function toLedgerRow(entry: LedgerEntry, names: ReadonlyMap<string, string>): St
 
 const COLUMNS = { day: 'day', model: 'model', token: 'token_id', user: 'user_id', channel: 'channel_id' } as const;
 
-/** Names were checked by the contract. */
+/** The contract has validated the names. */
 const parseGroupColumns = (by: string): UsageColumn[] =>
   [...new Set(by.split(','))].map((name) => COLUMNS[name as keyof typeof COLUMNS]);
 
@@ -106,7 +107,7 @@ function toFilter(
   query: { readonly from?: string; readonly to?: string; readonly model?: string; readonly token_id?: string },
   now: number,
 ): UsageFilter {
-  // Nothing was used tomorrow; a far end would push the year that is shown past today.
+  // Future days have no usage, and a later end would shift the displayed year past today.
   const toDay = Math.min(dayOf(now), query.to === undefined ? dayOf(now) : dayOf(Number(query.to) * 1000));
   const fromDay = query.from === undefined ? toDay - DEFAULT_DAYS + 1 : dayOf(Number(query.from) * 1000);
   return {
@@ -123,9 +124,9 @@ function toUsageRow({ day, ...row }: UsageRow) {
 interface BillingDashboardDependencies {
   readonly ledger: Ledger;
   readonly usage: LedgerReportStore;
-  /** Quota of one unit of display currency. */
+  /** Quota per unit of the display currency. */
   readonly quotaPerUnit: number;
-  /** Name and end (Unix milliseconds) of a token. */
+  /** Name and expiry (Unix milliseconds) of a token. */
   readonly describeToken: (
     id: number,
   ) => Promise<{ readonly name: string; readonly expiresAt: number | null } | undefined>;
@@ -133,12 +134,12 @@ interface BillingDashboardDependencies {
 
 const LAST_DAY = 100_000;
 
-/** What chat clients show as the balance of a key, in the form OpenAI's dashboard had. */
+/** The balance of a key for chat clients, in the format of OpenAI's former dashboard endpoints. */
 export function addBillingDashboardRoutes(
   routes: RouteRegistry,
   { ledger, usage, quotaPerUnit, describeToken }: BillingDashboardDependencies,
 ): void {
-  /** What a key may spend in all and has spent: its own limit counts, or the wallet where it has none. */
+  /** Total and spent quota of a key: those of its own limit, or of the wallet when it has none. */
   const totals = async (userId: number, tokenId: number): Promise<{ limit: number; used: number }> => {
     const own = (await ledger.tokenLimits([tokenId])).get(tokenId);
     if (own !== undefined) return own;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { splitSettlement } from './ledger.ts';
 
-describe('the end of a reservation', () => {
+describe('splitSettlement', () => {
   it('T74: splits every amount without losing or making any', () => {
     const quota = fc.nat({ max: Number.MAX_SAFE_INTEGER });
     fc.assert(

@@ -6,9 +6,9 @@ import type { Reservation, Settlement } from './ledger.ts';
 import { LedgerService, NO_ALLOWANCES } from './ledger-service.ts';
 import { LedgerStore } from './ledger-store.ts';
 
-describe('the listener to what is taken from wallets', () => {
+describe('spend listener', () => {
   forEachDatabase((_name, open) => {
-    /** An account with 1,000 in its wallet, and `fromPlan` that its plan pays in all. */
+    /** An account with 1,000 quota in its wallet and a plan that pays `fromPlan` in total. */
     const start = async (fromPlan: number) => {
       const database = await open();
       const heard: unknown[] = [];
@@ -33,7 +33,7 @@ describe('the listener to what is taken from wallets', () => {
       return {
         heard,
         counted,
-        /** Ends them in a transaction that is rolled back. */
+        /** Refunds the reservations in a transaction that is rolled back. */
         undone: (...refs: readonly string[]) =>
           database.transaction(async (trx) => {
             await quota.settleAll(
@@ -55,14 +55,14 @@ describe('the listener to what is taken from wallets', () => {
       };
     };
 
-    it('hears the balance before and after, once for what is reserved together', async () => {
+    it('receives the balance before and after, once for a batch of reservations', async () => {
       const { heard, reserve } = await start(0);
       await reserve(['a', 100], ['b', 50]);
       await reserve(['c', 0]);
       assert.deepEqual(heard, [[1, 1_000, 850]]);
     });
 
-    it('hears the part that the plan does not pay', async () => {
+    it('receives only the part that the plan does not pay', async () => {
       const { heard, reserve } = await start(120);
       await reserve(['a', 100]);
       assert.deepEqual(heard, []);
@@ -70,7 +70,7 @@ describe('the listener to what is taken from wallets', () => {
       assert.deepEqual(heard, [[1, 1_000, 920]]);
     });
 
-    it('hears what an end takes beyond its reservation, and nothing that is returned', async () => {
+    it('receives charges beyond a reservation, and no returns', async () => {
       const { heard, reserve, settle, refund } = await start(0);
       await reserve(['a', 100], ['b', 100], ['c', 100]);
       heard.length = 0;
@@ -85,14 +85,14 @@ describe('the listener to what is taken from wallets', () => {
       assert.deepEqual(heard, [[1, 770, 769]]);
     });
 
-    it('hears nothing of an end that the plan pays', async () => {
+    it('is not called for a settlement paid by the plan', async () => {
       const { heard, reserve, settle } = await start(50);
       await reserve(['a', 10]);
       await settle('a', 30);
       assert.deepEqual(heard, []);
     });
 
-    it('has a neighbour that counts ends of each kind, once they are committed', async () => {
+    it('has a counterpart that counts settlements of each kind after their commit', async () => {
       const { counted, reserve, settle, settleAll, refund, undone } = await start(0);
       await reserve(['a', 10], ['b', 10], ['c', 10], ['d', 10]);
       await settle('a', 5);

@@ -2,26 +2,31 @@ import { type Generated, sql } from 'kysely';
 import { type Migration, type MigrationTransaction, required, zero } from '../platform/db/migrate.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
 
+/** Tables of the ledger, its audit and the usage figures. */
 export interface QuotaTables {
-  /** One row an account. `balance` is the sum of the account's ledger amounts, reservations already taken. */
+  /**
+   * One row per account. `balance` is the sum of the account's ledger amounts; open reservations are already deducted.
+   */
   wallets: { user_id: number; balance: number; used: number; requests: number };
-  /** Tokens with a limit of their own; `used` counts open reservations too. */
+  /** Tokens with their own limit; `used` includes open reservations. */
   token_limits: { token_id: number; quota_limit: number; used: number };
-  /** Open reservations. Closing one deletes it, and the row count of that delete decides who closed it. */
+  /**
+   * Open reservations. Closing one deletes the row, and the row count of that delete decides which process closed it.
+   */
   reservations: {
     ref: string;
     user_id: number;
     token_id: number | null;
     model: string;
     amount: number;
-    /** Part that came from a plan, and the period it came from. */
+    /** The part paid by a plan, and the plan period it came from. */
     plan_amount: number;
     plan_slot: string | null;
     created_at: number;
   };
   /**
-   * Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, on settle rows. An entry
-   * of kind `closing` stands for all older ones of its account and month (RETENTION_LEDGER_DAYS).
+   * Append-only. `amount` changes the wallet, `plan_amount` an allowance; `charged` is the final cost, set on `settle`
+   * rows. An entry of kind `closing` replaces all older entries of its account and month (RETENTION_LEDGER_DAYS).
    */
   ledger: {
     id: Generated<number>;
@@ -34,20 +39,22 @@ export interface QuotaTables {
     token_id: number | null;
     model: string | null;
     note: string | null;
-    /** How many settlements a closing entry stands for; 0 on all others. */
+    /** Number of settlements a `closing` entry replaces; 0 on all other kinds. */
     settlements: Generated<number>;
     created_at: number;
   };
   /**
-   * Sums of the entries of an account up to the position of a generation, so that an audit reads only newer ones. `settled`:
-   * number of settlements.
+   * Per account, the sums of all entries up to the position of a generation, so that an audit reads only newer entries.
+   * `settled`: number of settlements.
    */
   ledger_checkpoints: { generation: number; user_id: number; amount: number; charged: number; settled: number };
-  /** `position`: id of the last entry in the checkpoints. A full audit makes a new generation; one is current. */
+  /**
+   * `position`: id of the last entry included in the checkpoints. A full audit starts a new generation; one is current.
+   */
   ledger_generations: { generation: number; position: number; is_current: 0 | 1 };
-  /** The last audit of each kind. `findings`: JSON. Times are Unix milliseconds. */
+  /** The last audit of each kind. `findings` is JSON. Times are Unix milliseconds. */
   ledger_audits: { kind: 'incremental' | 'full'; finished_at: number; duration_ms: number; findings: string };
-  /** Settled use by UTC day, model, token and channel; `token_id` and `channel_id` 0 = none. */
+  /** Settled usage by UTC day, model, token and channel; `token_id` and `channel_id` 0: none. */
   usage_daily: {
     user_id: number;
     day: number;
@@ -61,6 +68,7 @@ export interface QuotaTables {
   };
 }
 
+/** Schema migrations of the ledger. */
 export const quotaMigrations: readonly Migration[] = [
   {
     id: '0010-quota',
@@ -89,7 +97,7 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('plan_amount', int64, required)
         .addColumn('plan_slot', text)
         .addColumn('created_at', int64, required)
-        // Rows live for seconds: where the key is the table, a call writes one tree for them instead of two.
+        // Rows live for seconds. With the key as the table, a call writes one B-tree for them instead of two.
         .$call((made) => (hasConcurrentWriters(trx) ? made : made.modifyEnd(sql`without rowid`)))
         .execute();
       const ledger = trx.schema.createTable('ledger').addColumn('id', int64, autoIncrement);
@@ -107,7 +115,7 @@ export const quotaMigrations: readonly Migration[] = [
         .addColumn('created_at', int64, required)
         .execute();
       await trx.schema.createIndex('ledger_once').on('ledger').columns(['ref', 'kind']).unique().execute();
-      // Reservations and settlements, which are nearly all entries, are found soon without an index of their kind.
+      // Nearly all entries are reservations or settlements, which are found quickly without an index on their kind.
       const isRare = sql<boolean>`kind not in ('reserve', 'settle')`;
       const rare = (name: string, columns: string[]) =>
         trx.schema.createIndex(name).on('ledger').columns(columns).where(isRare).execute();
@@ -129,7 +137,7 @@ export const quotaMigrations: readonly Migration[] = [
         .execute();
       await trx.schema.createIndex('usage_daily_by_day').on('usage_daily').column('day').execute();
       await createAudits(trx, { int64, text });
-      // SQLite has one writer at a time, so nothing needs a lock there.
+      // SQLite has a single writer, so no lock is needed there.
       if (hasConcurrentWriters(trx)) await createTokenLimitLock(trx);
     },
   },
@@ -163,9 +171,9 @@ async function createAudits(trx: Step[0], { int64, text }: Pick<Step[1], 'int64'
 }
 
 /**
- * A function instead of two statements. Each query of a volatile function has a snapshot of its own ("Function Volatility
- * Categories" in PostgreSQL's manual): it reads what is there once it has the lock. Among locks of two numbers 1 stands for
- * token limits; tokens that share a second number only wait for each other.
+ * A function instead of two statements: each query inside a volatile function has its own snapshot ("Function
+ * Volatility Categories" in the PostgreSQL manual), so the limit is read only after the lock is acquired. Among
+ * two-number advisory locks, 1 stands for token limits; tokens that share a second number merely wait for each other.
  */
 const createTokenLimitLock = (trx: MigrationTransaction) =>
   sql`

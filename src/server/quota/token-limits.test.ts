@@ -7,7 +7,7 @@ import { auditLedger } from './ledger-audit.ts';
 
 const USER = 1;
 
-describe('the limit of a token', () => {
+describe('token limit', () => {
   forEachDatabase((_name, open) => {
     const start = async () => {
       const database = await open();
@@ -23,13 +23,13 @@ describe('the limit of a token', () => {
     };
     type Started = Awaited<ReturnType<typeof start>>;
 
-    /** Begins `second` when `first` has done its work but has not committed yet; returns the results of both. */
+    /** Starts `second` when `first` has done its work but has not committed yet. Returns the results of both. */
     const overlap = async <F, S>({ ledger }: Started, first: (trx: Trx) => Promise<F>, second: () => Promise<S>) => {
       const worked = Promise.withResolvers<void>();
       const committed = ledger.run(async (trx) => {
         const result = await first(trx);
         worked.resolve();
-        // Long enough for the second to be through, if nothing held it back.
+        // Long enough for the second transaction to finish if no lock held it back.
         await setTimeout(100);
         return result;
       });
@@ -45,7 +45,7 @@ describe('the limit of a token', () => {
       tokenId,
     });
 
-    it('counts a reservation that was under way when it was set', async () => {
+    it('includes a reservation that was in flight when the limit was set', async () => {
       const started = await start();
       const { ledger } = started;
       const token = started.nextToken();
@@ -60,7 +60,7 @@ describe('the limit of a token', () => {
       assert.deepEqual(await started.limitOf(token), { limit: 100, used: 40 });
     });
 
-    it('counts the cost of a reservation that was ending when it was set, or nothing', async () => {
+    it('includes the cost of a reservation that was being settled when the limit was set, and nothing after a refund', async () => {
       const started = await start();
       const { ledger } = started;
       for (const end of [10, undefined]) {
@@ -78,7 +78,7 @@ describe('the limit of a token', () => {
       }
     });
 
-    it('holds for what begins and ends while it is being set', async () => {
+    it('applies to reservations opened and closed while the limit is being set', async () => {
       const started = await start();
       const { ledger } = started;
       const token = started.nextToken();
@@ -92,7 +92,7 @@ describe('the limit of a token', () => {
       assert.deepEqual(await started.limitOf(token), { limit: 100, used: 10 });
     });
 
-    it('refuses no request made while it was being lifted', async () => {
+    it('refuses no request while the limit is being lifted', async () => {
       const started = await start();
       const { ledger } = started;
       const token = started.nextToken();
@@ -105,7 +105,7 @@ describe('the limit of a token', () => {
       assert.equal(outcome, undefined);
     });
 
-    it('adds up however reservations, ends and limits fall together', async () => {
+    it('stays consistent under any interleaving of reservations, settlements and limit changes', async () => {
       const started = await start();
       const { ledger, database } = started;
       const tokens = Array.from({ length: 12 }, started.nextToken);

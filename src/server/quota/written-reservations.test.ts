@@ -16,8 +16,8 @@ const row = (ref: string): ReservationRow => ({
   created_at: 1,
 });
 
-describe('written reservations', () => {
-  it('are given once, in the order asked for', () => {
+describe('WrittenReservations', () => {
+  it('are returned once, in the requested order', () => {
     const written = new WrittenReservations<ReservationRow>();
     written.remember(['a', 'b', 'c'].map(row));
     assert.deepEqual(written.recall(['c', 'a']), [row('c'), row('a')]);
@@ -28,7 +28,7 @@ describe('written reservations', () => {
     assert.equal(written.recall(['d', 'd']), undefined, 'named twice, there is one');
   });
 
-  it('are the latest 20,000', () => {
+  it('keep the latest 20,000', () => {
     const written = new WrittenReservations<ReservationRow>();
     written.remember(Array.from({ length: 20_001 }, (_, index) => row(`r${index}`)));
     assert.equal(written.recall(['r0']), undefined);
@@ -46,7 +46,7 @@ forEachDatabase((name, open) => {
     );
   const REFS = ['req_a', 'req_b', 'req_c'];
 
-  it(`${name}: a list that another process has closed in part is closed when it is settled again`, async () => {
+  it(`${name}: a batch that another process has partly closed is closed when settled again`, async () => {
     const database = await open();
     const [ours, other] = [openLedger(database), openLedger(database)];
     await ours.open(1, 100);
@@ -60,7 +60,7 @@ forEachDatabase((name, open) => {
     await assertLedgerConsistent(database);
   });
 
-  it(`${name}: a list whose transaction is rolled back is settled when it is tried again`, async () => {
+  it(`${name}: a batch whose transaction is rolled back is settled on retry`, async () => {
     const database = await open();
     const ledger = openLedger(database);
     await ledger.open(1, 100);
