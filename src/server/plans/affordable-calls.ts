@@ -9,7 +9,7 @@ interface AffordableCallCountsDependencies {
   readonly findTimeZone: (userId: number) => Promise<string>;
 }
 
-/** What an account can spend on calls of one price. Times are Unix milliseconds; undefined counts: any number. */
+/** The funds of an account for calls of one price. Times are Unix milliseconds; an undefined count means unlimited. */
 interface AffordableCalls {
   readonly balance: number;
   readonly keyLeft: number | undefined;
@@ -24,7 +24,7 @@ interface AffordableCalls {
 
 const WEEK_MS = 7 * DAY_MS;
 
-/** Reads what an account has left and computes what that is enough for. Changes nothing. */
+/** Computes how many calls the remaining funds of an account cover. Read-only. */
 export class AffordableCallCounts {
   readonly #dependencies: AffordableCallCountsDependencies;
   constructor(dependencies: AffordableCallCountsDependencies) {
@@ -48,7 +48,7 @@ export class AffordableCallCounts {
     const left = windows.map((window) => Math.max(0, window.limit - window.used));
     const available = left.length === 0 ? 0 : Math.min(...left);
     const mainMs = plan.refresh_interval_seconds * 1_000;
-    // Without an interval the main window is the day itself and does not begin anew before its end.
+    // Without an interval, the main window is the day itself and does not restart before its end.
     const today =
       main === undefined || mainMs === 0
         ? [available]
@@ -70,20 +70,19 @@ export class AffordableCallCounts {
   }
 }
 
-/** What can be spent on calls of one price. Amounts in quota. */
+/** Funds available for calls of one price, in quota. */
 interface Funds {
   readonly balance: number;
-  /** What allowances offer, each as long as it lasts: the first now, the others when they begin. */
+  /** Each allowance within its validity: the first is available now, the others when they start. */
   readonly allowances: readonly number[];
-  /** What the key's own limit leaves; undefined: no limit. */
+  /** Remaining limit of the key; undefined: unlimited. */
   readonly keyLeft: number | undefined;
 }
 
 /**
- * How many works of a price can be paid. An allowance pays as far as it reaches and the wallet the rest of one work, so the wallet is
- * spent where it completes the most.
- *
- * @returns undefined: any number, as they cost nothing
+ * The number of calls of a price that can be paid. An allowance pays as far as it reaches and the wallet the rest of
+ * that call, so the wallet is spent where it completes the most calls.
+ * @returns undefined: unlimited, because the calls are free
  */
 export function affordableCount(price: number, { balance, allowances, keyLeft }: Funds): number | undefined {
   if (price === 0) return undefined;
@@ -109,13 +108,12 @@ interface Span {
   readonly used: number;
 }
 
-/** More than this many intervals of one day are taken for this many. */
+/** Cap on the intervals counted in one day. */
 const MAX_SPANS = 1_440;
 
 /**
- * What the allowance offers until a time, by interval: what is left of the running one, then the whole of each that begins
- * before, as far as the weeks leave it.
- *
+ * The allowances available until a time, by interval: the remainder of the current one, then the full amount of each
+ * that starts before that time, within the weekly limits.
  * @param lengths of the interval and of the week, in milliseconds
  */
 export function allowancesUntil(

@@ -3,12 +3,12 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { affordableCount, allowancesUntil } from './affordable-calls.ts';
 
-/** Every way to spend the wallet, tried one work at a time. */
+/** Brute force: every way to spend the wallet, one call at a time. */
 function tryAll(price: number, balance: number, allowances: readonly number[]): number {
   let most = 0;
   const [first, ...others] = allowances;
   if (first === undefined) return Math.floor(balance / price);
-  // So many works begun while this allowance lasts; what it does not reach is the wallet's.
+  // Calls started while this allowance lasts; the wallet pays the rest.
   for (let count = 0; count * price <= first + balance; count++) {
     const fromWallet = Math.max(0, count * price - first);
     most = Math.max(most, count + tryAll(price, balance - fromWallet, others));
@@ -16,7 +16,7 @@ function tryAll(price: number, balance: number, allowances: readonly number[]): 
   return most;
 }
 
-it('counts what any way of spending reaches at most', () => {
+it('the count equals the best result of all ways to spend', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 12 }),
@@ -33,13 +33,13 @@ it('counts what any way of spending reaches at most', () => {
   );
 });
 
-it('knows the limit of the key, and that what costs nothing has none', () => {
+it('the limit of the key caps the count, and free calls are unlimited', () => {
   assert.equal(affordableCount(10, { balance: 1_000, allowances: [], keyLeft: 35 }), 3);
   assert.equal(affordableCount(10, { balance: 1_000, allowances: [], keyLeft: -5 }), 0);
   assert.equal(affordableCount(0, { balance: 0, allowances: [], keyLeft: 0 }), undefined);
 });
 
-it('takes the intervals that begin before the end of the day, as far as the week leaves them', () => {
+it('intervals that start before the end of the day count, within the weekly limit', () => {
   const main = { endsAt: 100, limit: 50, used: 20 };
   const lengths = { main: 100, week: 10_000 };
   assert.deepEqual(allowancesUntil(350, main, undefined, lengths), [30, 50, 50, 50]);

@@ -12,7 +12,7 @@ const span = (iso: string, zone: string) => {
   return [startsAt, endsAt].map((ms) => Temporal.Instant.fromEpochMilliseconds(ms).toString());
 };
 
-test('a day is the natural day of the zone', () => {
+test('a day is the calendar day of the zone', () => {
   assert.deepEqual(span('2026-11-21T23:59:59.999Z', 'UTC'), ['2026-11-21T00:00:00Z', '2026-11-22T00:00:00Z']);
   assert.deepEqual(span('2026-11-22T00:00:00Z', 'UTC'), ['2026-11-22T00:00:00Z', '2026-11-23T00:00:00Z']);
   assert.deepEqual(span('2026-11-21T15:59:59Z', 'Asia/Shanghai'), ['2026-11-20T16:00:00Z', '2026-11-21T16:00:00Z']);
@@ -22,10 +22,10 @@ test('a day is the natural day of the zone', () => {
   assert.deepEqual(span('2027-02-28T12:00:00Z', 'UTC'), ['2027-02-28T00:00:00Z', '2027-03-01T00:00:00Z']);
 });
 
-test('days where clocks change have 23 or 25 hours', () => {
+test('days on which clocks change have 23 or 25 hours', () => {
   assert.deepEqual(span('2026-03-29T12:00:00Z', 'Europe/Berlin'), ['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z']);
   assert.deepEqual(span('2026-10-25T12:00:00Z', 'Europe/Berlin'), ['2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z']);
-  // Where clocks skip midnight the day begins at one o'clock.
+  // Where clocks skip midnight, the day starts at 01:00.
   assert.deepEqual(span('2018-11-04T12:00:00Z', 'America/Sao_Paulo'), ['2018-11-04T03:00:00Z', '2018-11-05T02:00:00Z']);
 });
 
@@ -41,7 +41,7 @@ const zones = fc.constantFrom(
 );
 const times = fc.integer({ min: at('2020-01-01T00:00:00Z'), max: at('2035-01-01T00:00:00Z') });
 
-test('every moment lies in one day, and days follow each other without gap', () => {
+test('every time lies in exactly one day, and consecutive days leave no gap', () => {
   fc.assert(
     fc.property(times, zones, (now, zone) => {
       const day = dayAt(now, rule(zone));
@@ -54,7 +54,7 @@ test('every moment lies in one day, and days follow each other without gap', () 
   );
 });
 
-test('moving between zones never begins more days than time has passed', () => {
+test('switching between zones never starts more days than have passed', () => {
   const moves = fc.array(fc.record({ zone: zones, hours: fc.integer({ min: 0, max: 40 }) }), {
     minLength: 1,
     maxLength: 30,
@@ -72,7 +72,7 @@ test('moving between zones never begins more days than time has passed', () => {
         assert.ok(day.startsAt <= now && now < day.endsAt);
         days.add(day.startsAt);
       }
-      // A day of a clock change is an hour short; one day may already have begun at the start.
+      // A day with a clock change is an hour short, and one day may already have started at the beginning.
       assert.ok(days.size <= 2 + (now - start) / (23 * HOUR_MS), `${days.size} days in ${(now - start) / HOUR_MS} h`);
     }),
   );
@@ -102,20 +102,20 @@ test('spans of a fixed length are counted from activation', () => {
 
 const HELD = { activatedAt: 0, expiresAt: Number.POSITIVE_INFINITY };
 
-test('a card of one day has its daily quota once, whenever it begins; longer ones refresh at midnight', () => {
+test('a one-day plan gets its daily quota once, whenever it starts; longer plans refresh at midnight', () => {
   const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 0, weekly_quota_limit: 0 };
   const activatedAt = at('2026-11-21T18:00:00Z');
   const startOf = (iso: string, days: number, zone = 'UTC') =>
     windowsAt(at(iso), card, { activatedAt, expiresAt: activatedAt + days * DAY }, rule(zone))[0]?.startsAt;
   for (const iso of ['2026-11-21T18:00:00Z', '2026-11-21T23:59:00Z', '2026-11-22T00:00:00Z', '2026-11-22T17:59:00Z'])
     for (const zone of ['UTC', 'Asia/Shanghai']) assert.equal(startOf(iso, 1, zone), activatedAt, iso);
-  // Extended, it keeps what was used on its first day.
+  // After an extension, the usage of its first day still counts.
   assert.equal(startOf('2026-11-21T20:00:00Z', 2), activatedAt);
   assert.equal(startOf('2026-11-22T00:00:00Z', 2), at('2026-11-22T00:00:00Z'));
   assert.equal(startOf('2026-11-23T12:00:00Z', 30), at('2026-11-23T00:00:00Z'));
 });
 
-test('a card has a day or an interval, and a week where it is capped', () => {
+test('a plan has a day or an interval, plus a week if capped', () => {
   const card = { daily_quota: 10, refresh_interval_seconds: 0, interval_quota: 7, weekly_quota_limit: 0 };
   const kinds = (change: Partial<typeof card>) =>
     windowsAt(at('2026-11-21T12:00:00Z'), { ...card, ...change }, HELD, rule('UTC')).map(({ kind, limit }) => [
@@ -130,7 +130,7 @@ test('a card has a day or an interval, and a week where it is capped', () => {
   ]);
 });
 
-test('the pace tells when it runs out, if before the refresh', () => {
+test('the pace predicts when a window runs out, if before its refresh', () => {
   const window: Window = { kind: 'day', limit: 100, startsAt: 0, endsAt: DAY };
   assert.deepEqual(usagePace(window, 50, 6 * HOUR_MS), { usedPerHour: 8, runsOutAt: 12 * HOUR_MS });
   assert.deepEqual(usagePace(window, 20, 6 * HOUR_MS), { usedPerHour: 3, runsOutAt: 0 });

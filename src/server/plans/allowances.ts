@@ -12,16 +12,16 @@ interface PlanAllowancesDependencies {
   readonly subscriptions: SubscriptionStore;
   readonly usage: AllowanceUsageStore;
   readonly clock: Clock;
-  /** IANA name of the zone an account has set. */
+  /** IANA name of the time zone set by the account. */
   readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
 }
 
-/** A window of an account with what was used of it. */
+/** A window of an account with its usage. */
 export type WindowUsage = Window & { readonly used: number };
 
 const NOTHING_TAKEN = { taken: 0, slot: '' };
 
-/** Allowances of plans, spent before the wallet. All changes of one account are serialized by the lock on its row. */
+/** Allowances of plans, spent before the wallet. The lock on an account's row serializes all its changes. */
 export class PlanAllowances implements Allowances {
   readonly #dependencies: PlanAllowancesDependencies;
   constructor(dependencies: PlanAllowancesDependencies) {
@@ -49,8 +49,8 @@ export class PlanAllowances implements Allowances {
   }
 
   /**
-   * Gives back to the windows it was taken from, as far as they are still running.
-   * @returns how much came back to the day or interval
+   * Returns quota to the windows it was taken from, as far as they are still current.
+   * @returns the amount returned to the day or interval
    */
   async giveBack(trx: Trx, slot: string, amount: number): Promise<number> {
     const { subscriptions, usage, clock } = this.#dependencies;
@@ -63,7 +63,7 @@ export class PlanAllowances implements Allowances {
     for (const window of windowsAt(now, current.plan, current, rule)) {
       const isSame = windows.some(({ kind, startsAt }) => kind === window.kind && startsAt === window.startsAt);
       if (!isSame || !(await usage.subtract(trx, user, subscription, window, amount))) continue;
-      // The week only limits the sum of days or intervals and has no allowance of its own.
+      // The week only caps the sum of days or intervals and has no allowance of its own.
       if (window.kind !== 'week') returned = amount;
     }
     return returned;
@@ -84,8 +84,8 @@ export class PlanAllowances implements Allowances {
   }
 
   /**
-   * The current plan and its windows with what was used of them; changes nothing.
-   * @param zone IANA name of the zone the account has set
+   * The current plan and the usage of its windows. Read-only.
+   * @param zone IANA name of the time zone set by the account
    */
   async currentUsage(
     userId: number,
@@ -103,7 +103,7 @@ export class PlanAllowances implements Allowances {
     return { current, windows: await this.#addUsage(userId, current, windows), day: dayAt(now, rule) };
   }
 
-  /** Locks the account and stores a change of its time zone. */
+  /** Locks the account and stores a changed time zone. */
   async #lockDayRule(trx: Trx, user: number, now: number): Promise<DayRule> {
     const { usage, findTimeZoneIn } = this.#dependencies;
     const zone = await findTimeZoneIn(trx, user);
@@ -127,7 +127,7 @@ export class PlanAllowances implements Allowances {
   }
 }
 
-/** Where an amount was taken from, as a reservation stores it: `user.subscription.kindStart…`. */
+/** The windows an amount was taken from, stored with a reservation as `user.subscription.kindStart…`. */
 interface ReservedWindows {
   readonly user: number;
   readonly subscription: number;
@@ -149,7 +149,7 @@ function parseReservedWindows(text: string): ReservedWindows {
   };
 }
 
-/** A span in which an allowance is counted; the next one starts at 0 again. Unix milliseconds, end exclusive. */
+/** A span in which an allowance is counted from 0. Unix milliseconds, end exclusive. */
 interface TimeSpan {
   readonly startsAt: number;
   readonly endsAt: number;
@@ -157,6 +157,7 @@ interface TimeSpan {
 
 type WindowKind = 'day' | 'interval' | 'week';
 
+/** A span with its allowance. */
 export interface Window extends TimeSpan {
   readonly kind: WindowKind;
   /** Quota. */
@@ -171,13 +172,13 @@ interface PlanLimits {
   readonly weekly_quota_limit: number;
 }
 
-/** Where the days of an account begin. */
+/** Determines when the days of an account start. */
 interface DayRule {
   /** IANA name. */
   readonly zone: string;
   /**
-   * After a change of zone, the start of the day that was running: that day is extended to the first midnight of the new
-   * zone at least 24 h later, so that switching between zones gives no second allowance. 0: none.
+   * After a change of zone, the start of the day that was current: that day is extended to the first midnight of the
+   * new zone at least 24 h later, so that switching between zones grants no second allowance. 0: none.
    */
   readonly extendedDayStart: number;
 }
@@ -186,19 +187,20 @@ const WEEK_MS = 7 * DAY_MS;
 
 const zoned = (unixMs: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(unixMs).toZonedDateTimeISO(zone);
 
-/** The calendar day of a zone: 23 or 25 h long when clocks change, and beginning at 1 o'clock where they skip midnight. */
+/** The calendar day of a zone: 23 or 25 h long when clocks change, and starting at 01:00 where they skip midnight. */
 function naturalDay(unixMs: number, zone: string): TimeSpan {
   const now = zoned(unixMs, zone);
   const next = now.toPlainDate().add({ days: 1 }).toZonedDateTime(zone);
   return { startsAt: now.startOfDay().epochMilliseconds, endsAt: next.epochMilliseconds };
 }
 
-/** The first start of a day at or after a time. */
+/** The first day start at or after a time. */
 function nextDayStart(unixMs: number, zone: string): number {
   const { startsAt, endsAt } = naturalDay(unixMs, zone);
   return startsAt === unixMs ? startsAt : endsAt;
 }
 
+/** The day of an account that contains a time. */
 export function dayAt(unixMs: number, { zone, extendedDayStart }: DayRule): TimeSpan {
   const heldUntil = extendedDayStart === 0 ? 0 : nextDayStart(extendedDayStart + DAY_MS, zone);
   return unixMs < heldUntil && unixMs >= extendedDayStart
@@ -206,24 +208,27 @@ export function dayAt(unixMs: number, { zone, extendedDayStart }: DayRule): Time
     : naturalDay(unixMs, zone);
 }
 
-/** The rule after a change of zone; the running day is extended. The same object when nothing changes. */
+/** Applies a change of zone, which extends the current day. Returns the same object when nothing changes. */
 export const changeTimeZone = (rule: DayRule, zone: string, unixMs: number): DayRule =>
   rule.zone === zone ? rule : { zone, extendedDayStart: dayAt(unixMs, rule).startsAt };
 
-/** The span of a fixed length, counted from `from`, that contains a time. */
+/** The span of fixed length, counted from `from`, that contains a time. */
 export function fixedSpanAt(unixMs: number, from: number, lengthMs: number): TimeSpan {
   const startsAt = from + Math.floor((unixMs - from) / lengthMs) * lengthMs;
   return { startsAt, endsAt: startsAt + lengthMs };
 }
 
-/** How long a plan is held. Unix milliseconds. */
+/** Duration of a subscription. Unix milliseconds. */
 interface PlanTerm {
   readonly activatedAt: number;
-  /** Infinity: without an end. */
+  /** Infinity: no end. */
   readonly expiresAt: number;
 }
 
-/** The day an allowance is counted in. The first begins with the plan; a card of one day has one, though midnight lies within. */
+/**
+ * The day in which an allowance is counted. The first one starts with the plan; a one-day plan has a single one, even
+ * across midnight.
+ */
 function planDayAt(unixMs: number, { activatedAt, expiresAt }: PlanTerm, rule: DayRule): TimeSpan {
   const isDayCard = expiresAt - activatedAt <= DAY_MS;
   if (isDayCard) return { startsAt: activatedAt, endsAt: expiresAt };
@@ -231,7 +236,7 @@ function planDayAt(unixMs: number, { activatedAt, expiresAt }: PlanTerm, rule: D
   return { startsAt: Math.max(startsAt, activatedAt), endsAt };
 }
 
-/** The windows that contain a time; an amount must fit into each of them. */
+/** The windows that contain a time; an amount must fit into all of them. */
 export function windowsAt(unixMs: number, limits: PlanLimits, term: PlanTerm, rule: DayRule): readonly Window[] {
   const { activatedAt } = term;
   const { refresh_interval_seconds: interval, weekly_quota_limit: weekly } = limits;
@@ -249,9 +254,9 @@ interface UsagePace {
   readonly runsOutAt: number;
 }
 
-/** How fast a window is used, judged by its use since it began. */
+/** The rate at which a window is used, averaged since its start. */
 export function usagePace(window: Window, used: number, unixMs: number): UsagePace {
-  // In the first minute a single call would be extrapolated to a very high pace.
+  // In the first minute, a single call would be extrapolated to an absurdly high pace.
   const elapsed = Math.max(60_000, unixMs - window.startsAt);
   const perMs = used / elapsed;
   const left = Math.max(0, window.limit - used);
@@ -293,7 +298,7 @@ const selectUsage = prepareQuery<Tables, UsageKey>()((db, p) =>
     .where('starts_at', '=', p('startsAt')),
 );
 
-// Changes no row when it would exceed the limit. The lock prevents that; the condition makes a mistake visible.
+// Changes no row when it would exceed the limit. The lock already prevents that; the condition exposes mistakes.
 const increaseUsage = prepareQuery<Tables, UsageKey & { amount: number; limit: number }>()((db, p) =>
   db
     .insertInto('allowance_usage')
@@ -329,14 +334,16 @@ const toUsageKey = (
   { kind, startsAt }: Pick<Window, 'kind' | 'startsAt'>,
 ): UsageKey => ({ user, subscription, kind, startsAt });
 
-/** How much of each allowance window accounts have used, and the row that serializes changes of one account. */
+/** Usage of each account's allowance windows, and the row whose lock serializes the changes of an account. */
 export class AllowanceUsageStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
   }
 
-  /** Locks the subscriptions and allowances of an account until the commit; creates its row in `zone` if there is none. */
+  /**
+   * Locks the subscriptions and allowances of an account until the commit, and creates its row in `zone` if missing.
+   */
   async lockAccount(trx: Trx, user: number, zone: string): Promise<AllowanceAccount> {
     const row = await upsertAccount.first(trx, { user, zone });
     if (row === undefined) throw new Error('the allowance account was not locked');
@@ -364,14 +371,16 @@ export class AllowanceUsageStore {
     return (await selectUsage.first(db, toUsageKey(user, subscription, window)))?.used ?? 0;
   }
 
-  /** @throws Error when the window has no room: the caller has read it under the lock, so this is a bug, and rolls back */
+  /**
+   * @throws Error when the window has no room: the caller has read it under the lock, so this is a bug, and rolls back
+   */
   async add(trx: Trx, user: number, subscription: number, window: Window, amount: number): Promise<void> {
     const key = toUsageKey(user, subscription, window);
     if ((await increaseUsage.changes(trx, { ...key, amount, limit: window.limit })) !== 1)
       throw new Error(`the ${window.kind} window of account ${user} has no room for ${amount}`);
   }
 
-  /** @returns whether that much had been used, and so was given back */
+  /** @returns whether at least that amount had been used, and was therefore returned */
   async subtract(
     trx: Trx,
     user: number,
@@ -382,7 +391,7 @@ export class AllowanceUsageStore {
     return (await decreaseUsage.changes(trx, { ...toUsageKey(user, subscription, window), amount })) === 1;
   }
 
-  /** Deletes usage of windows that began before a time. */
+  /** Deletes the usage of windows that started before a time. */
   async deleteBefore(unixMs: number): Promise<void> {
     await this.#database.kysely.deleteFrom('allowance_usage').where('starts_at', '<', unixMs).execute();
   }

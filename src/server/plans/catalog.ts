@@ -14,6 +14,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/request-context.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
+/** A plan. */
 export type PlanRow = Selectable<Tables['plans']>;
 
 type PlanSort = Sort<(typeof PLAN_SORTS)[number]>;
@@ -24,7 +25,7 @@ export const PLAN_ENABLED = 1;
 const SORT_COLUMNS = { level: 'level', name: 'name', duration: 'duration_days', price: 'price_amount' } as const;
 const BY_LEVEL: PlanSort = { key: 'level', descending: false };
 
-/** The plans that are sold or given out, the built-in "no package" plan included. */
+/** All plans, including the built-in "no package" plan. */
 export class PlanCatalogStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -39,7 +40,10 @@ export class PlanCatalogStore {
     return db.selectFrom('plans').selectAll().where('package_code', '=', code).executeTakeFirst();
   }
 
-  /** Reads a plan and locks it until the commit, so that it cannot be removed while somebody is given it. */
+  /**
+   * Reads a plan and locks it until the commit, so that it cannot be removed while an account is being subscribed to
+   * it.
+   */
   lock(trx: Trx, id: number): Promise<PlanRow | undefined> {
     return trx.selectFrom('plans').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
   }
@@ -77,7 +81,7 @@ export class PlanCatalogStore {
     return { rows, total: Number(count.total) };
   }
 
-  /** @returns the new id; undefined when the code is taken */
+  /** @returns the new id; undefined when the code is already in use */
   async insert(trx: Trx, plan: Insertable<Tables['plans']>): Promise<number | undefined> {
     const row = await trx
       .insertInto('plans')
@@ -98,7 +102,7 @@ export class PlanCatalogStore {
     await trx.deleteFrom('plans').where('id', '=', id).execute();
   }
 
-  /** Whether an account has a subscription to the plan that has not ended, or an unused code names it. */
+  /** Whether an account has an unended subscription to the plan, or an unused code grants it. */
   async isInUse(trx: Trx, id: number): Promise<boolean> {
     const subscribed = await trx
       .selectFrom('subscriptions')
@@ -119,7 +123,7 @@ export class PlanCatalogStore {
   }
 }
 
-/** Has every process read again whether any plan has terms, which is part of the catalog that each request checks. */
+/** Makes every process reload whether any plan has terms, which is part of the catalog that each request checks. */
 async function announceTerms(trx: Trx, change: Updateable<Tables['plans']>): Promise<void> {
   if (change.price_factor === undefined && change.channels === undefined) return;
   await trx.updateTable('catalog_version').set({ version: sql<number>`version + 1` }).execute();
@@ -134,29 +138,31 @@ export function assertModelAllowed(plan: PlanRow, model: string): void {
   if (models.length > 0 && !models.includes(model)) throw modelNotAllowedError(model);
 }
 
-/** What a plan changes beside allowances and models. */
+/** Effects of a plan other than allowances and models. */
 export interface PlanTerms {
-  /** Prices are multiplied by it. */
+  /** Factor on prices. */
   readonly factor: number;
-  /** Ids of the channels that serve its holders; undefined: all. */
+  /** Ids of the channels that serve subscribers of the plan; undefined: all. */
   readonly channels: ReadonlySet<number> | undefined;
 }
 
 /**
- * The terms of an account's plan; undefined where no plan has any.
- *
- * @param model the model that the same request has resolved, which saves a read
+ * The terms of an account's plan; undefined when no plan has any terms.
+ * @param model the model that the same request has already resolved, which saves a read
  */
 export type FindPlanTerms = (userId: number, model?: { readonly id: string }) => Promise<PlanTerms | undefined>;
 
+/** The terms of a plan. */
 export function termsOf({ price_factor: factor, channels }: PlanRow): PlanTerms {
   const ids = JSON.parse(channels) as number[];
   return { factor, channels: ids.length === 0 ? undefined : new Set(ids) };
 }
 
+/** Whether a plan grants quota of its own. */
 export const grantsAllowance = (plan: PlanRow): boolean =>
   (plan.refresh_interval_seconds > 0 ? plan.interval_quota : plan.daily_quota) > 0;
 
+/** A plan to create, as validated by the contract. */
 export type NewPlan = Static<(typeof adminCreatePackageCard)['body']>;
 type PlanUpdate = Static<(typeof adminUpdatePackageCard)['body']>;
 
@@ -167,7 +173,7 @@ interface PlanAdminServiceDependencies {
   readonly auditLog: AuditLog;
 }
 
-/** The "no package" plan has no level, no end and no price, and always exists. */
+/** Fields that cannot be changed on the built-in plan: it has no level, no end and no price, and always exists. */
 const IMMUTABLE_ON_BUILTIN = [
   'package_code',
   'level',
@@ -177,14 +183,14 @@ const IMMUTABLE_ON_BUILTIN = [
   'price_amount',
 ] as const;
 
-/** The plans administrators define. A changed plan changes for its subscribers too, from the next call on. */
+/** Lets administrators manage plans. A change applies to subscribers from their next call on. */
 export class PlanAdminService {
   readonly #dependencies: PlanAdminServiceDependencies;
   constructor(dependencies: PlanAdminServiceDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Plans that can be bought or redeemed, by level. */
+  /** Plans that can be bought or redeemed, sorted by level. */
   listPurchasable(): Promise<PlanRow[]> {
     return this.#dependencies.plans.listPurchasable();
   }
@@ -200,7 +206,7 @@ export class PlanAdminService {
 
   /**
    * @returns the new id
-   * @throws AppError `already_exists` when the code is taken
+   * @throws AppError `already_exists` when the code is already in use
    */
   create(actor: Actor, plan: NewPlan): Promise<number> {
     const { database, plans, clock, auditLog } = this.#dependencies;
@@ -231,7 +237,10 @@ export class PlanAdminService {
     });
   }
 
-  /** Changes the named fields. @throws AppError `not_exist`, `already_exists`, `package_builtin` */
+  /**
+   * Changes the given fields.
+   * @throws AppError `not_exist`, `already_exists`, `package_builtin`
+   */
   update(actor: Actor, id: number, change: PlanUpdate): Promise<void> {
     const { database, plans, auditLog } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -253,7 +262,9 @@ export class PlanAdminService {
     });
   }
 
-  /** @throws AppError `not_exist`, `package_builtin`, `in_use` while an account has it or an unused code names it */
+  /**
+   * @throws AppError `not_exist`, `package_builtin`, `in_use` while an account has the plan or an unused code grants it
+   */
   remove(actor: Actor, id: number): Promise<void> {
     const { database, plans, auditLog } = this.#dependencies;
     return database.transaction(async (trx) => {
@@ -273,7 +284,7 @@ function assertExists(plan: PlanRow | undefined): PlanRow {
   return plan;
 }
 
-/** The fields that are set, as columns. */
+/** The given fields as columns. */
 function toColumns({ purchasable, models, channels, ...rest }: PlanUpdate) {
   const columns = {
     ...rest,

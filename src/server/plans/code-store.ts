@@ -6,24 +6,27 @@ import { nullsLast, wasChanged } from '../platform/db/sql.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
+/** A stored redemption code. */
 export type CodeRow = Selectable<Tables['redemption_codes']>;
-/** A code with what a list shows beside it. */
+/** A code with the columns of its plan and batch that lists show. */
 export type CodeListItem = CodeRow & { readonly package_code: string | null; readonly note: string };
 
+/** Which codes to list; absent fields match everything. */
 export interface CodeFilter {
   readonly status?: CodeStatus;
   readonly batchId?: number;
   readonly packageCode?: string;
 }
 
+/** Sort order of a list of codes. */
 export type CodeSort = Sort<(typeof CODE_SORTS)[number]>;
 
 const SORT_COLUMNS = { batch: 'r.batch_id', expires: 'r.expires_at', used: 'r.used_at' } as const;
 
-/** Both databases limit the number of parameters of one statement. */
+/** Both databases limit the number of parameters per statement. */
 const INSERT_BATCH_SIZE = 100;
 
-/** Redemption codes, stored as hashes, and the batches they were made in. */
+/** Stores redemption codes as hashes, with the batches they were created in. */
 export class RedemptionCodeStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -52,8 +55,8 @@ export class RedemptionCodeStore {
   }
 
   /**
-   * Redeems atomically; exactly one of several concurrent attempts succeeds.
-   * @returns the code; undefined when there is none to be redeemed
+   * Redeems a code atomically: exactly one of several concurrent attempts succeeds.
+   * @returns the code; undefined when there is none to redeem
    */
   redeem(trx: Trx, hash: string, userId: number, now: number): Promise<CodeRow | undefined> {
     return trx
@@ -70,7 +73,7 @@ export class RedemptionCodeStore {
     return this.#database.kysely.selectFrom('redemption_codes').selectAll().where('hash', '=', hash).executeTakeFirst();
   }
 
-  /** Id of the account that made a batch. */
+  /** Id of the account that created a batch. */
   async findCreator(trx: Trx, batchId: number): Promise<number> {
     const batch = await trx
       .selectFrom('redemption_batches')
@@ -80,7 +83,7 @@ export class RedemptionCodeStore {
     return batch.created_by;
   }
 
-  /** Newest first unless sorted; those without the value are last. */
+  /** Newest first unless sorted; codes without the sorted value come last. */
   async list(
     filter: CodeFilter,
     now: number,
@@ -114,19 +117,19 @@ export class RedemptionCodeStore {
       .executeTakeFirst();
   }
 
-  /** @returns whether the code was unused, and so was changed */
+  /** @returns whether the code was unused and therefore changed */
   async setExpiry(trx: Trx, id: number, expiresAt: number | null): Promise<boolean> {
     const update = trx.updateTable('redemption_codes').set({ expires_at: expiresAt });
     const result = await update.where('id', '=', id).where('state', '=', 'unused').executeTakeFirst();
     return wasChanged(result);
   }
 
-  /** @returns whether the code was unused, and so was voided */
+  /** @returns whether the code was unused and therefore voided */
   async void(trx: Trx, id: number): Promise<boolean> {
     return wasChanged(await voidUnused(trx).where('id', '=', id).executeTakeFirst());
   }
 
-  /** @returns how many codes were still unused */
+  /** @returns the number of codes that were unused */
   async voidBatch(trx: Trx, batchId: number): Promise<number> {
     return Number((await voidUnused(trx).where('batch_id', '=', batchId).executeTakeFirst()).numUpdatedRows);
   }
@@ -160,20 +163,25 @@ function selectListItems(db: Executor, { status, batchId, packageCode }: CodeFil
   return query;
 }
 
-/** Crockford's base 32 (https://www.crockford.com/base32.html): no I, L, O, U to confuse; 20 characters carry 100 bits. */
+/**
+ * Crockford's base 32 (https://www.crockford.com/base32.html) lacks the easily confused I, L, O and U; 20 characters
+ * carry 100 bits.
+ */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 20;
 
 /** A new code, without dashes. */
 export const generateCode = (): string => randomText(LENGTH, ALPHABET);
 
-/** The displayed form: `XXXXX-XXXXX-XXXXX-XXXXX`. */
+/** Formats a code for display: `XXXXX-XXXXX-XXXXX-XXXXX`. */
 export const formatCode = (code: string): string => code.match(/.{5}/g)?.join('-') ?? code;
 
-/** The first and last characters, to recognize a code in a list. */
+/** Keeps the first and last characters, by which a code can be recognized in a list. */
 export const maskCode = (code: string): string => `${code.slice(0, 5)}-…-${code.slice(-4)}`;
 
-/** Parses a typed or pasted code: case, spaces and dashes do not matter, and similar characters are mapped to the intended ones. */
+/**
+ * Normalizes a typed or pasted code: ignores case, spaces and dashes, and maps similar characters to the intended ones.
+ */
 export const normalizeCode = (typed: string): string =>
   typed
     .normalize('NFKC')

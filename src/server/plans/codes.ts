@@ -42,22 +42,22 @@ interface CodeRedemptionDependencies {
   readonly access: Pick<AccountAccess, 'assertCanManage'>;
 }
 
-/** Who redeems a code. */
+/** The account that redeems a code. */
 type Redeemer = Pick<AccountCaller, 'userId' | 'role'>;
 
 interface Redemption extends GrantResult {
-  /** Credited to the wallet. */
+  /** Quota credited to the wallet. */
   readonly quota: number;
 }
 
 const HOUR_SECONDS = 3_600;
-/** Limit on wrong codes; valid ones do not count. Codes are too long to be guessed: this only stops scripts that try. */
+/** Limit on wrong codes; valid codes do not count. Codes are too long to guess, so this only stops scripts that try. */
 const FAILED_ATTEMPT_LIMITS = {
   account: { name: 'redeem-account', points: 100, durationSeconds: HOUR_SECONDS },
   address: { name: 'redeem-address', points: 300, durationSeconds: HOUR_SECONDS },
 } as const satisfies Record<string, RateLimitRule>;
 
-/** Redeems codes for accounts: the code and what it brings change in one transaction. */
+/** Redeems codes for accounts. The code and the plan or quota it grants change in one transaction. */
 export class CodeRedemption {
   readonly #dependencies: CodeRedemptionDependencies;
   readonly #accountLimiter: RateLimiter;
@@ -70,9 +70,9 @@ export class CodeRedemption {
   }
 
   /**
-   * @param typed the code as a person typed it
+   * @param typed the code as typed by a person
    * @throws AppError `code_invalid`, `code_used`, `code_expired`, `rank_too_low`, `package_unavailable`,
-   *   `rate_limit_exceeded`
+   * `rate_limit_exceeded`
    */
   async redeem(caller: Redeemer, clientIp: string, typed: string): Promise<Redemption> {
     const { userId } = caller;
@@ -81,7 +81,7 @@ export class CodeRedemption {
     await consumeAttempt(this.#addressLimiter, network);
     const hash = hashToken(normalizeCode(typed));
     const result = (await this.#redeem(caller, hash)) ?? (await this.#toRefusal(hash));
-    // A used or voided code was known and not guessed, so it does not count.
+    // Used and voided codes do not count: the caller knew them and did not guess.
     if (!(result instanceof AppError && result.code === 'code_invalid'))
       await Promise.all([this.#accountLimiter.refund(String(userId)), this.#addressLimiter.refund(network)]);
     if (result instanceof AppError) throw result;
@@ -105,8 +105,8 @@ export class CodeRedemption {
   }
 
   /**
-   * An administrator may not credit himself, with a code he or another administrator has made either: an `admin` redeems
-   * only codes of somebody who can manage him.
+   * Administrators may not credit themselves, not even with a code from another administrator: an `admin` redeems only
+   * codes created by an account that can manage them.
    * @throws AppError `rank_too_low`
    */
   async #assertMayRedeem(trx: Trx, code: CodeRow, { userId, role }: Redeemer): Promise<void> {
@@ -122,14 +122,16 @@ export class CodeRedemption {
   }
 }
 
-/** A refused attempt does not count, so that many concurrent attempts with one valid code do not lock out the account. */
+/**
+ * A refused attempt does not count, so that many concurrent attempts with one valid code do not lock out the account.
+ */
 async function consumeAttempt(limiter: RateLimiter, key: string): Promise<void> {
   const verdict = await limiter.consume(key);
   if (!verdict.allowed) await limiter.refund(key);
   assertWithinLimit(verdict);
 }
 
-/** Exactly one of `packageCode` and `quota` is given. */
+/** A batch of codes to create. Exactly one of `packageCode` and `quota` is set. */
 interface NewCodeBatch {
   readonly packageCode?: string;
   readonly quota?: number;
@@ -149,7 +151,7 @@ interface RedemptionCodeAdminDependencies {
 
 const MAX_EXPORT_ROWS = 10_000;
 
-/** Redemption codes as administrators make, list and void them. */
+/** Lets administrators create, list and void redemption codes. */
 export class RedemptionCodeAdminService {
   readonly #dependencies: RedemptionCodeAdminDependencies;
   constructor(dependencies: RedemptionCodeAdminDependencies) {
@@ -157,7 +159,7 @@ export class RedemptionCodeAdminService {
   }
 
   /**
-   * @returns the id of the batch and its codes, which are stored as hashes only and cannot be shown again
+   * @returns the id of the batch and its codes, which are stored only as hashes and cannot be shown again
    * @throws AppError `invalid_request`, `not_exist` (the plan), `package_builtin`
    */
   create(actor: Actor, batch: NewCodeBatch): Promise<{ id: number; codes: string[] }> {
@@ -202,7 +204,7 @@ export class RedemptionCodeAdminService {
     return this.#get(id);
   }
 
-  /** CSV of at most 10,000 masked codes; cells that a spreadsheet would run as a formula are escaped. */
+  /** CSV of at most 10,000 masked codes. Cells that a spreadsheet would run as a formula are escaped. */
   async export(filter: CodeFilter): Promise<string> {
     const { codes, clock } = this.#dependencies;
     const now = clock.now();
@@ -214,8 +216,8 @@ export class RedemptionCodeAdminService {
   }
 
   /**
-   * Changes until when an unused code can be redeemed, also after it expired.
-   * @param expiresAt Unix milliseconds; null: no end; undefined: unchanged
+   * Changes the expiry of an unused code, even after it expired.
+   * @param expiresAt Unix milliseconds; null: no expiry; undefined: unchanged
    * @throws AppError `invalid_request`, `not_exist`, `code_used`, `code_expired` (voided)
    */
   setExpiry(actor: Actor, id: number, expiresAt: number | null | undefined): Promise<void> {
@@ -252,7 +254,7 @@ export class RedemptionCodeAdminService {
   }
 
   /**
-   * @returns how many codes of the batch were still unused
+   * @returns the number of codes in the batch that were unused
    * @throws AppError `not_exist`
    */
   voidBatch(actor: Actor, batchId: number): Promise<number> {
@@ -270,7 +272,7 @@ export class RedemptionCodeAdminService {
     });
   }
 
-  /** Locked until the commit, so that the plan cannot be removed before its codes are visible. */
+  /** Locks the plan until the commit, so that it cannot be removed before its codes are visible. */
   async #lockPlan(trx: Trx, packageCode: string): Promise<PlanRow> {
     if (packageCode === NO_PACKAGE) throw new AppError('package_builtin');
     const { plans } = this.#dependencies;
@@ -285,7 +287,7 @@ export class RedemptionCodeAdminService {
       throw invalidRequest('expires_at must be in the future.', 'expires_at');
   }
 
-  /** Takes no lock: the row is read for the audit log, and the conditional write that follows decides. */
+  /** Takes no lock: the row is only read for the audit log, and the conditional write that follows decides. */
   async #get(id: number, db?: Executor): Promise<CodeListItem> {
     const row = await this.#dependencies.codes.find(id, db);
     if (row === undefined) throw notExistError('redemption code');

@@ -17,10 +17,11 @@ import { Subscriptions } from './subscriptions.ts';
 interface AllowancesDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
-  /** IANA name of the time zone an account has set. */
+  /** IANA name of the time zone set by the account. */
   readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
 }
 
+/** Dependencies of the plans module. */
 export interface PlansDependencies extends AllowancesDependencies {
   readonly allowances: PlanAllowances;
   readonly rateLimits: RateLimits;
@@ -31,7 +32,7 @@ export interface PlansDependencies extends AllowancesDependencies {
   readonly findTimeZone: (userId: number) => Promise<string>;
 }
 
-/** What plans offer to their own routes and to app.ts. */
+/** The parts of the plans module used by its own routes and by app.ts. */
 export interface Plans {
   readonly catalog: PlanAdminService;
   readonly codes: RedemptionCodeAdminService;
@@ -44,7 +45,10 @@ export interface Plans {
   readonly findTimeZone: (userId: number) => Promise<string>;
 }
 
-/** Made before the ledger, which spends allowances, while the other parts of this capability need the ledger. */
+/**
+ * Constructed separately and before the ledger: the ledger spends allowances, while the rest of this module needs the
+ * ledger.
+ */
 export function makePlanAllowances({ database, clock, findTimeZoneIn }: AllowancesDependencies): PlanAllowances {
   return new PlanAllowances({
     subscriptions: new SubscriptionStore(database),
@@ -54,6 +58,7 @@ export function makePlanAllowances({ database, clock, findTimeZoneIn }: Allowanc
   });
 }
 
+/** Constructs the plans module. */
 export function makePlans(dependencies: PlansDependencies): Plans {
   const { database, allowances, ledger, clock, findTimeZone } = dependencies;
   const plans = new PlanCatalogStore(database);

@@ -7,7 +7,7 @@ import type { CodeListItem } from './code-store.ts';
 import type { CurrentPlan } from './subscription-store.ts';
 import type { GrantResult } from './subscriptions.ts';
 
-/** A plan as everybody sees it. */
+/** A plan as shown publicly. */
 export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   id: plan.id,
   package_code: plan.package_code,
@@ -26,6 +26,7 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   created_time: toSeconds(plan.created_at),
 });
 
+/** A plan as shown to administrators. */
 export const toAdminPackageCard = (plan: PlanRow) => ({
   ...toPackageCard(plan),
   models: allowedModels(plan),
@@ -38,6 +39,7 @@ export const toAdminPackageCard = (plan: PlanRow) => ({
 const statusOf = ({ state, expires_at }: CodeListItem, now: number): CodeStatus =>
   state === 'unused' && expires_at !== null && expires_at <= now ? 'expired' : state;
 
+/** A redemption code as listed for administrators. */
 export const toCodeListItem = (row: CodeListItem, now: number) => ({
   id: row.id,
   batch_id: row.batch_id,
@@ -52,6 +54,7 @@ export const toCodeListItem = (row: CodeListItem, now: number) => ({
   created_time: toSeconds(row.created_at),
 });
 
+/** The response to a granted or ended plan. */
 export const toGrantResponse = ({ outcome, packageCode, expiresAt }: GrantResult, quota = 0) => ({
   outcome,
   package_code: packageCode,
@@ -61,7 +64,7 @@ export const toGrantResponse = ({ outcome, packageCode, expiresAt }: GrantResult
 
 type OwnPackage = Static<(typeof getOwnPackage)['response']>['data'];
 
-/** The plan of an account with what is left of its allowance, for its owner. */
+/** The account's own plan with its remaining allowance. */
 export function toOwnPackage(
   { current: { plan, timeline }, windows }: { readonly current: CurrentPlan; readonly windows: readonly WindowUsage[] },
   { wallet, zone, now }: { readonly wallet: number; readonly zone: string; readonly now: number },
@@ -76,7 +79,7 @@ export function toOwnPackage(
     models: allowedModels(plan),
     price_factor: plan.price_factor,
     allowance_left: Math.min(...windows.map(remaining)),
-    // A plan without an allowance has windows of 0, which would only confuse.
+    // A plan without an allowance has windows of 0, which would only confuse the owner.
     windows: windows.filter(({ limit }) => limit > 0).map((window) => toWindow(window, now)),
     wallet,
     time_zone: zone,

@@ -6,7 +6,7 @@ import type { CodeFilter } from './code-store.ts';
 import type { Plans } from './module.ts';
 import { toAdminPackageCard, toCodeListItem, toGrantResponse, toOwnPackage, toPackageCard } from './presenter.ts';
 
-/** Plans as everybody sees them, the own subscription, and redemption. */
+/** The public list of plans, the caller's own subscription, and code redemption. */
 export function addPlanRoutes(routes: RouteRegistry, plans: Plans): void {
   const { catalog, codeRedemption, allowances, ledger, clock, findTimeZone } = plans;
 

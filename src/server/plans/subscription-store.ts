@@ -7,28 +7,29 @@ import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { PlanRow } from './catalog.ts';
 
-/** A subscription with its plan as that is now. */
+/** A subscription with the current version of its plan. */
 export interface SubscribedPlan extends Subscription {
   readonly plan: PlanRow;
 }
 
-/** What an account is subscribed to, and the plan that counts while it has no subscription. */
+/** The subscriptions of an account, and the plan that applies without one. */
 interface AccountPlans {
   readonly noPlan: PlanRow;
   readonly subscriptions: readonly SubscribedPlan[];
 }
 
+/** A subscription that expires soon. */
 export interface ExpiringSubscription {
   readonly id: number;
   readonly user_id: number;
   /** Unix milliseconds. */
   readonly expires_at: number;
-  /** Of the plan. */
+  /** Name of the plan. */
   readonly name: string;
   readonly code: string;
 }
 
-// One query for both, since every paid call runs it and most accounts have no subscription.
+// A single query, because every paid call runs it and most accounts have no subscription.
 const selectAccountPlans = prepareQuery<Tables, { user: number }>()((db, p) =>
   db
     .selectFrom('plans as p')
@@ -46,7 +47,9 @@ const selectAccountPlans = prepareQuery<Tables, { user: number }>()((db, p) =>
     .where((row) => row.or([row('p.package_code', '=', NO_PACKAGE), row('s.id', 'is not', null)])),
 );
 
-/** Subscriptions of accounts to plans: at most one is active, others wait, ended ones are kept for the record. */
+/**
+ * Stores subscriptions of accounts to plans. At most one is active, others are queued, ended ones are kept as a record.
+ */
 export class SubscriptionStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
@@ -80,7 +83,7 @@ export class SubscriptionStore {
     await trx.insertInto('subscriptions').values(subscription).execute();
   }
 
-  /** Ends a subscription at a time, or earlier if it had expired by then. */
+  /** Ends a subscription at a time, or at its expiry if that was earlier. */
   async end(trx: Trx, id: number, at: number): Promise<void> {
     await trx
       .updateTable('subscriptions')
@@ -92,7 +95,7 @@ export class SubscriptionStore {
       .execute();
   }
 
-  /** Begins a waiting subscription. */
+  /** Starts a queued subscription. */
   async activate(trx: Trx, { id, starts_at, expires_at }: Subscription): Promise<void> {
     await trx
       .updateTable('subscriptions')
@@ -102,8 +105,8 @@ export class SubscriptionStore {
   }
 
   /**
-   * Adds days.
-   * @param expiresAt the end afterwards in Unix milliseconds; 0 for a waiting one
+   * Extends a subscription by some days.
+   * @param expiresAt the new expiry in Unix milliseconds; 0 for a queued subscription
    */
   async extend(trx: Trx, id: number, days: number, expiresAt: number): Promise<void> {
     await trx
@@ -113,7 +116,7 @@ export class SubscriptionStore {
       .execute();
   }
 
-  /** Accounts whose active subscription expired by a time and is not yet stored as ended. */
+  /** Accounts whose active subscription has expired by `at` but is not yet stored as ended. */
   async listUsersWithExpired(at: number, limit: number): Promise<number[]> {
     const rows = await this.#database.kysely
       .selectFrom('subscriptions')
@@ -127,8 +130,8 @@ export class SubscriptionStore {
   }
 
   /**
-   * Active subscriptions that expire within `withinMs`, are past half of their time, and whose owner was not notified. The
-   * second condition keeps a one-day plan from a notice at its very beginning.
+   * Active subscriptions that expire within `withinMs`, have passed half of their duration, and whose owner was not
+   * notified yet. The second condition spares the owner of a one-day plan a notice right at its start.
    */
   listExpiringSoon(now: number, withinMs: number, limit: number): Promise<ExpiringSubscription[]> {
     return this.#database.kysely
@@ -144,7 +147,7 @@ export class SubscriptionStore {
       .execute();
   }
 
-  /** @returns whether this call was the first for this end */
+  /** @returns whether this call was the first for this expiry */
   async markExpiryNotified(trx: Trx, id: number, expiresAt: number): Promise<boolean> {
     const result = await trx
       .updateTable('subscriptions')
@@ -158,7 +161,10 @@ export class SubscriptionStore {
   }
 }
 
-/** A subscription of an account, with the level its plan has now. Waiting ones have no dates yet. Unix milliseconds. */
+/**
+ * A subscription of an account, with its plan's current level. Queued ones have no dates yet. Times are Unix
+ * milliseconds.
+ */
 export interface Subscription {
   readonly id: number;
   readonly plan_id: number;
@@ -169,20 +175,22 @@ export interface Subscription {
   readonly expires_at: number;
 }
 
+/** The subscriptions of an account at a time, by state. */
 export interface SubscriptionTimeline<H extends Subscription> {
-  /** The active one. */
+  /** The active subscription. */
   readonly current: H | undefined;
-  /** Those to come, in their order, with the dates they will have. */
+  /** Queued subscriptions in their order, with their future dates. */
   readonly waiting: readonly H[];
-  /** Those that have expired and are not yet stored as ended. */
+  /** Subscriptions that have expired but are not yet stored as ended. */
   readonly ended: readonly H[];
 }
 
+/** End of a subscription in Unix milliseconds. */
 export const toExpiry = (startsAt: number, durationDays: number): number => startsAt + durationDays * DAY_MS;
 
 /**
- * The subscriptions of an account at a time. When one expires, the waiting one with the highest level begins at that very
- * moment, so the result does not depend on when it is computed or whether the periodic job ran.
+ * The subscriptions of an account at a time. When one expires, the queued one with the highest level starts at that
+ * very moment, so the result depends neither on when it is computed nor on whether the periodic job ran.
  */
 export function timelineAt<H extends Subscription>(holdings: readonly H[], unixMs: number): SubscriptionTimeline<H> {
   const waiting = holdings
@@ -211,26 +219,27 @@ const withDates = <H extends Subscription>(holding: H, startsAt: number): H => (
 });
 
 /**
- * What becomes of a subscription that is added: a higher level replaces the active one, the same level extends it (the
- * active plan goes on, whichever plan of that level the days came with), a lower level waits.
+ * Decides how a subscription is added: a higher level replaces the active one, the same level extends it (the active
+ * plan continues, whichever plan of that level the days came with), a lower level is queued.
  */
 export function placementOf(current: number | undefined, added: number): 'active' | 'extended' | 'waiting' {
   if (current === undefined || added > current) return 'active';
   return added === current ? 'extended' : 'waiting';
 }
 
-/** The plan an account is on at a time. */
+/** The plan of an account at a time. */
 export interface CurrentPlan {
   readonly timeline: SubscriptionTimeline<SubscribedPlan>;
   readonly plan: PlanRow;
-  /** 0: no subscription; `plan` is then the built-in one. */
+  /** 0: no subscription, and `plan` is the built-in one. */
   readonly subscriptionId: number;
-  /** Unix milliseconds from which intervals and weeks are counted. */
+  /** Unix milliseconds; intervals and weeks are counted from this time. */
   readonly activatedAt: number;
   /** Unix milliseconds; Infinity without a subscription. */
   readonly expiresAt: number;
 }
 
+/** The plan that applies to an account at a time. */
 export function findCurrentPlan({ noPlan, subscriptions }: AccountPlans, now: number): CurrentPlan {
   const timeline = timelineAt(subscriptions, now);
   const { current } = timeline;

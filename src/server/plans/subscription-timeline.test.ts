@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { placementOf, type Subscription, timelineAt } from './subscription-store.ts';
 
-test('what waits follows at the moment what runs ends, the highest first', () => {
+test('when a subscription expires, the queued one with the highest level starts at that moment', () => {
   const holding = (id: number, level: number, state: 'active' | 'waiting', days: number): Subscription => ({
     id,
     plan_id: id,
@@ -29,7 +29,7 @@ test('what waits follows at the moment what runs ends, the highest first', () =>
   );
 });
 
-test('a higher level replaces, the same level extends, a lower one waits', () => {
+test('a higher level replaces, the same level extends, a lower level is queued', () => {
   assert.equal(placementOf(undefined, 0), 'active');
   assert.equal(placementOf(2, 3), 'active');
   assert.equal(placementOf(2, 2), 'extended');

@@ -21,19 +21,20 @@ import {
   toExpiry,
 } from './subscription-store.ts';
 
+/** Outcome of granting or ending a plan. */
 export interface GrantResult {
   readonly outcome: 'active' | 'extended' | 'waiting' | 'credited' | 'ended';
-  /** Empty when quota was credited. */
+  /** Empty when quota was credited instead. */
   readonly packageCode: string;
-  /** End of the active subscription in Unix milliseconds; 0: there is none. */
+  /** End of the active subscription in Unix milliseconds; 0: none is active. */
   readonly expiresAt: number;
 }
 
 interface Assignment {
   readonly userId: number;
-  /** Of the plan; `none` ends all subscriptions. */
+  /** Code of the plan; `none` ends all subscriptions. */
   readonly code: string;
-  /** Undefined: as long as the plan says. */
+  /** Undefined: the plan's own duration. */
   readonly days?: number;
 }
 
@@ -49,13 +50,13 @@ interface SubscriptionsDependencies {
   readonly findTimeZoneIn: (trx: Trx, userId: number) => Promise<string>;
 }
 
-/** How long before the end the owner is notified. */
+/** How long before its end the owner of a subscription is notified. */
 const EXPIRY_NOTICE_MS = 3 * DAY_MS;
 const BATCH_SIZE = 200;
 /** Windows are at most a year long. */
 const USAGE_RETENTION_MS = 400 * DAY_MS;
 
-/** Gives accounts plans and ends them. All changes of one account are serialized by the lock on its allowance account. */
+/** Grants plans to accounts and ends them. The lock on an account's allowance row serializes all its changes. */
 export class Subscriptions {
   readonly #dependencies: SubscriptionsDependencies;
   constructor(dependencies: SubscriptionsDependencies) {
@@ -63,9 +64,9 @@ export class Subscriptions {
   }
 
   /**
-   * Gives an account a plan in the caller's transaction, that of what pays for it. A higher level replaces the active
-   * subscription, the same level extends it, a lower one waits.
-   * @param source what it comes from, such as `code:12` or `admin:1`
+   * Grants an account a plan in the caller's transaction, together with whatever pays for it. A higher level replaces
+   * the active subscription, the same level extends it, a lower one is queued.
+   * @param source origin of the subscription, such as `code:12` or `admin:1`
    * @throws AppError `package_unavailable`
    */
   async grant(trx: Trx, userId: number, planId: number, source: string, days?: number): Promise<GrantResult> {
@@ -102,8 +103,8 @@ export class Subscriptions {
   }
 
   /**
-   * Gives a plan by its code, in the transaction of what it is given for.
-   * @returns false where no plan of that code can be given
+   * Grants a plan by its code, in the caller's transaction.
+   * @returns false when no plan with that code can be granted
    */
   async giveByCode(trx: Trx, userId: number, code: string, source: string): Promise<boolean> {
     const plan = await this.#dependencies.plans.findByCode(code, trx);
@@ -113,7 +114,7 @@ export class Subscriptions {
   }
 
   /**
-   * An administrator gives an account a plan, or ends what it has.
+   * Lets an administrator grant a plan or end all subscriptions of an account.
    * @throws AppError `not_exist`, `rank_too_low`, `package_unavailable`
    */
   async assignByAdmin(actor: Actor, { userId, code, days }: Assignment): Promise<GrantResult> {
@@ -139,21 +140,24 @@ export class Subscriptions {
     });
   }
 
-  /** Code of the plan an account is on, and when it ends, in Unix seconds (0: no end). */
+  /** Code of the account's current plan, and its end in Unix seconds (0: no end). */
   async currentPlan(userId: number): Promise<{ code: string; expiresAt: number }> {
     const { subscriptions, clock } = this.#dependencies;
     const { plan, timeline } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     return { code: plan.package_code, expiresAt: toSeconds(timeline.current?.expires_at ?? 0) };
   }
 
-  /** What the plan of an account says of stored copies of its videos; null: what the settings say. */
+  /** Retention and storage that an account's plan sets for video copies; null: the settings apply. */
   async storageOf(userId: number): Promise<{ days: number | null; gb: number | null }> {
     const { subscriptions, clock } = this.#dependencies;
     const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId), clock.now());
     return { days: plan.storage_days, gb: plan.storage_gb };
   }
 
-  /** Stores what has expired, notifies owners of what expires soon, and deletes old usage. Run periodically. */
+  /**
+   * Stores expired subscriptions as ended, notifies owners of upcoming expiries, and deletes old usage. Run
+   * periodically.
+   */
   async processExpirations(): Promise<void> {
     const { database, subscriptions, usage, notifier, clock } = this.#dependencies;
     const now = clock.now();
@@ -170,7 +174,7 @@ export class Subscriptions {
     await usage.deleteBefore(now - USAGE_RETENTION_MS);
   }
 
-  /** Locks the account and stores which subscriptions have ended and begun since the last change. */
+  /** Locks the account and stores which subscriptions have ended or started since the last change. */
   async #lockAndUpdate(trx: Trx, userId: number, now: number): Promise<SubscriptionTimeline<SubscribedPlan>> {
     const { subscriptions, usage, notifier, findTimeZoneIn } = this.#dependencies;
     await usage.lockAccount(trx, userId, await findTimeZoneIn(trx, userId));
@@ -194,12 +198,12 @@ export class Subscriptions {
   }
 }
 
-/** The console's page of the own plan. */
+/** The console page that shows the account's own plan. */
 const PACKAGES_PAGE = '/packages';
 
 const NOTICE_BASE = { topic: 'package.expiring', type: 'system', targetUrl: PACKAGES_PAGE } as const;
 
-/** @param next name of the plan of the subscription that begins when this one ends */
+/** @param next name of the plan whose subscription starts when this one ends */
 function buildExpiringSoonNotice(
   { id, user_id, name, code, expires_at }: ExpiringSubscription,
   next: string | undefined,

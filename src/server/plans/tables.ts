@@ -2,8 +2,9 @@ import { type Generated, sql } from 'kysely';
 import { NO_PACKAGE } from '../../contract/plans.ts';
 import { type Migration, required, zero } from '../platform/db/migrate.ts';
 
+/** Tables of plans, subscriptions, redemption codes and allowances. */
 export interface PlanTables {
-  /** What is sold or given out. The built-in plan `none` counts for accounts without a subscription. */
+  /** Plans that are sold or given out. The built-in plan `none` applies to accounts without a subscription. */
   plans: {
     id: Generated<number>;
     package_code: string;
@@ -18,21 +19,21 @@ export interface PlanTables {
     interval_quota: number;
     weekly_quota_limit: number;
     system_builtin: number;
-    /** 1 enabled, 2 disabled. */
+    /** 1: enabled, 2: disabled. */
     status: number;
     /** JSON array of model names; empty: all. */
     models: string;
-    /** What prices are multiplied by for its holders. */
+    /** Factor on the prices its subscribers pay. */
     price_factor: Generated<number>;
-    /** JSON array of ids of the channels that serve its holders; empty: all. */
+    /** JSON array of the ids of channels that serve its subscribers; empty: all. */
     channels: Generated<string>;
-    /** How long copies of videos are kept, days, 0: for ever; null: ARTIFACTS_DAYS. */
+    /** Retention of video copies in days, 0: unlimited; null: ARTIFACTS_DAYS. */
     storage_days: number | null;
-    /** Space of these copies, GiB; null: a quarter of ARTIFACTS_MAX_GB. */
+    /** Storage for these copies in GiB; null: a quarter of ARTIFACTS_MAX_GB. */
     storage_gb: number | null;
     created_at: number;
   };
-  /** Plans of accounts; at most one `active` for each account. Ended ones are kept for the record. */
+  /** Plans of accounts; at most one is `active` per account. Ended ones are kept as a record. */
   subscriptions: {
     id: Generated<number>;
     user_id: number;
@@ -41,15 +42,18 @@ export interface PlanTables {
     duration_days: number;
     starts_at: number;
     expires_at: number;
-    /** 1: the owner was notified that it expires soon. */
+    /** 1: the owner was notified of the upcoming expiry. */
     expiry_notified: number;
-    /** What it came from: `code:12` or `admin:1`. */
+    /** Origin of the subscription: `code:12` or `admin:1`. */
     source: string;
     created_at: number;
   };
-  /** Locked by every change of subscriptions or allowances of an account; holds the zone in which its running day began. */
+  /**
+   * Locked by every change to an account's subscriptions or allowances; holds the zone in which its current day
+   * started.
+   */
   allowance_accounts: { user_id: number; zone: string; extended_day_start: number };
-  /** What was used of each window; `subscription_id` 0: of the built-in plan. */
+  /** Usage of each allowance window; `subscription_id` 0: the built-in plan. */
   allowance_usage: { user_id: number; subscription_id: number; kind: string; starts_at: number; used: number };
   redemption_batches: { id: Generated<number>; note: string; created_by: number; created_at: number };
   redemption_codes: {
@@ -67,6 +71,7 @@ export interface PlanTables {
   };
 }
 
+/** Schema migrations of plans. */
 export const planMigrations: readonly Migration[] = [
   {
     id: '0070-plans',
