@@ -25,44 +25,48 @@ import { makeSite } from './site-settings/module.ts';
 import type { Tables } from './tables.ts';
 import type { Webhooks } from './webhooks/module.ts';
 
-/** Replacements for real components; used by tests. */
+/** Replacements for real components, for tests. */
 export interface AppOverrides extends FoundationOverrides, ModuleOverrides, RouteOverrides {}
 
+/** The assembled service. */
 export interface App {
   readonly http: HttpServer;
   readonly database: Database<Tables>;
   readonly log: Log;
-  /** For tests, which send notices as other capabilities do. */
+  /** For tests, which send notices like other modules do. */
   readonly notifications: Notifications;
-  /** For tests, which send what is due at once. */
+  /** For tests, which flush due mail immediately. */
   readonly mail: Mail;
-  /** For tests and benchmarks, which report events as other capabilities do. */
+  /** For tests and benchmarks, which report events like other modules do. */
   readonly events: Pick<Events, 'eventLog'>;
-  /** For tests, which change the time. */
+  /** For tests, which change the clock. */
   readonly webhooks: Pick<Webhooks, 'wake'>;
   /** The public base URL. */
   readonly baseUrl: string;
-  /** Ends and removes what has expired; done every minute while it listens. */
+  /** Ends and removes whatever has expired; run every minute while listening. */
   runMaintenance(): Promise<void>;
-  /** Runs the jobs that one process at a time does, as far as they are due; done at intervals while it listens. */
+  /** Runs the due jobs that only one process at a time runs; called at intervals while listening. */
   runDueJobs(): Promise<void>;
-  /** Starts listening and background work; returns the URL it listens on. */
+  /**
+   * Starts listening and the background work.
+   * @returns the address it listens on
+   */
   listen(): Promise<AddressInfo>;
   /**
-   * Says at `/readyz` that it is draining and serves on for `drainMs` (default 0), so that load balancers send their
-   * requests elsewhere; then closes the port, finishes pending work within `graceMs` (default 30 000) and closes
+   * Reports at `/readyz` that it is draining and keeps serving for `drainMs` (default 0), so that load balancers send
+   * requests elsewhere. Then closes the port, finishes pending work within `graceMs` (default 30 000) and closes
    * everything it opened.
    */
   close(graceMs?: number, drainMs?: number): Promise<void>;
 }
 
 const MAINTENANCE_INTERVAL_MS = 60_000;
-/** What requests under way get after the port is closed. */
+/** Grace period for requests in flight after the port is closed. */
 export const GRACE_MS = 30_000;
-/** No request waits for an upstream any more when these are closed; only notices such as cancelled jobs may be under way. */
+/** At this point no request waits for an upstream; only notices such as job cancellations may be in flight. */
 const OUTBOUND_GRACE_MS = 1_000;
 
-/** Constructs the service. Nothing listens and no work starts before `listen`. */
+/** Constructs the service. Listening and background work start with `listen`. */
 export async function makeApp(config: Config, overrides: AppOverrides = {}): Promise<App> {
   assertPaths(config);
   const opened = await openFoundation(config, overrides);
@@ -108,7 +112,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
     ]);
   };
   const jobs = new ScheduledJobs({
-    // The table of a database; Kysely's type has them all.
+    // Kysely's type contains all tables, not just these.
     database: database as unknown as Database<MetaTables>,
     clock: foundation.clock,
     log,
@@ -162,7 +166,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await jobs.stop();
       await modules.operations.monitor.stop();
       metricsServer?.close();
-      // Not before: who reconnects should find this process taken out of the balancing.
+      // Only now: clients that reconnect should find this process removed from load balancing.
       notifications.close();
       requests.liveViews.close();
       await http.close(graceMs);
@@ -184,7 +188,10 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
   };
 }
 
-/** @throws ConfigError naming the setting whose path cannot be used; the database's own is looked at first */
+/**
+ * Checks the configured paths; the database has checked its own before.
+ * @throws ConfigError naming the setting whose path is unusable
+ */
 function assertPaths(config: Config): void {
   const { databaseUrl, journalDir } = config;
   if (databaseUrl.startsWith('sqlite:')) assertDatabaseFile(databaseUrl.slice('sqlite:'.length));
@@ -194,7 +201,7 @@ function assertPaths(config: Config): void {
   if (journal !== undefined) assertDirectory('JOURNAL_DIR', journal);
 }
 
-/** Models and, with the sandbox, channels created at the first start. */
+/** Creates the models and, in the sandbox, the channels of a first start. */
 async function seedChannels(
   { vault, clock }: Foundation,
   { vendors, channelStore }: Modules,

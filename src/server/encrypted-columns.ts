@@ -6,7 +6,7 @@ import type { Executor } from './tables.ts';
 import { sealedShareTokens } from './video/shares.ts';
 import { sealedWebhookSecrets } from './webhooks/endpoint-store.ts';
 
-/** Every column that is encrypted under the master key. */
+/** All columns encrypted under the master key. */
 export const encryptedColumns = (kysely: Executor): SealedColumn[] => [
   sealedCredentials(kysely),
   sealedConnections(kysely),

@@ -32,12 +32,12 @@ import { createVault, type Vault } from './platform/vault.ts';
 import type { Tables } from './tables.ts';
 import { ERROR_REASONS } from './upstreams/vendor-errors.ts';
 
-/** The mechanisms every capability depends on. */
+/** Mechanisms that every module depends on. */
 export interface Foundation extends OpenedFoundation {
   readonly settings: Live<SiteSettings>;
 }
 
-/** The mechanisms that exist before the stored settings are read. */
+/** Mechanisms that exist before the stored settings are read. */
 interface OpenedFoundation {
   readonly config: Config;
   readonly log: Log;
@@ -49,35 +49,38 @@ interface OpenedFoundation {
   readonly rateLimits: RateLimits;
   readonly pubSub: PubSub;
   readonly masterKey: Buffer;
-  /** Previous keys, which decrypt what was encrypted before the key was changed. */
+  /** Previous keys, which decrypt data that was encrypted before the key was changed. */
   readonly previousMasterKeys: readonly Buffer[];
   readonly vault: Vault;
   readonly readiness: Readiness;
-  /** Aborted when the grace period of a shutdown has passed. */
+  /** Aborted at the end of the shutdown's grace period. */
   readonly forcedStop: AbortController;
-  /** @param graceMs for pending requests to upstreams */
+  /** @param graceMs time for pending requests to upstreams */
   close(graceMs: number): Promise<void>;
 }
 
-/** Replacements for real components; used by tests. */
+/** Replacements for real components, for tests. */
 export interface FoundationOverrides {
   readonly clock?: Clock;
   readonly log?: Log;
-  /** Where the lines go in place of standard output. */
+  /** Receives log lines instead of standard output. */
   readonly logDestination?: DestinationStream;
-  /** Closed with the service. */
+  /** Closed together with the service. */
   readonly outbound?: OutboundClient;
-  /** Connections to PostgreSQL. Default: 10. */
+  /** PostgreSQL connections. Default: 10. */
   readonly poolMax?: number;
 }
 
-/** Connections to PostgreSQL of one process: some thousand queries a second, and enough processes below `max_connections`. */
+/**
+ * PostgreSQL connections per process: enough for some thousand queries a second, and for many processes below
+ * `max_connections`.
+ */
 const POOL_MAX = 10;
 
 /**
- * Opens the database with its schema up to date, and what does not depend on any capability.
- *
- * @throws ConfigError when the database was written with another master key; nothing is changed then, the schema included
+ * Opens the database, migrates its schema, and constructs everything that depends on no module.
+ * @throws ConfigError when the database was written with another master key; nothing is changed then, not even the
+ * schema
  */
 export async function openFoundation(config: Config, overrides: FoundationOverrides): Promise<OpenedFoundation> {
   const origin = { instance: config.instanceName, version: VERSION };
@@ -122,14 +125,16 @@ export async function openFoundation(config: Config, overrides: FoundationOverri
   };
 }
 
-/** Counters shared by all processes where there may be several, else those of this process, saved over restarts. */
+/**
+ * Counters shared by all processes where several may run; otherwise counters of this process, saved across restarts.
+ */
 async function openRateLimits(
   { valkeyUrl }: Config,
   database: Database<Tables>,
   clock: Clock,
   log: Log,
 ): Promise<RateLimits> {
-  // A store of some tables of a database; Kysely's type has them all.
+  // A store limited to some tables; Kysely's type contains all tables.
   const kysely = database.kysely as unknown as Kysely<RateLimitTables>;
   if (hasConcurrentWriters(database.kysely)) return createRateLimits({ valkeyUrl, sharedDatabase: kysely, clock, log });
   const snapshots = valkeyUrl === undefined ? await CounterSnapshots.open(kysely, clock, log) : undefined;
@@ -140,16 +145,16 @@ interface ServiceDatabase {
   readonly database: Database<Tables>;
   readonly masterKey: Buffer;
   readonly previousKeys: readonly Buffer[];
-  /** Lets another process have what this one had alone; after the database is closed. */
+  /** Lets another process open the database; called after it is closed. */
   release(): Promise<void>;
 }
 
 /**
- * Opens the database of the service with its schema up to date.
- *
- * @throws ConfigError when the database was written with another master key, or its key is missing; nothing is changed then
+ * Opens the service's database and migrates its schema.
+ * @throws ConfigError when the database was written with another master key, or its key is missing; nothing is changed
+ * then
  * @throws AlreadyServedError when another process serves this SQLite file
- * @throws SchemaMismatchError when a newer release has changed the schema in a way this one cannot work with
+ * @throws SchemaMismatchError when a newer release has changed the schema in a way this release cannot work with
  */
 async function openServiceDatabase(
   config: Config,
@@ -195,7 +200,7 @@ async function prepareSchema(database: Database<Tables>, config: Config) {
   return keys;
 }
 
-/** A connection to the server itself, on which a step of a migration may take its time. */
+/** Runs work on a direct connection to the database server, where migration steps may take long. */
 async function withSchemaDatabase<R>(url: string, work: (database: Database<Tables>) => Promise<R>): Promise<R> {
   const database = openDatabase<Tables>(url, { poolMax: 1, statementTimeoutMs: 0 });
   try {
@@ -205,13 +210,13 @@ async function withSchemaDatabase<R>(url: string, work: (database: Database<Tabl
   }
 }
 
-/** A health check is answered within two seconds, whatever the database does. */
+/** Answers a health check within two seconds, however slow the database is. */
 const DEADLINE_MS = 1_500;
 
-/** Whether this process should be sent requests, for load balancers. */
+/** Tells load balancers whether to send requests to this process. */
 class Readiness {
   readonly #database: Pick<Database<unknown>, 'ping'>;
-  /** Checks that come while one waits share it: they must not pile up in front of a database that is silent. */
+  /** Concurrent checks share one ping, so that they do not pile up in front of an unresponsive database. */
   readonly #pings = new SingleFlight<NotReadyReason | undefined>();
   #draining = false;
 
@@ -219,7 +224,7 @@ class Readiness {
     this.#database = database;
   }
 
-  /** From now on requests should go to other processes. */
+  /** Reports not ready from now on, so that requests go to other processes. */
   drain(): void {
     this.#draining = true;
   }

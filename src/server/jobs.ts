@@ -13,12 +13,12 @@ import type { Tables } from './tables.ts';
 import { ReconciliationStore } from './video/reconciliation-store.ts';
 import { TaskDetailRemovalStore } from './video/task-reports.ts';
 
-/** A revoked key can be looked up in reports for so long; it authenticates nothing from its revocation on. */
+/** How long reports can still name a revoked key; it stops authenticating the moment it is revoked. */
 const REVOKED_TOKEN_DAYS = 90;
 
 /**
- * Everything that is removed after a time, a line for each table. What has an end of its own (sessions, codes, refresh tokens,
- * counters) is removed by its capability, and the ledger is compacted by the job that audits it.
+ * Everything that is deleted after a retention period, one line per table. Rows with an expiry of their own (sessions,
+ * codes, refresh tokens, counters) are deleted by their module, and the job that audits the ledger compacts it.
  */
 export function makeRetentionRules({ settings, database, clock }: Foundation): RetentionRule[] {
   const [tasks, notifications] = [new TaskDetailRemovalStore(database), new NotificationRetentionStore(database)];
@@ -68,10 +68,10 @@ export function makeRetentionRules({ settings, database, clock }: Foundation): R
 }
 
 const INTERVAL_MS = HOUR_MS;
-/** Months are made this long before they begin, so that a job that fails for weeks is noticed in time. */
+/** Partitions are created this long before their month starts, so that a failing job is noticed in time. */
 const AHEAD_MS = 60 * DAY_MS;
 
-/** The job that makes the months to come. */
+/** Adds the job that creates partitions for coming months. */
 export function addComingPartitionsJob(foundation: Pick<Foundation, 'database' | 'clock' | 'log'>): ScheduledJob {
   const { clock, log } = foundation;
   const tables = partitionsOf(foundation);
@@ -89,10 +89,13 @@ export function addComingPartitionsJob(foundation: Pick<Foundation, 'database' |
   };
 }
 
-/** Tables that PostgreSQL keeps by month. The ledger, tasks and events have unique columns, which a part could not keep unique. */
+/**
+ * Tables partitioned by month on PostgreSQL. The ledger, tasks and events have unique columns, which partitions could
+ * not keep unique.
+ */
 const TABLES = ['requests'] as const;
 
-/** The partitions of each table by its name; none on SQLite. */
+/** The partitions of each table, by table name; none on SQLite. */
 export const partitionsOf = ({
   database,
 }: Pick<Foundation, 'database'>): readonly (readonly [string, MonthlyPartitions<Tables>])[] =>

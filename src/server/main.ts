@@ -2,22 +2,23 @@ import { type App, GRACE_MS, makeApp } from './app.ts';
 import { describeStartFailure, loadConfig } from './platform/config.ts';
 import { PortLifecycle } from './platform/http/lifecycle.ts';
 
-/** Whatever does not end by itself after the grace period is ended with the process; the next start goes on with it. */
+/** Work still running after the grace period ends with the process; the next start resumes it. */
 const FORCED_EXIT_MS = 5_000;
 
-/** Starts the server as the environment configures it, and shuts it down gracefully on SIGTERM or SIGINT. */
+/** Starts the server as configured by the environment, and shuts it down gracefully on SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const { config, hints } = loadConfig();
   for (const hint of hints) process.stderr.write(`${hint}\n`);
-  // Open before the schema is brought up to date, so that health checks are answered meanwhile.
+  // Opened before the schema is migrated, so that health checks are answered meanwhile.
   const port = new PortLifecycle();
   await port.listen(config.host, config.port);
-  // The first process of a container ignores signals it does not handle. One listener for the whole life of the process: a signal that
-  // has arrived and is not dispatched yet is lost when its listener is replaced. Nothing is under way that could be lost.
+  // The first process of a container ignores signals it does not handle. One listener serves for the process's
+  // lifetime, because replacing a listener loses a signal that has arrived but is not dispatched yet. So early, no work
+  // can be lost.
   let handleSignal: (signal: NodeJS.Signals) => void = exitAtOnce;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => handleSignal(signal));
   const app = await makeApp(config, { port });
-  // Requests are answered a moment before this is done.
+  // Requests are answered shortly before startup completes.
   const early: NodeJS.Signals[] = [];
   handleSignal = (signal) => (early.length === 0 ? void early.push(signal) : exitAtOnce());
   await app.listen();
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
 
 const exitAtOnce = (): void => process.exit(1);
 
-/** SIGTERM drains first; SIGINT, a person at the keyboard, does not wait. A second signal exits immediately. */
+/** SIGTERM drains first; SIGINT, sent by a person at the keyboard, does not. A second signal exits immediately. */
 function stopOf(app: App, drainMs: number): (signal: NodeJS.Signals) => void {
   let stopping = false;
   return (signal) => {

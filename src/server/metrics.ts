@@ -11,14 +11,14 @@ import { type Sample, toSamples } from './platform/metrics.ts';
 import type { LedgerAuditService } from './quota/ledger-audit.ts';
 import type { Video } from './video/module.ts';
 
-/** Registers the metrics that are read when they are requested; those that count are recorded where things happen. */
+/** Registers metrics that are read on each scrape; counters are recorded where the events happen. */
 export function registerOnDemandMetrics(
   foundation: Foundation,
   { channels, notifications, mail, quota, webhooks, artifacts }: Modules,
   { video, chat }: { readonly video: Video; readonly chat: Chat },
 ): void {
   const { metrics } = foundation;
-  // First of all: the other readings use connections themselves.
+  // First, because the other readings use connections themselves.
   registerDatabaseMetrics(foundation);
   registerTaskMetrics(foundation, video);
   metrics.register({
@@ -74,7 +74,7 @@ export function registerOnDemandMetrics(
   });
 }
 
-/** Of the newest reading of each account that has one before it. */
+/** Uses each account's newest reading that has a predecessor. */
 function registerReconciliationMetrics({ metrics }: Foundation, { reconciliations, reconciliation }: Video): void {
   metrics.register({
     name: 'reconciliation_unexplained_units',
@@ -202,7 +202,7 @@ function registerDatabaseMetrics({ metrics, database, pubSub, config, clock }: F
   });
 }
 
-/** Of a directory that may not have been made yet. */
+/** Stats the file system of a directory that may not exist yet. */
 async function statFileSystem(path: string): Promise<StatsFs> {
   return statfs(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || dirname(path) === path) throw error;
@@ -210,6 +210,6 @@ async function statFileSystem(path: string): Promise<StatsFs> {
   });
 }
 
-/** Undefined with PostgreSQL and with a database in memory. */
+/** Undefined for PostgreSQL and for an in-memory database. */
 const sqliteDirectory = (url: string): string | undefined =>
   url.startsWith('sqlite:') && url !== 'sqlite::memory:' ? dirname(url.slice('sqlite:'.length)) : undefined;

@@ -21,8 +21,8 @@ import { videoMigrations } from './video/tables.ts';
 import { webhookMigrations } from './webhooks/tables.ts';
 
 /**
- * All steps of the schema in the order they run: a table after the tables it refers to. Released entries keep their
- * place; new ones of any capability are spread in at the end of its own list. See `tables.ts` for how to add some.
+ * All schema migrations in the order they run: a table follows the tables it refers to. Released entries keep their
+ * position; a module adds new ones at the end of its own list. `tables.ts` explains how to add some.
  */
 export const migrations: readonly Migration[] = [
   ...metaMigrations,

@@ -28,11 +28,12 @@ import { VendorRegistry } from './vendors/registry.ts';
 import { EndpointStore } from './webhooks/endpoint-store.ts';
 import { makeWebhooks } from './webhooks/module.ts';
 
+/** All modules that need no HTTP server. */
 export type Modules = Awaited<ReturnType<typeof makeModules>>;
 
-/** Replacements for real components; used by tests. */
+/** Replacements for real components, for tests. */
 export interface ModuleOverrides {
-  /** Cost of new password hashes. */
+  /** Cost of newly hashed passwords. */
   readonly passwordCost?: PasswordCost;
   /** Replaces the SMTP server. */
   readonly mailSender?: MailSender;
@@ -40,13 +41,13 @@ export interface ModuleOverrides {
   readonly lifecycles?: ModelLifecycles;
   /** Replaces some of `DEVICE_CODE_LIMITS`. */
   readonly deviceCodeLimits?: Partial<DeviceCodeLimits>;
-  /** Replaces the `ffmpeg` of the `PATH`: name or path. */
+  /** Name or path of the program to run instead of the `ffmpeg` in `PATH`. */
   readonly ffmpeg?: string;
 }
 
 /**
- * Creates every capability that needs no HTTP server, in the order of their dependencies: notifications, the
- * ledger, device sign-ins and plans before the accounts that use them, everything else after.
+ * Constructs every module that needs no HTTP server, in the order of their dependencies: notifications, the ledger,
+ * device sign-ins and plans come before the accounts that use them, all others after.
  */
 export async function makeModules(
   foundation: Foundation,

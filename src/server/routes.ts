@@ -44,10 +44,10 @@ import { makeVideo, type Video } from './video/module.ts';
 import type { FaultPoint } from './video/task-completion.ts';
 import { addWebhookRoutes } from './webhooks/routes.ts';
 
-/** Replacements for real components and constants; used by tests. */
+/** Replacements for real components and constants, for tests. */
 export interface RouteOverrides {
   readonly onFaultPoint?: (point: FaultPoint) => void;
-  /** The port to serve on, which may be open already. */
+  /** The port to serve on, which may already be open. */
   readonly port?: PortLifecycle;
   /** Replaces some of `CHAT_TIME_LIMITS`. */
   readonly chatTimeLimits?: Partial<ChatTimeLimits>;
@@ -55,10 +55,13 @@ export interface RouteOverrides {
   readonly connectionsPerIp?: number;
 }
 
-/** Connections one IP address (an IPv6 /64) may hold: far above what a NAT of an office needs, far below what a process holds. */
+/**
+ * Connections one IP address (an IPv6 /64) may have open: far more than an office behind a NAT needs, far fewer than a
+ * process can hold.
+ */
 const CONNECTIONS_PER_IP = 1_000;
 
-/** Registers the endpoints of all modules, and creates those that need the HTTP server directly: video and chat. */
+/** Registers the endpoints of all modules, and constructs the modules that need the HTTP server: video and chat. */
 export async function registerRoutes(
   http: HttpServer,
   foundation: Foundation,
@@ -96,7 +99,8 @@ export async function registerRoutes(
     ambiguousTtlMs: config.ambiguousSubmitTtlSeconds * 1000,
     taskTimeoutMs: config.taskTimeoutHours * HOUR_MS,
     submitVisibilityMs: config.submitVisibilitySeconds * 1000,
-    // Aborted only after the grace period: callers get their responses within it, and a submit cut off earlier would have an unknown outcome.
+    // Aborted only after the grace period: callers still receive their responses, and a submit that was cut off earlier
+    // would have an unknown outcome.
     stopping: foundation.forcedStop.signal,
     faultPoint: onFaultPoint ?? (() => {}),
   });
@@ -153,7 +157,10 @@ function createSupport({ database, clock, rateLimits }: Foundation, modules: Mod
   });
 }
 
-/** Health checks, and what people see: the reference, the design of all pages, the settings of the site and the console. */
+/**
+ * Health checks and everything people view: the API reference, the design assets of all pages, the site's settings and
+ * the console.
+ */
 async function addPages({ fastify, routes }: HttpServer, foundation: Foundation, site: Site): Promise<void> {
   const { config, settings, metrics, readiness } = foundation;
   addHealthStatusAndMetricsRoutes(routes, {
@@ -170,7 +177,7 @@ async function addPages({ fastify, routes }: HttpServer, foundation: Foundation,
   addConsoleRoutes(fastify, routes, () => readPublicServiceSettings(config, settings.current(), VERSION));
 }
 
-/** What was used, what it cost and why. */
+/** Usage, its cost, and the records that explain them. */
 function addMoneyRoutes(
   routes: RouteRegistry,
   { clock, config }: Foundation,
@@ -191,7 +198,7 @@ function addMoneyRoutes(
   addBillingDashboardRoutes(routes, { ledger, usage, quotaPerUnit: config.quotaPerUnit, describeToken });
 }
 
-/** Endpoints of modules that need nothing of the others. */
+/** Endpoints of modules that depend on no other module. */
 function addIndependentRoutes(routes: RouteRegistry, modules: Modules): void {
   addMailRoutes(routes, modules.mail);
   addArtifactRoutes(routes, modules.artifacts);
@@ -213,7 +220,7 @@ function createCookies(http: HttpServer, baseUrl: string): LoginCookies {
   return cookies;
 }
 
-/** The HTTP server of the service by its settings, without routes. */
+/** Constructs the service's HTTP server from its settings, without routes. */
 export function makeHttpServer(
   { config, log, metrics, tracing }: Foundation,
   { accounts }: Modules,

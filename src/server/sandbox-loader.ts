@@ -2,17 +2,18 @@ import type { ChannelVendor } from './channels/directory.ts';
 import type { SandboxChannel, SeedModel } from './channels/seeds.ts';
 import { ConfigError } from './platform/setting-readers.ts';
 
-/** The simulated vendors of SANDBOX=1. */
+/** The running simulators of SANDBOX=1. */
 export interface RunningSandbox {
-  /** Models of the simulators that no adapter defines. */
+  /** Simulated models that no adapter defines. */
   readonly seeds: readonly SeedModel[];
   channels(models: readonly SeedModel[]): SandboxChannel[];
   stop(): Promise<void>;
 }
 
-/** Loaded on demand: a production server never runs the simulators. */
+/** Loaded on demand, so that a production server never loads the simulators. */
 const importSandbox = () => import('../sandbox/simulators.ts');
 
+/** Starts the simulated vendors. */
 export async function startAppSandbox(): Promise<RunningSandbox> {
   const { CHAT_SANDBOX_MODELS, startAllSimulators } = await importSandbox();
   const { channels, stop } = await startAllSimulators();
@@ -24,10 +25,9 @@ export async function startAppSandbox(): Promise<RunningSandbox> {
 }
 
 /**
- * Loads the mail server of MAIL_BACKEND=sandbox. Its libraries are development packages, which the server bundle includes
- * and an unbundled production install lacks.
- *
- * @throws ConfigError where they are missing
+ * Loads the mail server of MAIL_BACKEND=sandbox. Its libraries are development packages, which the server bundle
+ * includes but an unbundled production install lacks.
+ * @throws ConfigError when they are missing
  */
 export async function importSandboxMail() {
   try {

@@ -21,15 +21,15 @@ import type { VideoTables } from './video/tables.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
 
 /**
- * Every table of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
+ * All tables of the service, for `Database<Tables>`, `Kysely<Tables>` and `Transaction<Tables>`.
  *
  * A capability adds its tables in `<capability>/tables.ts`, which exports
  * - an interface, table name to row: `export interface AccountTables { accounts: { id: string; created_at: number } }`.
  *   Columns are snake_case; times, money and quota are `number` (int64), booleans `0 | 1`, JSON `string`, null is
- *   `| null`, and a column the database fills in is `Generated<…>` of Kysely;
- * - its migrations: `export const accountMigrations: readonly Migration[]`, column types taken from the `dialect` given.
+ *   `| null`, and a column the database fills in is Kysely's `Generated<…>`;
+ * - its migrations: `export const accountMigrations: readonly Migration[]`, with column types from the given `dialect`.
  *
- * Then name the interface here and the migrations in `migrations.ts`.
+ * Then list the interface here and the migrations in `migrations.ts`.
  */
 export interface Tables
   extends MetaTables,
