@@ -11,75 +11,79 @@ import {
 import { type Clock, systemClock } from '../clock.ts';
 import type { DialectName } from './sql.ts';
 
-/** The part of the log the database writes to; pino fits. */
+/** The part of the logger the database uses; compatible with pino. */
 export interface DatabaseLog {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
 
+/** Options of a database; each names the engine it applies to. */
 export interface DatabaseOptions {
   readonly log?: DatabaseLog;
-  /** Called after every statement with its seconds, failed ones included; for the metrics. */
+  /** Called after every statement, failed ones included, with its duration in seconds; used for metrics. */
   readonly onQuery?: (seconds: number) => void;
-  /** SQLite: how long a transaction's callback may keep everybody else waiting; default 5 000. */
+  /** SQLite: longest time a transaction's callback may block all other writers; default 5 000. */
   readonly stallMs?: number;
-  /** SQLite: how long one batch of writes may go on before it is committed; default 5. */
+  /** SQLite: longest time a batch of writes collects work before it is committed; default 5. */
   readonly batchMs?: number;
-  /** PostgreSQL: most connections at a time; default 10. */
+  /** PostgreSQL: maximum connections; default 10. */
   readonly poolMax?: number;
-  /** PostgreSQL: longest run of one statement; 0: any; default 5 000. */
+  /** PostgreSQL: statement timeout; 0: none; default 5 000. */
   readonly statementTimeoutMs?: number;
-  /** PostgreSQL: the url is a pooler's that lends a server connection for one transaction; default false. */
+  /** PostgreSQL: the URL is that of a pooler, which lends a server connection for one transaction; default false. */
   readonly isPooled?: boolean;
 }
 
 interface TransactionOptions {
-  /** PostgreSQL: longest run of one statement in this transaction, in place of the database's; 0: any. */
+  /** PostgreSQL: statement timeout within this transaction, overriding the database's; 0: none. */
   readonly timeoutMs?: number;
 }
 
-/** The pool at this moment. */
+/** A snapshot of the connection pool. */
 export interface PoolConnections {
   readonly idle: number;
   readonly busy: number;
-  /** Queries and transactions that wait for a connection. */
+  /** Queries and transactions waiting for a connection. */
   readonly waiting: number;
 }
 
 /**
- * One schema over SQLite or PostgreSQL. Integers come back as JavaScript numbers (an unsafe one throws), booleans are 0
- * and 1, JSON is text. Text with U+0000 must be refused before it comes here: PostgreSQL cannot store it.
+ * One schema over SQLite or PostgreSQL. Integers are returned as JavaScript numbers (an unsafe one throws), booleans
+ * are 0 and 1, JSON is text. Callers must reject text with U+0000 beforehand: PostgreSQL cannot store it.
  */
 export interface Database<T> {
   readonly dialect: DialectName;
   /**
-   * For reads and single writes. On SQLite a read runs at once on a connection of its own and never waits; a write
-   * resolves when it is on the disk. Throws inside a transaction's callback.
+   * For reads and single writes. On SQLite a read runs immediately on its own connection and never waits; a write
+   * resolves once it is durable. Throws inside a transaction's callback.
    */
   readonly kysely: Kysely<T>;
   /**
-   * Everything that must happen together. Resolves when it is on the disk; any throw undoes it and comes out, and
-   * after a failed statement nothing else works in it, even when the error was caught. The callback
-   * uses only the transaction it is given, does no network call, and may run more than once: PostgreSQL repeats it up to
-   * three times after a serialization failure or a deadlock. Throws inside another transaction's callback.
+   * Runs everything that must happen together. Resolves once the transaction is durable. Any throw rolls it back and is
+   * rethrown; after a failed statement the transaction accepts no others, even if the error was caught. The callback
+   * uses only the transaction passed to it, makes no network call, and may run more than once: PostgreSQL repeats it up
+   * to three times after a serialization failure or a deadlock. Throws inside another transaction's callback.
    */
   transaction<R>(work: (trx: Transaction<T>) => Promise<R>, options?: TransactionOptions): Promise<R>;
-  /** Connections by what they are doing, and who waits for one; undefined on SQLite, which has no pool. */
+  /** Connections by state, and the number of waiters; undefined on SQLite, which has no pool. */
   readonly connections: (() => PoolConnections) | undefined;
   /**
-   * Gives pages of deleted rows back to the disk, at most so many in one short write, and keeps a share for new rows. Resolves to
-   * whether there are more. Undefined on PostgreSQL, which reuses them by itself.
+   * Returns pages of deleted rows to the disk, at most `maxPages` in one short write, and keeps a share for new rows.
+   * Resolves to whether more remain. Undefined on PostgreSQL, which reuses pages by itself.
    */
   readonly releaseSpace: ((maxPages: number) => Promise<boolean>) | undefined;
-  /** Resolves when the database responds and takes writes, else throws `DatabaseUnavailableError` or `DiskFullError`. */
+  /**
+   * Resolves when the database responds and accepts writes, otherwise throws `DatabaseUnavailableError` or
+   * `DiskFullError`.
+   */
   ping(): Promise<void>;
-  /** Waits for the writes in progress, then closes the file or the connections. */
+  /** Waits for writes in progress, then closes the file or the connections. */
   close(): Promise<void>;
 }
 
 /**
- * The database could not be reached, is shutting down, or did not take the write in time. Nothing is known to be wrong
- * with the request itself: the HTTP layer responds with 503 and the caller may try again.
+ * The database was unreachable, is shutting down, or did not accept the write in time. The request itself may be fine:
+ * the HTTP layer responds with 503 and the caller may retry.
  */
 export class DatabaseUnavailableError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -88,7 +92,7 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** Writes fail because the disk of the database has no space left; reads go on. */
+/** Writes fail because the database's disk is full; reads continue to work. */
 export class DiskFullError extends DatabaseUnavailableError {
   constructor(cause?: unknown) {
     super('the disk of the database is full', cause);
@@ -96,7 +100,7 @@ export class DiskFullError extends DatabaseUnavailableError {
   }
 }
 
-/** A transaction's callback waited for something other than the database for too long; it was rolled back. */
+/** A transaction was rolled back because its callback waited too long for something other than the database. */
 export class TransactionStalledError extends Error {
   constructor(limitMs: number) {
     super(`the transaction was rolled back: its callback did not finish within ${limitMs} ms`);
@@ -104,7 +108,7 @@ export class TransactionStalledError extends Error {
   }
 }
 
-/** Another process has the SQLite file open as a service. */
+/** Another service process has the SQLite file open. */
 export class AlreadyServedError extends Error {
   constructor(path: string) {
     super(
@@ -114,7 +118,7 @@ export class AlreadyServedError extends Error {
   }
 }
 
-/** The schema was changed by a newer release in a way this release cannot work with. */
+/** A newer release has changed the schema in a way this release cannot work with. */
 export class SchemaMismatchError extends Error {
   constructor(problem: string) {
     super(
@@ -124,7 +128,7 @@ export class SchemaMismatchError extends Error {
   }
 }
 
-/** Result codes of https://sqlite.org/rescode.html; the low byte of an extended code is its primary one. */
+/** Result codes from https://sqlite.org/rescode.html; the low byte of an extended code is its primary code. */
 const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 
@@ -134,15 +138,15 @@ const primaryCodeOf = (error: unknown): number =>
 /** Another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => primaryCodeOf(error) === SQLITE_BUSY;
 
-/** The disk, or the size the file may have, has no space left. */
+/** The disk is full, or the file has reached its maximum size. */
 export const isDiskFull = (error: unknown): boolean => primaryCodeOf(error) === SQLITE_FULL;
 
 const pendingActions = new WeakMap<object, (() => void)[]>();
 const NONE: readonly (() => void)[] = [];
 
 /**
- * Runs an action once the transaction is on the disk; never after a rollback. For notifications of changes: nothing
- * that must happen may depend on it, since the process can die in between.
+ * Runs an action after the transaction's commit; never after a rollback. For change notifications: nothing essential
+ * may depend on it, because the process can die between commit and action.
  */
 export function afterCommit<T>(trx: Transaction<T>, action: () => void): void {
   const actions = pendingActions.get(trx);
@@ -150,7 +154,7 @@ export function afterCommit<T>(trx: Transaction<T>, action: () => void): void {
   else actions.push(action);
 }
 
-/** Wraps the way a transaction is executed, so that actions of the attempt that was committed run after it. */
+/** Executes a transaction and then runs the actions of the attempt that was committed. */
 export async function runAfterCommitActions<T, R>(
   execute: (work: (trx: Transaction<T>) => Promise<R>) => Promise<R>,
   work: (trx: Transaction<T>) => Promise<R>,
@@ -162,7 +166,7 @@ export async function runAfterCommitActions<T, R>(
   });
   if (committed === undefined) return result;
   const actions = pendingActions.get(committed) ?? NONE;
-  // Left in the map, they and what they refer to would be kept, as they lead to their own key, until all memory is gone through.
+  // Otherwise the entries, which refer back to their own key, would stay in memory until a full garbage collection.
   pendingActions.delete(committed);
   for (const action of actions) action();
   return result;
@@ -174,8 +178,8 @@ interface Scope {
 }
 
 /**
- * Knows which asynchronous work happens inside a transaction, and keeps it from using the database beside that
- * transaction: such a query would not be part of it, and could wait for it forever.
+ * Tracks which asynchronous work runs inside a transaction, and prevents that work from using the database outside of
+ * it: such a query would not be part of the transaction, and could wait for it forever.
  */
 export class TransactionContext {
   readonly #storage = new AsyncLocalStorage<Scope>();
@@ -220,9 +224,9 @@ interface DatabaseClock extends Clock {
 }
 
 /**
- * The one clock all processes on a database use: PostgreSQL's, queried at intervals and advanced in between by the
- * monotonic timer, so that a replica whose own clock is wrong, or is adjusted, agrees with the others on what has expired.
- * On SQLite there is one machine and its clock.
+ * The clock shared by all processes on a database: PostgreSQL's, queried at intervals and advanced in between by the
+ * monotonic timer. A replica whose own clock is wrong or adjusted therefore agrees with the others on what has expired.
+ * SQLite is used by one machine, so its clock serves.
  */
 export async function openDatabaseClock<T>(database: Database<T>): Promise<DatabaseClock> {
   if (database.dialect === 'sqlite') return { now: systemClock.now, stop() {} };
@@ -236,7 +240,8 @@ export async function openDatabaseClock<T>(database: Database<T>): Promise<Datab
   };
   let offset = await readOffset();
   const timer = setInterval(() => {
-    // While the database is unavailable the timer continues; no decision that needs the time can be stored then anyway.
+    // While the database is unavailable the timer continues; no decision that depends on the time can be stored then
+    // anyway.
     readOffset().then(
       (fresh) => {
         offset = fresh;
@@ -253,11 +258,11 @@ const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 2_000;
 
 /**
- * Repeats a write that must not be lost, as what it records has happened outside the database and happens no second time. The write has to be
- * safe to repeat: where an answer was lost, it may have been made.
- *
- * @param stopping ends the waiting: a service that stops makes a last try and no further one
- * @throws DatabaseUnavailableError when the database is away for more than 20 s; any other error of `write` at once
+ * Retries a write that must not be lost because it records something that happened outside the database and will not
+ * happen again. The write must be idempotent: if a response was lost, it may have been applied.
+ * @param stopping ends the retries: a stopping service makes one last attempt
+ * @throws DatabaseUnavailableError when the database is unavailable for more than 20 s; any other error of `write`
+ * immediately
  */
 export async function retryWhileDatabaseUnavailable<T>(write: () => Promise<T>, stopping: AbortSignal): Promise<T> {
   const endsAt = performance.now() + RETRY_MS;

@@ -5,7 +5,7 @@ import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { deleteOldRows } from './sql.ts';
 
 forEachDatabase((_name, open) => {
-  it('the oldest rows go first, at most so many at a time, and none that a condition keeps', async () => {
+  it('deletes the oldest rows first, up to the limit, and none that the condition excludes', async () => {
     const { kysely } = await open();
     await sql`create table entries (id integer primary key, made_at integer not null, kept integer not null)`.execute(
       kysely,

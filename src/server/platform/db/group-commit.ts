@@ -1,19 +1,21 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DatabaseUnavailableError, DiskFullError, isBusy, isDiskFull, TransactionStalledError } from './database.ts';
 
-/** A batch is committed when it has had this many jobs or has lasted `batchMs`, even if more jobs wait. */
+/** A batch is committed after this many jobs or after `batchMs`, even if more jobs are waiting. */
 const MAX_JOBS = 256;
 /** How long to wait for a write lock held by another process, and how often to retry. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 
-/** One transaction's turn on the writing connection. Ends with exactly one of `commit` and `rollback`. */
+/** One transaction's turn on the write connection. Ends with exactly one of `commit` and `rollback`. */
 export interface WriteTransaction {
-  /** Throws once the turn has been taken away (see `stallMs`). */
+  /** Throws once the turn has been revoked (see `stallMs`). */
   assertOpen(): void;
-  /** Keeps the work and resolves when it is on the disk; rejects when the batch could not be committed. */
+  /** Keeps the changes and resolves once they are durable; rejects when the batch could not be committed. */
   commit(): Promise<void>;
-  /** Undoes this transaction alone. Resolves with the batch, so that data the caller read in it is on the disk by then. */
+  /**
+   * Rolls back only this transaction. Resolves with the batch, so that data the caller read in it is durable by then.
+   */
   rollback(): Promise<void>;
 }
 
@@ -23,27 +25,27 @@ interface PromiseCallbacks {
 }
 
 interface Job extends PromiseCallbacks {
-  /** A single statement to run now; without it the job is a transaction that waits for its turn. */
+  /** A single statement to run now; without it, the job is a transaction waiting for its turn. */
   readonly statement: (() => void) | undefined;
 }
 
+/** Options of a `GroupCommit`. */
 export interface GroupCommitOptions {
-  /** Longest a transaction may hold its turn while other things go on in the process. */
+  /** Longest time a transaction may hold its turn while the process does other work. */
   readonly stallMs: number;
   readonly batchMs: number;
   /** Called before each COMMIT to end the read snapshot, so that later reads see the committed writes. */
   readonly beforeCommit: () => void;
   readonly onStall: (error: TransactionStalledError) => void;
-  /** Called when a write failed because there is no space left. */
+  /** Called when a write failed because the disk is full. */
   readonly onDiskFull: () => void;
 }
 
 /**
- * Shares one COMMIT, and so one fsync, among all writes that wait at the same time [group commit].
- *
- * A batch starts with `setImmediate`: all writes of the current turn of the event loop share it, and a
- * lone write is still committed at once. Jobs run one after another, each transaction in a savepoint of its own, so a
- * failing one undoes only itself. No outcome, success or failure, is reported before the batch is on the disk.
+ * Shares one COMMIT, and so one fsync, among all writes waiting at the same time [group commit]. A batch starts with
+ * `setImmediate`: all writes of the current event loop turn share it, and a single write is still committed
+ * immediately. Jobs run one after another, each transaction in its own savepoint, so a failing one rolls back only
+ * itself. No outcome, success or failure, is reported before the batch is durable.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
@@ -54,9 +56,9 @@ export class GroupCommit {
   #running = false;
   #batch: PromiseCallbacks[] = [];
   #batchEndsAt = 0;
-  /** One timer for all transactions, which would otherwise cost each of them one of its own. */
+  /** One timer for all transactions, instead of one per transaction. */
   #watchdog: NodeJS.Timeout | undefined;
-  /** The transaction that has its turn; `since`: of `performance.now()`. */
+  /** The transaction that has the turn; `since`: time of `performance.now()`. */
   #turn: { readonly since: number; readonly takeAway: () => void } | undefined;
   #idle: (() => void)[] = [];
 
@@ -72,7 +74,7 @@ export class GroupCommit {
     };
   }
 
-  /** Runs a single statement; its result arrives when it is durable. */
+  /** Runs a single statement; resolves with its result once it is durable. */
   write<R>(statement: () => R): Promise<R> {
     return new Promise((resolve, reject) => {
       let result: R;
@@ -93,14 +95,14 @@ export class GroupCommit {
     });
   }
 
-  /** An error of a statement that writes, as callers get it. */
+  /** Converts an error of a write statement to the error that callers receive. */
   toWriteError(error: unknown): unknown {
     if (!isDiskFull(error)) return error;
     this.#options.onDiskFull();
     return new DiskFullError(error);
   }
 
-  /** Resolves when nothing waits or runs any more. */
+  /** Resolves when no job is waiting or running. */
   async drain(): Promise<void> {
     if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
@@ -129,7 +131,7 @@ export class GroupCommit {
     this.#runJobs();
   }
 
-  /** Runs statements until a transaction takes over; its end calls this again. */
+  /** Runs statements until a transaction takes over; the end of that transaction calls this again. */
   #runJobs(): void {
     while (this.#batch.length < MAX_JOBS && (this.#batch.length === 0 || performance.now() < this.#batchEndsAt)) {
       const job = this.#take();
@@ -180,7 +182,7 @@ export class GroupCommit {
     };
   }
 
-  /** Takes the turn from a transaction that has had it for too long; sleeps again while there are others. */
+  /** Revokes the turn of a transaction that has held it for too long; otherwise sleeps again while others wait. */
   #watch(ms: number): NodeJS.Timeout {
     return setTimeout(() => {
       this.#watchdog = undefined;
@@ -218,8 +220,9 @@ export class GroupCommit {
   }
 
   /**
-   * Loses the whole batch, and says so to everybody in it. A full disk or an I/O error brings us here, often after SQLite
-   * rolled back everything by itself; so would a deferred constraint, which is checked at COMMIT: have none.
+   * Fails the entire batch and every caller in it. Causes are a full disk or an I/O error, often after SQLite itself
+   * rolled everything back. A deferred constraint would fail here too, because it is checked at COMMIT: do not define
+   * any.
    */
   #failBatch(cause: unknown): void {
     if (this.#database.isTransaction) this.#database.exec('rollback');

@@ -8,7 +8,7 @@ import { toKeyRange } from './sql.ts';
 const ENTRIES = { table: 'entries', key: 'id', time: 'made_at' } as const;
 
 forEachDatabase((name, open) => {
-  it('the rows of a period are those between two keys, whatever gaps and equal times there are', async () => {
+  it('a period maps to the key range of its rows, despite gaps and equal times', async () => {
     const { kysely } = await open();
     await sql`create table entries (id integer primary key, made_at integer not null)`.execute(kysely);
     if (name === 'postgres') {

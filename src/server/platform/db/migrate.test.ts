@@ -46,7 +46,7 @@ function openAnother(url: string): Database<ThingTables> {
   return database;
 }
 
-/** A write by a process that has nothing to do with the migration. */
+/** A write by a process that is not part of the migration. */
 async function insertFromOutside(url: string, name: string): Promise<void> {
   const database = openDatabase<ThingTables>(url);
   await database.kysely.insertInto('things').values({ seq: 20, name }).execute();
@@ -54,7 +54,7 @@ async function insertFromOutside(url: string, name: string): Promise<void> {
 }
 
 forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
-  it('runs each entry once, however often it is asked', async () => {
+  it('runs each entry once, however often it is called', async () => {
     const database = openDatabase<ThingTables>(await emptyUrl());
     let runs = 0;
     const list = [createThings(() => runs++)];
@@ -75,7 +75,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await Promise.all(replicas.map((database) => database.close()));
   });
 
-  it('leaves nothing of an entry that fails, keeps the ones before it, and can go on from there', async () => {
+  it('rolls back a failing entry, keeps the ones before it, and can resume from there', async () => {
     const database = openDatabase<ThingTables>(await emptyUrl());
     const addColour = (fails: boolean): Migration => ({
       id: '0002-colour',
@@ -96,7 +96,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await database.close();
   });
 
-  it('adds an index while others write to the table, and again after it was cut off', async () => {
+  it('adds an index while others write to the table, and again after an interruption', async () => {
     const url = await emptyUrl();
     const [database, writer] = [openDatabase<ThingTables>(url, { poolMax: 1 }), openDatabase<ThingTables>(url)];
     const byName: Migration = {
@@ -105,7 +105,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
       up: addIndex({ name: 'things_by_name', table: 'things', columns: ['name'], unique: true }),
     };
     await migrate(database, [createThings()]);
-    // Two of one name: the index cannot be unique, and PostgreSQL leaves an invalid one behind.
+    // Two rows with the same name: the index cannot be unique, and PostgreSQL leaves an invalid one behind.
     await writer.kysely.insertInto('things').values({ seq: 10, name: 'first' }).execute();
     await assert.rejects(migrate(database, [createThings(), byName]));
     await writer.kysely.deleteFrom('things').where('seq', '=', 10).execute();
@@ -113,7 +113,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     const built = await writer.transaction(async (trx) => {
       await trx.insertInto('things').values({ seq: 11, name: 'open' }).execute();
       const building = migrate(database, [createThings(), byName]);
-      // The table is not locked for others while the index waits for this transaction.
+      // The table stays unlocked for others while the index build waits for this transaction.
       if (name === 'postgres') await insertFromOutside(url, 'beside');
       return { building };
     });
@@ -122,7 +122,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await Promise.all([database.close(), writer.close()]);
   });
 
-  it('waits for a lock with a short time-out and retries, so that no other session queues behind it for long', async () => {
+  it('waits for a lock with a short timeout and retries, so that others do not queue behind it for long', async () => {
     if (name === 'sqlite') return;
     const url = await emptyUrl();
     const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];
@@ -132,14 +132,14 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
       await trx.selectFrom('things').selectAll().execute();
       migrating = migrate(database, [createThings(), addColour]);
       await untilLocksAwaited(trx, 1);
-      // The step waits for this transaction, and gives up for a moment before this read of a third one times out.
+      // The step waits for this transaction, and backs off before this read in a third session times out.
       assert.equal((await things(openAnother(url))).length, 1);
     });
     assert.deepEqual(await migrating, ['0002-colour']);
     await Promise.all([database.close(), reader.close(), ...opened.splice(0).map((each) => each.close())]);
   });
 
-  it('names the step whose table somebody keeps locked, and does it once the table is free', async () => {
+  it('names the step whose table another session keeps locked, and runs it once the table is unlocked', async () => {
     if (name === 'sqlite') return;
     const url = await emptyUrl();
     const [database, reader] = [openDatabase<ThingTables>(url), openDatabase<ThingTables>(url)];
@@ -157,7 +157,7 @@ forEachDatabase((name, _open, _freshUrl, emptyUrl) => {
     await Promise.all([database.close(), reader.close()]);
   });
 
-  it('lets an older release start on a newer schema, and refuses two entries of one name', async () => {
+  it('lets an older release start on a newer schema, and refuses two entries with the same name', async () => {
     const database = openDatabase<ThingTables>(await emptyUrl());
     await migrate(database, [createThings()]);
     assert.deepEqual(await migrate(database, []), []);

@@ -10,27 +10,29 @@ import {
 import { type Database, DatabaseUnavailableError } from './database.ts';
 import { type Dialect, dialectFor } from './sql.ts';
 
-/** The schema a migration works on: no types, since it must go on naming tables and columns that later code dropped. */
+/**
+ * The schema a migration works on. Untyped, because migrations keep naming tables and columns that later code dropped.
+ */
 export interface UntypedTables {
   readonly [table: string]: { readonly [column: string]: unknown };
 }
 
-/** The transaction a migration runs in. */
+/** The transaction in which a migration runs. */
 export type MigrationTransaction = Transaction<UntypedTables>;
 
 /**
- * One step forward of the schema. It runs in a transaction of its own together with the note that it ran, on both
- * engines, and exactly once. There is no way back, and an entry that was released is never edited: add another one.
- * While servers are replaced one by one the previous release works on the new schema, so add columns with a default and
- * drop one only a release after the last code that used it.
+ * One forward step of the schema. It runs exactly once, in a transaction that also records it as applied, on both
+ * engines. There is no way back, and a released entry is never edited: add another one. During a rolling upgrade the
+ * previous release works on the new schema, so add columns with a default, and drop a column only a release after the
+ * last code that used it.
  */
 export interface Migration {
-  /** `0001-accounts`: four digits and a name, unique over all capabilities. */
+  /** `0001-accounts`: four digits and a name, unique across all capabilities. */
   readonly id: string;
   up(trx: MigrationTransaction, dialect: Dialect): Promise<void>;
   /**
-   * PostgreSQL: it runs on a connection of its own without a transaction, as `create index concurrently` demands, so it
-   * must be possible to repeat it after it was cut off anywhere. See `addIndex`.
+   * PostgreSQL: runs on its own connection without a transaction, as `create index concurrently` requires. The step
+   * must therefore be repeatable after an interruption at any point. See `addIndex`.
    */
   readonly outsideTransaction?: boolean;
 }
@@ -39,13 +41,13 @@ interface MigrationTables {
   schema_migrations: { id: string; applied_at: number };
 }
 
-/** Any number no other advisory lock of this database uses. */
+/** An arbitrary number that no other advisory lock of this database uses. */
 const POSTGRES_LOCK = 7_264_920_117;
 const LOCK_RETRY_MS = 100;
 
-/** How a step waits for a table others use. */
+/** How a step waits for a table in use. */
 interface LockWait {
-  /** Of one try. Longer, and every query on the table would queue up behind the step. */
+  /** Timeout of one attempt. With a longer one, every query on the table would queue up behind the step. */
   readonly timeoutMs: number;
   readonly retries: number;
 }
@@ -55,10 +57,9 @@ const TWO_MINUTES: LockWait = { timeoutMs: 3_000, retries: 40 };
 const LOCK_NOT_AVAILABLE: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 
 /**
- * Brings the schema up to date, in the order of the list, and returns the ids that were applied now. Processes that
- * start together wait for each other; an id in the database that the list does not know (a newer release) is left alone
- * (`newer-schema-compatibility.ts` says whether this release can work with it).
- *
+ * Applies the missing migrations in the order of the list and returns their ids. Processes that start together wait for
+ * each other. An id in the database that the list lacks (from a newer release) is left alone; `assertSchemaFits`
+ * decides whether this release can work with it.
  * @throws DatabaseUnavailableError when others keep a table locked; the steps before it stay applied
  */
 export async function migrate<T>(
@@ -86,7 +87,7 @@ export async function migrate<T>(
   return applied;
 }
 
-/** Ids of the migrations that were applied; empty for a database that the service was never started on. */
+/** Ids of the applied migrations; empty for a database on which the service never started. */
 export async function appliedMigrations<T>(database: Database<T>): Promise<ReadonlySet<string>> {
   const kysely = database.kysely as unknown as Kysely<MigrationTables>;
   const { rows } = await (database.dialect === 'sqlite'
@@ -96,7 +97,7 @@ export async function appliedMigrations<T>(database: Database<T>): Promise<Reado
   return rows.length === 0 ? new Set() : appliedIds(kysely);
 }
 
-/** @returns false where another process was first */
+/** @returns false when another process was first */
 function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialect, wait: StepWait): Promise<boolean> {
   return inLockedTransaction(database, wait, async (trx) => {
     if ((await appliedIds(trx)).has(migration.id)) return false;
@@ -106,7 +107,7 @@ function runOnce<T>(database: Database<T>, migration: Migration, dialect: Dialec
   });
 }
 
-/** @returns false where another process was first */
+/** @returns false when another process was first */
 function runOutside<T>(
   database: Database<T>,
   migration: Migration,
@@ -119,7 +120,7 @@ function runOutside<T>(
       if (!(await tryLock(connection, 'pg_try_advisory_lock'))) return undefined;
       try {
         if ((await appliedIds(connection)).has(migration.id)) return false;
-        // One connection, as a transaction is, but without one.
+        // Pins a connection, like a transaction does, but without starting one.
         await migration.up(connection as unknown as Transaction<UntypedTables>, dialect);
         await noteApplied(connection, migration.id);
         return true;
@@ -131,8 +132,8 @@ function runOutside<T>(
 }
 
 /**
- * The `up` of a migration that adds an index to a table which may be large and in use; the migration is
- * `outsideTransaction`. On PostgreSQL the index is built beside the writes that go on.
+ * The `up` of a migration that adds an index to a table that may be large and in use; the migration must be
+ * `outsideTransaction`. On PostgreSQL the index is built while writes continue.
  */
 export const addIndex =
   (index: {
@@ -143,7 +144,7 @@ export const addIndex =
   }): Migration['up'] =>
   async (connection, dialect) => {
     const concurrently = dialect.name === 'postgres' ? sql`concurrently` : sql``;
-    // What a build that was cut off left behind is not valid and has to go.
+    // An interrupted build leaves an invalid index behind, which must be dropped.
     await sql`drop index ${concurrently} if exists ${sql.ref(index.name)}`.execute(connection);
     const unique = index.unique ? sql`unique` : sql``;
     const columns = sql.join(index.columns.map((column) => sql.ref(column)));
@@ -152,12 +153,12 @@ export const addIndex =
     );
   };
 
-/** With the name of the step that waits, for the operator. */
+/** Includes the name of the waiting step, for the operator. */
 interface StepWait extends LockWait {
   readonly step: string;
 }
 
-/** A transaction no other migrating process is in. On SQLite every transaction is. */
+/** Runs a transaction that excludes other migrating processes. On SQLite every transaction does. */
 function inLockedTransaction<T, R>(
   database: Database<T>,
   wait: StepWait,
@@ -179,10 +180,9 @@ function inLockedTransaction<T, R>(
 }
 
 /**
- * Repeats a step until it has its locks. It asks instead of waiting inside the database: whoever waits there holds a
- * snapshot, and `create index concurrently` of another process would wait for that one in turn.
- *
- * @param attempt resolves with undefined where another process migrates
+ * Retries a step until it has its locks. It polls instead of waiting inside the database, because a waiting session
+ * holds a snapshot, for which `create index concurrently` of another process would wait in turn.
+ * @param attempt resolves with undefined while another process is migrating
  */
 async function untilLocked<R>(
   { step, timeoutMs, retries: mostRetries }: StepWait,
@@ -235,22 +235,26 @@ function assertDistinct(migrations: readonly Migration[]): void {
   }
 }
 
-/** What a migration makes tables and indexes with. */
+/** The schema builder of a migration. */
 export type Schema = SchemaModule;
 
 /** A column that is never null. */
 export const required: ColumnBuilderCallback = (column) => column.notNull();
 
-/** A number that begins at zero. */
+/** A number that starts at zero. */
 export const zero = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull().defaultTo(0);
 
-/** Facts about this database as a whole, by name: the check value of the master key, for one. */
+/** Facts about the database as a whole, by name, such as the check value of the master key. */
 export interface MetaTables {
   meta: { name: string; value: string };
-  /** Background work of one process at a time: until when somebody has it, and when it is due next (Unix milliseconds). */
+  /**
+   * Background work that one process at a time runs: the holder, the end of its lock, and the next due time (Unix
+   * milliseconds).
+   */
   scheduled_jobs: { name: string; holder: string; locked_until: number; due_at: number };
 }
 
+/** Schema migrations of the platform itself. */
 export const metaMigrations: readonly Migration[] = [
   {
     id: '0001-meta',

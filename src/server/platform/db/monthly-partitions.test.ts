@@ -9,9 +9,9 @@ import { MonthlyPartitions } from './monthly-partitions.ts';
 const NOV = Date.UTC(2026, 10, 20);
 const LATER = Date.UTC(2027, 0, 5);
 
-describe('tables in a part for each month', () => {
+describe('monthly partitions', () => {
   forEachDatabase((name, open) => {
-    // SQLite has no partitions; it gives pages of deleted rows back.
+    // SQLite has no partitions; it returns pages of deleted rows to the disk instead.
     if (name === 'sqlite') return;
 
     async function setUp() {
@@ -33,7 +33,7 @@ describe('tables in a part for each month', () => {
       return { database, add, parts, partitions: new MonthlyPartitions(database, 'requests') };
     }
 
-    it('are made ahead, once, by whichever process comes first', async () => {
+    it('are created ahead of time, once, by whichever process comes first', async () => {
       const { database, partitions, add, parts } = await setUp();
       assert.equal(await partitions.countAhead(NOV), -1);
       const other = new MonthlyPartitions(database, 'requests');
@@ -46,7 +46,7 @@ describe('tables in a part for each month', () => {
       assert.deepEqual(await parts(), { requests_2026_11: 2, requests_2026_12: 1 });
     });
 
-    it('take over what came before they were made', async () => {
+    it('adopt rows written before they were created', async () => {
       const { partitions, add, parts } = await setUp();
       await add(NOV);
       await add(LATER);
@@ -55,7 +55,7 @@ describe('tables in a part for each month', () => {
       assert.deepEqual(await parts(), { requests_2026_11: 1, requests_rest: 1 });
     });
 
-    it('are dropped whole once all of the month is old enough', async () => {
+    it('are dropped as a whole once the entire month is old enough', async () => {
       const { partitions, add, parts } = await setUp();
       await partitions.add(NOV, LATER);
       for (const at of [NOV, LATER]) await add(at);
@@ -64,7 +64,7 @@ describe('tables in a part for each month', () => {
       assert.deepEqual(await parts(), { requests_2027_01: 1 });
     });
 
-    it('are made though somebody writes to the month at that moment, and whoever waits to write more does it again', async () => {
+    it('are created despite a concurrent write to the month, and blocked writers retry', async () => {
       const { database, partitions, add, parts } = await setUp();
       const [written, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const early = database.transaction(async (trx) => {
@@ -82,7 +82,7 @@ describe('tables in a part for each month', () => {
       assert.deepEqual(await parts(), { requests_2026_11: 3 });
     });
 
-    it('are made and dropped while others write, and nothing is lost', async () => {
+    it('are created and dropped while others write, and no row is lost', async () => {
       const { partitions, add, parts } = await setUp();
       const month = (index: number) => Date.UTC(2027, index, 10);
       const writing = Promise.all(Array.from({ length: 60 }, (_, index) => add(month(index % 6) + index)));

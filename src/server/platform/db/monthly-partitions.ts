@@ -4,18 +4,18 @@ import type { Database } from './database.ts';
 /** Months since the year 0, UTC. */
 type Month = number;
 
-/** Any number no other advisory lock of this database uses. */
+/** An arbitrary number that no other advisory lock of this database uses. */
 const CHANGE_LOCK = 7_264_920_119;
-/** How long a change waits for queries on the table; those that come meanwhile wait behind it. The job tries again later. */
+/** How long a change waits for queries on the table; newer queries queue behind it meanwhile. The job retries later. */
 const LOCK_TIMEOUT = '2s';
 
-/** The partition for what belongs to no month that has one. */
+/** The partition for rows whose month has no partition. */
 export const defaultPartitionOf = (table: string): string => `${table}_rest`;
 
 /**
- * The months of a table that PostgreSQL keeps in parts, by `created_at`. A month is made before it begins, and dropped as a whole
- * once it has passed its retention, which takes no time and leaves no dead rows. What belongs to no month goes to the part
- * `…_rest`, so that no insert ever fails, and is moved when its month is made.
+ * Monthly partitions by `created_at` of a PostgreSQL table. A month's partition is created before the month starts and
+ * dropped as a whole after its retention, which is instant and leaves no dead rows. Rows without a month go to the
+ * partition `…_rest`, so that no insert ever fails, and are moved when their month is created.
  */
 export class MonthlyPartitions<T> {
   readonly #database: Database<T>;
@@ -26,7 +26,10 @@ export class MonthlyPartitions<T> {
     this.#table = table;
   }
 
-  /** Makes the months from one time to another (Unix milliseconds) that are missing. @returns how many */
+  /**
+   * Creates the missing partitions between two times (Unix milliseconds).
+   * @returns the number of partitions created
+   */
   async add(from: number, to: number): Promise<number> {
     const existing = await this.#months();
     const [first, last] = [monthOf(from), monthOf(to)];
@@ -37,7 +40,10 @@ export class MonthlyPartitions<T> {
     return missing.length;
   }
 
-  /** Drops the months that ended by a time. @returns how many */
+  /**
+   * Drops the months that ended before a time.
+   * @returns the number of partitions dropped
+   */
   async dropBefore(before: number): Promise<number> {
     const ended = (await this.#months()).filter((month) => startOf(month + 1) <= before);
     for (const month of ended)
@@ -47,7 +53,7 @@ export class MonthlyPartitions<T> {
     return ended.length;
   }
 
-  /** How many months after the present one are made already, without a gap; -1 when the present one is missing. */
+  /** Number of months after the current one that already exist, without a gap; -1 when the current one is missing. */
   async countAhead(now: number): Promise<number> {
     const existing = new Set(await this.#months());
     let month = monthOf(now);
@@ -67,11 +73,11 @@ export class MonthlyPartitions<T> {
         with moved as (delete from ${rest} where created_at >= ${from} and created_at < ${to} returning *)
         insert into ${name} select * from moved`;
       await run(move);
-      // Attaching fails where a row of the month is left, so whatever was written meanwhile is moved once nobody can write more. Who
-      // waits for this lock to write such a row fails once the month is attached, and does it again (`isConflict`).
+      // Attaching fails while `…_rest` still has a row of the month, so late rows are moved under a lock that stops
+      // writers. A writer that waits for this lock fails once the month is attached, and retries (`isConflict`).
       await run(sql`lock table ${rest} in access exclusive mode`);
       await run(move);
-      // Unlike `create table … partition of` this lets reads and writes of the other months go on.
+      // Unlike `create table … partition of`, this does not block reads and writes of the other months.
       await run(sql`alter table ${table} attach partition ${name} for values from (${from}) to (${to})`);
     });
   }

@@ -8,7 +8,7 @@ import { type Database, SchemaMismatchError } from './database.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { assertSchemaFits, raiseSchemaFloor } from './open-database.ts';
 
-/** What a newer release may have done. */
+/** A migration of a hypothetical newer release. */
 const newer = (id: string, up: Migration['up']): Migration => ({ id, up });
 
 forEachDatabase((_name, open) => {
@@ -16,7 +16,7 @@ forEachDatabase((_name, open) => {
   const mismatch = (pattern: RegExp) => (error: unknown) =>
     error instanceof SchemaMismatchError && pattern.test(error.message);
 
-  it('works with what a newer release has added', async () => {
+  it('accepts additions of a newer release', async () => {
     const database = await open();
     await assertSchemaFits(database, migrations);
     const addition = newer('9001-colour', async (trx, { text }) => {
@@ -30,7 +30,7 @@ forEachDatabase((_name, open) => {
     await assertSchemaFits(database, migrations);
   });
 
-  it('refuses a schema that lacks a column, demands one, or is said to need the newer release', async () => {
+  it('refuses a schema that lacks a column, requires an unknown one, or demands the newer release', async () => {
     const dropped = await open();
     const drop = newer('9001-drop', async (trx) => {
       await sql`alter table tasks drop column fail_reason`.execute(trx);

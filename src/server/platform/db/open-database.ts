@@ -19,10 +19,9 @@ import { loadPg, openPostgres, PostgresHosts, toConnectError } from './postgres.
 import { openSqlite } from './sqlite.ts';
 
 /**
- * Opens the file, or makes ready to connect: PostgreSQL is first spoken to by the first query.
- *
- * @param url `sqlite:<path>` (the folder is made when absent), `sqlite::memory:` (gone on close) or `postgres://…`,
- *   where `?poolMax=20` sets the size of the pool
+ * Opens the SQLite file, or prepares a PostgreSQL pool, which connects with the first query.
+ * @param url `sqlite:<path>` (a missing folder is created), `sqlite::memory:` (deleted on close) or `postgres://…`,
+ * where `?poolMax=20` sets the size of the pool
  */
 export function openDatabase<T>(url: string, options: DatabaseOptions = {}): Database<T> {
   if (url.startsWith('sqlite:')) return openSqlite<T>(url.slice('sqlite:'.length), options);
@@ -33,8 +32,8 @@ export function openDatabase<T>(url: string, options: DatabaseOptions = {}): Dat
 const FLOOR = 'schema_floor';
 
 /**
- * To be called by a migration that no earlier release can work with, even though tables and columns look the same to it:
- * from then on releases that do not know the migration refuse to start.
+ * Called by a migration that no earlier release can work with, even though tables and columns look the same. From then
+ * on, releases that do not know the migration refuse to start.
  */
 export async function raiseSchemaFloor<T>(trx: Kysely<T>, migrationId: string): Promise<void> {
   await (trx as unknown as Kysely<MetaTables>)
@@ -45,11 +44,9 @@ export async function raiseSchemaFloor<T>(trx: Kysely<T>, migrationId: string): 
 }
 
 /**
- * Whether this release can work on a schema that a newer one has changed: with its migrations applied, every table and
- * column it uses is still there, and no new column demands a value it does not know of. Nothing is compared where all
- * migrations in the database are known.
- *
- * @throws SchemaMismatchError with what does not fit
+ * Checks that this release can work on a schema changed by a newer one: every table and column it uses still exists,
+ * and no new column requires a value it does not know. Skipped when all migrations in the database are known.
+ * @throws SchemaMismatchError listing the mismatches
  */
 export async function assertSchemaFits<T>(database: Database<T>, migrations: readonly Migration[]): Promise<void> {
   const kysely = database.kysely as unknown as Kysely<
@@ -65,7 +62,7 @@ export async function assertSchemaFits<T>(database: Database<T>, migrations: rea
   if (problem !== undefined) throw new SchemaMismatchError(`${problem} (applied: ${unknown.join(', ')})`);
 }
 
-/** Columns by table; the value says whether an insert must name the column. */
+/** Columns by table; the value says whether an insert must set the column. */
 type Columns = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
 
 function findMisfit(expected: Columns, actual: Columns): string | undefined {
@@ -79,7 +76,7 @@ function findMisfit(expected: Columns, actual: Columns): string | undefined {
   return undefined;
 }
 
-/** What this release's own migrations make. */
+/** The columns that this release's own migrations create. */
 async function expectedColumns(migrations: readonly Migration[]): Promise<Columns> {
   const fresh = openDatabase<object>('sqlite::memory:');
   try {
@@ -103,20 +100,19 @@ async function columnsOf<T>(database: Database<T>): Promise<Columns> {
 }
 
 /**
- * Makes this process the only service on a SQLite file: rate limits, signals and locks of a service are kept in its memory,
- * so a second one would not know of them. The lock is the operating system's, on a file beside the database, and ends with
- * the process however that ends. Commands that only use the database do not take it.
- *
- * @returns releases the lock
+ * Makes this process the only service on a SQLite file: a service keeps rate limits, signals and locks in memory, so a
+ * second one would not see them. The lock is an operating system lock on a file next to the database, and ends with the
+ * process, however that ends. Commands that only use the database do not acquire it.
+ * @returns a function that releases the lock
  * @throws DatabaseFileError when the path names no SQLite database; nothing is changed then
- * @throws AlreadyServedError when another process has it
+ * @throws AlreadyServedError when another process holds the lock
  */
 export function lockSqliteFile(path: string): () => void {
   if (path === ':memory:') return () => {};
   assertSqliteFile(path);
   makeFolders(dirname(path));
   const lockPath = `${path}.lock`;
-  // SQLite would make it readable for everybody.
+  // SQLite would create it readable by everyone.
   closeSync(openSync(lockPath, 'a', 0o600));
   // Node has no file locks of its own; SQLite's work on every system.
   const lock = new DatabaseSync(lockPath, { timeout: 0 });
@@ -129,16 +125,15 @@ export function lockSqliteFile(path: string): () => void {
   return () => lock.close();
 }
 
-/** Any number no other advisory lock of this database uses. */
+/** An arbitrary number that no other advisory lock of this database uses. */
 const SANDBOX_LOCK = 7_264_920_118;
-/** The server may take a moment to notice that the process which had it before is gone. */
+/** The server may take a moment to notice that the previous holder's process is gone. */
 const TRIES = 20;
 const RETRY_MS = 250;
 
 /**
- * Makes this process the only one with SANDBOX=1 on a PostgreSQL database, until it ends: simulated vendors live in one
- * process, and a second one would point the channels at its own.
- *
+ * Makes this process the only one with SANDBOX=1 on a PostgreSQL database until it ends: simulated vendors live in one
+ * process, and a second one would redirect the channels to its own.
  * @throws ConfigError when another process has the sandbox
  */
 export async function acquireSingleSandboxLock(url: string, log: DatabaseLog): Promise<{ release(): Promise<void> }> {

@@ -11,7 +11,7 @@ import { prepareQuery } from './prepared-query.ts';
 forEachDatabase((name, open, freshUrl) => {
   if (name !== 'postgres') return;
 
-  it('repeats a transaction that lost a deadlock', async () => {
+  it('repeats a transaction that was chosen as a deadlock victim', async () => {
     const database = await open();
     for (const row of ['a', 'b']) await database.kysely.insertInto('meta').values({ name: row, value: '' }).execute();
     const bothHoldOne = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ forEachDatabase((name, open, freshUrl) => {
     assert.deepEqual(rows, [{ value: 'xx' }, { value: 'xx' }]);
   });
 
-  it('repeats a statement outside of transactions that lost a deadlock', async () => {
+  it('repeats a single statement that was chosen as a deadlock victim', async () => {
     const url = await freshUrl();
     const [database, reader] = [openDatabase<Tables>(url), openDatabase<Tables>(url)];
     for (const table of ['one', 'other']) await sql`create table ${sql.table(table)} (id int)`.execute(reader.kysely);
@@ -42,7 +42,8 @@ forEachDatabase((name, open, freshUrl) => {
     for (let isVictim = false; !isVictim; )
       isVictim = await database
         .transaction(async (trx) => {
-          // Who waits first checks for a deadlock first and gives way; the other one never does.
+          // The first waiter also checks for a deadlock first and is chosen as the victim; the other session never
+          // checks.
           await sql`set local deadlock_timeout = '1min'`.execute(trx);
           await sql`lock table other in access exclusive mode`.execute(trx);
           read = both.execute(reader.kysely).then(({ rows }) => rows);
@@ -57,7 +58,7 @@ forEachDatabase((name, open, freshUrl) => {
     await Promise.all([database.close(), reader.close()]);
   });
 
-  it('plans a named query anew when its table has changed, in a transaction and outside', async () => {
+  it('replans a named query after its table has changed, inside and outside a transaction', async () => {
     const database = await open({ poolMax: 1 });
     const all = prepareQuery<Tables, Record<never, never>>()((db) => db.selectFrom('meta').selectAll());
     await database.kysely.insertInto('meta').values({ name: 'a', value: 'x' }).execute();
@@ -75,7 +76,7 @@ forEachDatabase((name, open, freshUrl) => {
     }
   });
 
-  it('gives up with DatabaseUnavailableError after three attempts', async () => {
+  it('throws DatabaseUnavailableError after three attempts', async () => {
     const database = await open();
     let runs = 0;
     const lost = database.transaction(async (trx) => {
@@ -86,7 +87,7 @@ forEachDatabase((name, open, freshUrl) => {
     assert.equal(runs, 3);
   });
 
-  it('says DatabaseUnavailableError for a server that is not there, a statement too long and a connection cut', async () => {
+  it('throws DatabaseUnavailableError for an unreachable server, a timeout and a broken connection', async () => {
     const nowhere = openDatabase<Tables>('postgres://127.0.0.1:1/nothing');
     await assert.rejects(nowhere.ping(), DatabaseUnavailableError);
     await assert.rejects(

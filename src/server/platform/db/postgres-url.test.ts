@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parsePostgresUrl } from './postgres.ts';
 
-it('reads one host or several, each with everything else of the url', () => {
+it('reads one or several hosts, each combined with the rest of the URL', () => {
   const cases = [
     ['postgres://u:p@db/x', ['postgres://u:p@db/x'], false, undefined],
     ['postgresql://u@db:6432/x?poolMax=25', ['postgresql://u@db:6432/x'], false, 25],
@@ -20,7 +20,7 @@ it('reads one host or several, each with everything else of the url', () => {
     assert.deepEqual(parsePostgresUrl(url), { hostUrls, mustBeWritable, poolMax }, url);
 });
 
-it('says what is wrong without repeating a password', () => {
+it('explains a bad URL without repeating its password', () => {
   for (const url of [
     'http://a',
     'postgres://u:word@a,,b/x',

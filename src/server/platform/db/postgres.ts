@@ -36,10 +36,10 @@ import {
 import { DiskFullState } from './disk-full.ts';
 import { type NamedQuery, withDirectExecutor } from './prepared-query.ts';
 
-/** Longest wait for a connection: for a free one of the pool, or for the server. */
+/** Longest wait for a free connection of the pool, or for the server to accept a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** `poolMax` in the query of the url overrides the option of the same name. */
+/** Opens a pool of connections. `poolMax` in the URL's query overrides the option of the same name. */
 export function openPostgres<T>(url: string, options: DatabaseOptions): Database<T> {
   const hosts = new PostgresHosts(url);
   const space = new DiskFullState();
@@ -49,7 +49,7 @@ export function openPostgres<T>(url: string, options: DatabaseOptions): Database
     types: postgresTypes(),
     application_name: 'reelgate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    // A pooler knows no such parameters and refuses the connection; each transaction sets them itself then.
+    // A pooler rejects connections with such parameters, so each transaction sets them itself.
     ...(isPooled ? undefined : toSessionSettings(statementTimeoutMs)),
   });
   const driverOptions = { statementTimeoutMs, isPooled, onDiskFull: () => space.noteFull(), onQuery: options.onQuery };
@@ -95,8 +95,8 @@ const setTransactionTimeout = <T>(trx: Transaction<T>, timeoutMs: number): Promi
   trx.getExecutor().provideConnection((connection) => asPostgres(connection).setTransactionTimeout(timeoutMs));
 
 /**
- * Waits a random moment between attempts, so that those who collided do not meet again. After a change of a table each connection of the
- * pool may have a stale plan; none has it twice, so these attempts end without being counted.
+ * Retries after conflicts, with random delays so that the colliding transactions do not meet again. After a table
+ * change, each connection of the pool may have one stale plan; those attempts are not counted, as they cannot recur.
  */
 async function retryConflicts<R>(attempt: () => Promise<R>): Promise<R> {
   for (let made = 1; ; ) {
@@ -112,24 +112,24 @@ async function retryConflicts<R>(attempt: () => Promise<R>): Promise<R> {
   }
 }
 
-/** How much longer than the server's own limit a response is waited for before the connection counts as dead. */
+/** How much longer than the server's own limit to wait for a response before the connection counts as dead. */
 const SILENCE_MS = 1_000;
 
 interface PostgresDriverOptions {
-  /** Longest run of one statement; 0: any. */
+  /** Statement timeout; 0: none. */
   readonly statementTimeoutMs: number;
   /**
-   * The connections are a pooler's, which lends a server connection for one transaction: settings are given with each
+   * The connections are a pooler's, which lends a server connection for one transaction: settings are sent with each
    * transaction, and no statement is prepared under a name.
    */
   readonly isPooled: boolean;
-  /** Called when a write failed because the server has no space left. */
+  /** Called when a write failed because the server's disk is full. */
   readonly onDiskFull: () => void;
-  /** Called after a statement with its seconds. */
+  /** Called after each statement with its duration in seconds. */
   readonly onQuery: ((seconds: number) => void) | undefined;
 }
 
-/** Kysely over a pool of `pg`, with our reading of its errors. */
+/** Kysely driver over a pool of `pg`, which translates `pg`'s errors. */
 class PostgresDriver implements Driver {
   readonly #pool: PostgresPool;
   readonly #options: PostgresDriverOptions;
@@ -150,7 +150,7 @@ class PostgresDriver implements Driver {
   }
 
   /**
-   * When the connection breaks here, it is unknown whether the transaction was committed; the caller gets
+   * When the connection breaks here, it is unknown whether the transaction was committed. The caller gets
    * `DatabaseUnavailableError`, and a precondition or an idempotency key keeps a repeated request from acting twice.
    */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
@@ -176,7 +176,7 @@ function asPostgres(connection: DatabaseConnection): PostgresConnection {
   throw new TypeError('not a connection of this driver');
 }
 
-/** A limit of the client's own, for a server or network that is silent; 0, like the server's: none. */
+/** The client's own limit, for an unresponsive server or network; 0: none, like the server's. */
 const toDeadline = (statementTimeoutMs: number): number =>
   statementTimeoutMs === 0 ? 0 : statementTimeoutMs + SILENCE_MS;
 
@@ -195,13 +195,13 @@ class PostgresConnection implements DatabaseConnection {
     this.#deadlineMs = toDeadline(options.statementTimeoutMs);
   }
 
-  /** A query that has a name is planned once a connection: to plan it costs the server more than to run it. */
+  /** A named query is planned once per connection, because planning costs the server more than running it. */
   async executeQuery<R>({ sql, parameters, statement }: NamedQuery): Promise<QueryResult<R>> {
     const { command, rowCount, rows } = await this.#query(sql, parameters.map(toPostgresValue), statement);
     return command === 'SELECT' ? { rows } : { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
-  /** All rows at once: read long lists page by page instead. */
+  /** Returns all rows at once; read long lists page by page instead. */
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     yield await this.executeQuery<R>(query);
   }
@@ -209,12 +209,12 @@ class PostgresConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     this.#inTransaction = true;
     const { isPooled, statementTimeoutMs } = this.#options;
-    // A pooler passes on no settings of a session. Without values several statements go in one message.
+    // A pooler does not preserve session settings. Without parameters, several statements fit into one message.
     const settings = isPooled ? `; ${toLocalSettings(statementTimeoutMs)}` : '';
     await this.#query(`begin${settings}`, []);
   }
 
-  /** Gives every statement of the transaction that was begun so long. */
+  /** Sets the timeout of every statement in the current transaction. */
   async setTransactionTimeout(timeoutMs: number): Promise<void> {
     this.#deadlineMs = toDeadline(timeoutMs);
     await this.#query(toLocalSettings(timeoutMs), []);
@@ -225,9 +225,9 @@ class PostgresConnection implements DatabaseConnection {
     return (await this.#query(sql, [])).command;
   }
 
-  /** A rollback that fails leaves nothing behind either: the server undoes what a closed connection began. */
+  /** Rolls back. A rollback that fails is harmless: the server undoes the transaction of a closed connection. */
   async undo(): Promise<void> {
-    // Nobody waits twice for a server that is silent.
+    // The server was already unresponsive once, so do not wait for it again.
     if (this.#lost) return;
     try {
       await this.#query('rollback', []);
@@ -247,8 +247,8 @@ class PostgresConnection implements DatabaseConnection {
     } catch (error) {
       this.#pool.onQueryError(error);
       this.#lost ||= isConnectionLost(error) || isStalePlan(error);
-      // Another release has changed a table meanwhile, or a deadlock was ended at this statement's cost: nothing of it was done. A
-      // transaction is repeated as a whole, on another connection.
+      // Another release has changed a table meanwhile, or this statement was a deadlock victim, so nothing of it was
+      // applied. A transaction is instead repeated as a whole, on another connection.
       if (isConflict(error) && !this.#inTransaction && attempt < MAX_ATTEMPTS)
         return await this.#query(text, values, isStalePlan(error) ? undefined : name, attempt + 1);
       const failure =
@@ -266,27 +266,33 @@ class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** Settings until the end of the transaction; a transaction that waits for its client may do so twice as long. */
+/**
+ * Settings until the end of the transaction; a transaction may wait for its client twice as long as a statement may
+ * run.
+ */
 const toLocalSettings = (timeoutMs: number): string =>
   `set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${2 * timeoutMs}`;
 
-/** Connections are replaced by then, so that a failover or move of the server is noticed, whatever keeps them alive. */
+/**
+ * Maximum age of a connection, so that a failover or relocation of the server is noticed even on healthy connections.
+ */
 const MAX_LIFETIME_SECONDS = 30 * 60;
 /**
- * A connection is kept this long without work, as a new one starts a process of the server, which reads the catalog and plans every
- * statement again: for its first seconds a call costs PostgreSQL twice as much. Shorter than load balancers keep silent connections (350 s).
+ * Idle connections are kept this long because a new one starts a server process, which reads the catalog and plans
+ * every statement again: in its first seconds, a call costs PostgreSQL twice as much. Shorter than load balancers keep
+ * idle connections (350 s).
  */
 const MAX_IDLE_MS = 5 * 60_000;
 
 /**
- * A pool of `pg` over the servers of a connection url. Connections that are probably dead, because one beside them was
- * silent, are replaced instead of being handed out.
+ * A pool of `pg` over the servers of a connection URL. When one connection is unresponsive, the others are probably
+ * dead too, and are replaced instead of being handed out.
  */
 class PostgresPool {
   readonly #pool: Pool;
   readonly #hosts: PostgresHosts;
   readonly #openedAt = new WeakMap<PoolClient, number>();
-  /** Connections opened before this moment are not used any more. */
+  /** Connections opened before this time are no longer used. */
   #distrustedBefore = 0;
 
   constructor(hosts: PostgresHosts, log: DatabaseLog | undefined, config: PoolConfig) {
@@ -297,7 +303,7 @@ class PostgresPool {
       maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
       idleTimeoutMillis: MAX_IDLE_MS,
       verify: (client, done) => void hosts.check(client).then(() => done(), done),
-      // The server in use at the moment of connecting, which a url given to the pool could not follow.
+      // Uses the server selected at the moment of connecting, which a URL passed to the pool could not follow.
       Client: class extends Client {
         constructor(given: PoolConfig) {
           super({ ...given, ...hosts.clientConfig() });
@@ -308,11 +314,11 @@ class PostgresPool {
       this.#openedAt.set(client, performance.now());
       client.on('error', () => {});
     });
-    // A connection that breaks also emits an `error` event, which would end the process if it had no listener.
+    // A breaking connection also emits an `error` event, which would end the process without a listener.
     this.#pool.on('error', (error) => log?.warn({ err: error }, 'a connection to PostgreSQL was lost'));
   }
 
-  /** @throws DatabaseUnavailableError when no server of the url can be used, or no connection becomes free in time */
+  /** @throws DatabaseUnavailableError when no server of the URL is usable, or no connection becomes free in time */
   async connect(): Promise<PoolClient> {
     for (let tries = 1; ; tries++) {
       const server = this.#hosts.current;
@@ -328,7 +334,7 @@ class PostgresPool {
     }
   }
 
-  /** To be told of every error of a query: some say something about the other connections. */
+  /** Must receive every query error: some reveal something about the other connections. */
   onQueryError(error: unknown): void {
     if (isReadOnly(error)) this.#hosts.moveOnFrom(this.#hosts.current);
     if (isReadOnly(error) || isSilent(error)) this.#distrustedBefore = performance.now();
@@ -352,11 +358,11 @@ class PostgresPool {
   }
 }
 
-/** How often a connection on which nothing arrives is checked by the operating system. */
+/** How often the operating system probes an idle connection. */
 const KEEP_ALIVE_DELAY_MS = 5_000;
 const CHECK_TIMEOUT_MS = 3_000;
 
-/** The server is a standby, or was made one: it takes no writes. */
+/** The server is a standby, or was demoted to one: it rejects writes. */
 class NotWritableError extends Error {
   constructor() {
     super('the server takes no writes: it is a standby');
@@ -364,7 +370,7 @@ class NotWritableError extends Error {
   }
 }
 
-/** The servers of a connection url, one of which is used at a time: the first until it fails, then the next. */
+/** The servers of a connection URL, of which one is used at a time: the first until it fails, then the next. */
 export class PostgresHosts {
   readonly #urls: readonly [string, ...string[]];
   readonly mustBeWritable: boolean;
@@ -382,12 +388,14 @@ export class PostgresHosts {
     return this.#urls.length;
   }
 
-  /** Names the server in use until it fails. */
+  /** Identifies the server in use until it fails. */
   get current(): number {
     return this.#current;
   }
 
-  /** What `pg` needs to connect to the server in use. Linux then gives a dead connection up within 15 s (5 s + 10 probes). */
+  /**
+   * The `pg` configuration for the server in use. Linux then declares a dead connection within 15 s (5 s + 10 probes).
+   */
   clientConfig(): ClientConfig {
     return {
       connectionString: this.#urls[this.#current],
@@ -396,12 +404,15 @@ export class PostgresHosts {
     };
   }
 
-  /** The server could not be reached, or takes no writes: the next one is tried, unless somebody moved on already. */
+  /**
+   * Switches to the next server because this one was unreachable or rejects writes, unless another caller has switched
+   * already.
+   */
   moveOnFrom(failed: number): void {
     if (failed === this.#current) this.#current = (failed + 1) % this.#urls.length;
   }
 
-  /** @throws NotWritableError where writes are needed and the server is a standby */
+  /** @throws NotWritableError when writes are required and the server is a standby */
   async check(client: ClientBase): Promise<void> {
     if (!this.mustBeWritable) return;
     const { rows } = await client.query({
@@ -412,20 +423,20 @@ export class PostgresHosts {
     if (Number(rows[0]?.read_only) !== 0) throw new NotWritableError();
   }
 
-  /** Host, port and database in use, for messages: no user, no password. */
+  /** Host, port and database in use, for messages; contains neither user nor password. */
   describe(): string {
     const { hostname, port, pathname, searchParams } = new URL(this.#urls[this.#current] as string);
     return `${searchParams.get('host') ?? hostname}:${port || '5432'}${pathname}`;
   }
 }
 
-/** Where PostgreSQL is: what a connection url of libpq says, as far as `pg` does not read it itself. */
+/** The parts of a libpq connection URL that `pg` does not read itself. */
 interface PostgresLocation {
-  /** A url with one host each, for `pg`; in the order in which they are tried. */
+  /** URLs with one host each, for `pg`, in the order in which to try them. */
   readonly hostUrls: readonly [string, ...string[]];
-  /** Only a server that takes writes is used: the others of a replicated pair are skipped. */
+  /** Whether only servers that accept writes are used, and standbys of a replicated pair are skipped. */
   readonly mustBeWritable: boolean;
-  /** `poolMax` of the url. */
+  /** `poolMax` in the URL. */
   readonly poolMax: number | undefined;
 }
 
@@ -433,11 +444,10 @@ const SESSION_ATTRIBUTES = ['any', 'read-write', 'primary'];
 const URL_PARTS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]*)(.*)$/s;
 
 /**
- * Reads `postgres://user:password@a:5432,b:5432/name?target_session_attrs=read-write`: several hosts, of which the first
- * that answers and takes writes is used (libpq, section "Specifying Multiple Hosts"). With several hosts `read-write` is
- * the default of `target_session_attrs`, since the service always writes.
- *
- * @throws TypeError with one line that says what is wrong; it contains no password
+ * Parses `postgres://user:password@a:5432,b:5432/name?target_session_attrs=read-write`: of several hosts, the first
+ * that responds and accepts writes is used (libpq, section "Specifying Multiple Hosts"). With several hosts,
+ * `target_session_attrs` defaults to `read-write`, because the service always writes.
+ * @throws TypeError with a one-line reason that contains no password
  */
 export function parsePostgresUrl(url: string): PostgresLocation {
   const [, scheme, user = '', hosts, rest = ''] = URL_PARTS.exec(url) ?? [];
@@ -445,7 +455,7 @@ export function parsePostgresUrl(url: string): PostgresLocation {
   const names = hosts.split(',');
   if (names.length > 1 && names.includes('')) throw new TypeError('has an empty host in its list');
   const urls = names.map((host) => {
-    // Only a socket's folder may stand in for a host, and `URL` demands one.
+    // Only a socket folder may replace the host, and `URL` requires a host.
     const single = `${scheme}${user}${host || 'localhost'}${rest}`;
     if (!URL.canParse(single)) throw new TypeError(`has a host that cannot be read: "${host}"`);
     return new URL(single);
@@ -464,24 +474,24 @@ export function parsePostgresUrl(url: string): PostgresLocation {
   };
 }
 
-/** Node's codes for a server that cannot be reached or went away. */
+/** Node's error codes for a server that is unreachable or disconnected. */
 const NETWORK = new Set(
   'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ENOENT'.split(' '),
 );
-/** What `pg` says without a code when the response to a query does not come in time. */
+/** The message of `pg`, which sets no code, for a query whose response is overdue. */
 const SILENT = /^Query read timeout/;
-/** What `pg` and its pool say without a code when a connection breaks or none is free in time. */
+/** The messages of `pg` and its pool, which set no code, for a broken connection and an exhausted pool. */
 const BROKEN = /^Connection terminated|^timeout exceeded when trying to connect|connection error and is not queryable/;
 /**
- * PostgreSQL, appendix A: connection exceptions (08), too few resources (53), shutdown and start-up (57P), a time limit
- * reached (57014, 55P03, 25P03), a standby that takes no writes (25006).
+ * PostgreSQL, appendix A: connection exceptions (08), insufficient resources (53), shutdown and startup (57P), an
+ * exceeded time limit (57014, 55P03, 25P03), a standby that rejects writes (25006).
  */
 const UNAVAILABLE = /^(08...|53...|57P..|57014|55P03|25P03|25006)$/;
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
-/** serialization_failure and deadlock_detected: the same transaction may well succeed when it runs again. */
+/** serialization_failure and deadlock_detected: the same transaction may well succeed when repeated. */
 const CONFLICT = new Set(['40001', '40P01']);
-/** What an operator can do about an error of a first connection, by its code. */
+/** Advice for operators on errors of the first connection, by code. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'is it running, and listening on this address and port?'],
   ['ENOTFOUND', 'the host name cannot be resolved'],
@@ -497,30 +507,33 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** For codes that say too little: `routine` is the function of PostgreSQL that reports the error. */
+/** For ambiguous codes: `routine` is the PostgreSQL function that reported the error. */
 const isRaisedBy = (error: unknown, code: string, routine: string): boolean =>
   codeOf(error) === code && (error as { routine?: unknown }).routine === routine;
 
-/** Of a transaction, or of a statement outside of one, that loses against others. */
+/** Attempts of a transaction, or of a statement outside of one, that conflicts with others. */
 const MAX_ATTEMPTS = 3;
 
 const toConflictError = (error: unknown, attempts: number): DatabaseUnavailableError =>
   new DatabaseUnavailableError(`the transaction lost against others ${attempts} times`, error);
 
-/** The same work may succeed when it is done again. */
+/** Whether the same work may succeed when repeated. */
 function isConflict(error: unknown): boolean {
   return CONFLICT.has(codeOf(error)) || isStalePlan(error) || isMovedPartition(error);
 }
 
-/** A partition for the new row was attached after the row's place had been looked up (check_violation, by `ExecPartitionCheckEmitError`). */
+/**
+ * A partition for the new row was attached after the target partition had been looked up (check_violation, reported by
+ * `ExecPartitionCheckEmitError`).
+ */
 const isMovedPartition = (error: unknown): boolean => isRaisedBy(error, '23514', 'ExecPartitionCheckEmitError');
 
-/** The columns of a prepared statement's result have changed since it was planned; only this connection is affected. */
+/** The result columns of a prepared statement have changed since it was planned; only this connection is affected. */
 function isStalePlan(error: unknown): boolean {
   return isRaisedBy(error, '0A000', 'RevalidateCachedQuery');
 }
 
-/** The server did not answer in time, though it ends statements that take long: other connections are probably dead too. */
+/** The server did not respond in time, although it cancels long statements: other connections are probably dead too. */
 const isSilent = (error: unknown): boolean => error instanceof Error && SILENT.test(error.message);
 
 /** The server has become a standby. */
@@ -539,11 +552,11 @@ function isConnectionLost(error: unknown): boolean {
   );
 }
 
-/** No connection of the pool became free in time; says nothing about the server. */
+/** No connection of the pool became free in time, which says nothing about the server. */
 const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 
-/** Converts errors caused by the database alone to the one type the HTTP layer handles. */
+/** Converts errors caused by the database itself to the one type the HTTP layer handles. */
 function toDatabaseError(error: unknown): unknown {
   if (codeOf(error) === DISK_FULL) return new DiskFullError(error);
   if (isConnectionLost(error) || UNAVAILABLE.test(codeOf(error))) {
@@ -552,14 +565,14 @@ function toDatabaseError(error: unknown): unknown {
   return error;
 }
 
-/** An error of a first connection, with its cause and, where there is one, what to do about it. */
+/** Error of a first connection, with its cause and, if known, advice. */
 export function toConnectError(error: unknown, server: string): DatabaseUnavailableError {
   const hint = HINTS.get(codeOf(error));
   const advice = hint === undefined ? '' : ` (${hint})`;
   return new DatabaseUnavailableError(`cannot connect to PostgreSQL at ${server}: ${reasonOf(error)}${advice}`, error);
 }
 
-/** Node reports the addresses of one host that all failed as one error without a message. */
+/** Node reports the failures of all addresses of one host as one error without a message. */
 function reasonOf(error: unknown): string {
   const first = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error && first.message !== '' ? first.message : codeOf(error) || String(error);
@@ -584,7 +597,7 @@ const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, 
   [NUMERIC, toNumber],
 ]);
 
-/** Reads values as SQLite gives them: integers as numbers, the outcome of a comparison as 0 or 1. */
+/** Parses values like SQLite returns them: integers as numbers, comparisons as 0 or 1. */
 function postgresTypes(): typeof PgTypes {
   const { types } = loadPg();
   return {
@@ -594,12 +607,12 @@ function postgresTypes(): typeof PgTypes {
   };
 }
 
-/** A condition handed over as a value is 0 or 1, as our columns have it. */
+/** A boolean parameter becomes 0 or 1, the form of our columns. */
 function toPostgresValue(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
 const load = createRequire(import.meta.url);
 
-/** The client of PostgreSQL, loaded when one is first used: a service on SQLite does without its megabytes. */
+/** Loads the PostgreSQL client on first use, which saves its megabytes on SQLite. */
 export const loadPg = (): typeof pg => load('pg') as typeof pg;

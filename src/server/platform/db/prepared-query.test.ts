@@ -11,7 +11,7 @@ const put = prepareQuery<Tables, { name: string; value: string }>()((db, p) =>
 const get = prepareQuery<Tables, { name: string }>()((db, p) =>
   db.selectFrom('meta').select('value').where('name', '=', p('name')),
 );
-/** A constant between two places of one parameter, and another parameter in raw SQL. */
+/** A constant between two uses of one parameter, and another parameter in raw SQL. */
 const change = prepareQuery<Tables, { from: string; to: string }>()((db, p) =>
   db
     .updateTable('meta')
@@ -42,7 +42,7 @@ const addJobs = prepareInsert<Tables, { name: string; holder: string; locked_unt
 );
 
 forEachDatabase((name, open) => {
-  it('stores whole numbers as integers, though SQLite is given them as they are', async () => {
+  it('stores whole numbers as integers, even though SQLite receives them unconverted', async () => {
     const { kysely } = await open();
     const due = Number.MAX_SAFE_INTEGER;
     await addJobs(
@@ -67,7 +67,7 @@ forEachDatabase((name, open) => {
     assert.deepEqual(new Set(halves.rows.map(({ half }) => half)), new Set([-3, 3]));
   });
 
-  it('runs one query many times with other values, inside and outside a transaction', async () => {
+  it('runs one query many times with different values, inside and outside a transaction', async () => {
     const { kysely, transaction } = await open();
     assert.equal(await put.changes(kysely, { name: 'a', value: '1' }), 1);
     await transaction(async (trx) => {
@@ -79,7 +79,7 @@ forEachDatabase((name, open) => {
     assert.equal(await get.first(kysely, { name: 'c' }), undefined);
   });
 
-  it('refuses a query of a transaction that is over', async () => {
+  it('refuses a query of a finished transaction', async () => {
     const { transaction } = await open();
     let late: Parameters<typeof get.first>[0] | undefined;
     await transaction(async (trx) => {
@@ -91,7 +91,7 @@ forEachDatabase((name, open) => {
     await assert.rejects(() => get.first(over, { name: 'a' }), /committed|ended/);
   });
 
-  it('puts values and constants in their places, and counts the rows of a conditional write', async () => {
+  it('assigns parameters and constants to their positions, and counts the rows of a conditional write', async () => {
     const { kysely } = await open();
     for (const name of ['a', 'b', 'spared']) await put.changes(kysely, { name, value: 'old' });
     assert.equal(await change.changes(kysely, { from: 'old', to: 'new' }), 2);
@@ -100,7 +100,7 @@ forEachDatabase((name, open) => {
     assert.deepEqual(await get.first(kysely, { name: 'spared' }), { value: 'old' });
   });
 
-  it('claims rows so that no two claimants get the same', async () => {
+  it('claims rows so that no two claimants get the same row', async () => {
     const { kysely } = await open();
     for (let i = 0; i < 20; i++) await put.changes(kysely, { name: `job-${i}`, value: '' });
     const claims = await Promise.all(Array.from({ length: 8 }, () => claim.all(kysely, { prefix: 'job-%', most: 3 })));
@@ -109,7 +109,7 @@ forEachDatabase((name, open) => {
     assert.ok(claims.every((rows) => rows.length <= 3) && claimed.length > 0);
   });
 
-  it('refuses to compute with a value it does not have yet', async () => {
+  it('refuses to compute with a placeholder', async () => {
     const { kysely } = await open();
     const wrong = prepareQuery<Tables, { n: number }>()((db, p) =>
       db

@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Compilable, CompiledQuery, Kysely, QueryResult, Transaction } from 'kysely';
 import { type DialectName, dialectOf } from './sql.ts';
 
-/** What a parameter can be. For `in (…)` a list of changing length needs a query built anew. */
+/** Types of a parameter. An `in (…)` list of varying length needs a query built per length. */
 export type ParameterValue = string | number | null | Uint8Array;
 
-/** A query whose SQL is always the same, so that a server may keep its plan under a name. */
+/** A query whose SQL never varies, so that a server may keep its plan under a name. */
 export interface NamedQuery<O = unknown> extends CompiledQuery<O> {
   readonly statement?: string;
-  /** Its parameters are stored as they are and are used in no arithmetic: the types of their columns make whole numbers integers. */
+  /**
+   * Parameters are stored unchanged and are used in no arithmetic: the types of their columns turn whole numbers into
+   * integers.
+   */
   readonly storesOnly?: true;
 }
 
@@ -17,27 +20,26 @@ const named = <O>(query: CompiledQuery<O>): NamedQuery<O> => ({
   statement: `rg_${createHash('sha256').update(query.sql).digest('base64url').slice(0, 24)}`,
 });
 
-/** Stands for the parameter `name` where it can be compared, inserted or assigned; nowhere else. */
+/** Placeholder for the parameter `name`, allowed only where a value is compared, inserted or assigned. */
 export type Parameters<P> = <K extends keyof P & string>(name: K) => P[K];
 
-/** A query compiled once. `T` tables, `P` parameters by name, `O` one row of the result. */
+/** A query compiled once. `T`: tables, `P`: parameters by name, `O`: a row of the result. */
 export interface PreparedQuery<T, P, O> {
   all(executor: Kysely<T>, parameters: P): Promise<O[]>;
-  /** The first row, or undefined where there is none. */
+  /** The first row, or undefined if there is none. */
   first(executor: Kysely<T>, parameters: P): Promise<O | undefined>;
-  /** How many rows a write touched: the outcome of a conditional write. */
+  /** The number of rows a write changed: the outcome of a conditional write. */
   changes(executor: Kysely<T>, parameters: P): Promise<number>;
 }
 
 /**
- * Builds a query once instead of each time, which saves the 10–20 µs Kysely takes for it. For hot paths.
- *
+ * Builds a query once instead of on each call, which saves Kysely's 10–20 µs. For hot paths.
  * ```ts
  * const findToken = prepareQuery<Tables, { hash: string }>()((db, p) =>
  *   db.selectFrom('tokens').selectAll().where('hash', '=', p('hash')));
  * const token = await findToken.first(database.kysely, { hash });
  * ```
- * A parameter may be null where a value is stored, not where one is compared (`is null` is another query).
+ * A parameter may be null when stored, but not when compared (`is null` is another query).
  */
 export function prepareQuery<T, P extends { readonly [K in keyof P]: ParameterValue }>() {
   return <O>(build: (db: Kysely<T>, p: Parameters<P>) => Compilable<O>): PreparedQuery<T, P, O> => {
@@ -55,13 +57,12 @@ export function prepareQuery<T, P extends { readonly [K in keyof P]: ParameterVa
   };
 }
 
-/** Most rows of one statement. Each number of rows up to it is compiled once. */
+/** Maximum rows per statement. Each number of rows up to it is compiled once. */
 const MAX_ROWS_PER_INSERT = 32;
 
 /**
- * The same for inserting many rows, which share statements: a row then costs a third of what it costs alone.
- *
- * @param columns all that are written; each row has each of them
+ * Like `prepareQuery`, for inserting many rows that share statements: a row then costs a third of a separate insert.
+ * @param columns all columns that are written; every row has each of them
  */
 export function prepareInsert<T, R extends { readonly [K in keyof R]: ParameterValue }>(
   table: keyof T & string,
@@ -96,20 +97,20 @@ class ParameterMarker {
   constructor(name: string) {
     this.name = name;
   }
-  /** Arithmetic or concatenation while building would compute with the placeholder instead of the value. */
+  /** Arithmetic or concatenation during the build would use the placeholder instead of the value. */
   [Symbol.toPrimitive](): never {
     throw new TypeError(`the parameter "${this.name}" has no value yet: compute in SQL, or pass the result`);
   }
 }
 
-/** To Kysely a marker is one more value; the type says what will take its place. */
+/** To Kysely a marker is just another value; the type is that of the value that replaces it. */
 function marker(name: string): never {
   return new ParameterMarker(name) as never;
 }
 
 interface Template<P> {
   readonly compiled: NamedQuery;
-  /** What stands at each place of the SQL: the parameter to put in, or a constant. */
+  /** The value of each position in the SQL: a parameter to insert, or a constant. */
   readonly slots: readonly { readonly name?: keyof P; readonly constant?: unknown }[];
 }
 
@@ -131,8 +132,8 @@ type DirectExecutor = <R>(query: CompiledQuery<R>) => Promise<QueryResult<R>>;
 const executors = new WeakMap<object, DirectExecutor>();
 
 /**
- * Lets prepared queries of this executor go straight to its connection. Kysely itself hands every query through a dozen
- * promises to find the connection, which takes longer than the query itself on SQLite.
+ * Lets prepared queries of this executor go straight to its connection. Kysely itself passes every query through a
+ * dozen promises to find the connection, which takes longer than the query itself on SQLite.
  */
 export function setDirectExecutor<T>(executor: Kysely<T>, shortcut: DirectExecutor): void {
   executors.set(executor, shortcut);
@@ -141,8 +142,8 @@ export function setDirectExecutor<T>(executor: Kysely<T>, shortcut: DirectExecut
 const directExecutorOf = <T>(executor: Kysely<T>): DirectExecutor | undefined => executors.get(executor);
 
 /**
- * Runs a transaction's work with the shortcut to its connection. It ends with the work: a query that comes too late must
- * meet Kysely's own refusal, not whoever has the connection by then.
+ * Runs a transaction's work with a shortcut to its connection. The shortcut ends with the work: a late query must be
+ * refused by Kysely, and must not run on a connection that has moved on to other work.
  */
 export async function withDirectExecutor<T, R>(trx: Transaction<T>, work: () => Promise<R>): Promise<R> {
   const connection = await trx.getExecutor().provideConnection(async (own) => own);

@@ -16,7 +16,7 @@ function next(signals: PubSub, channel: string): Promise<string> {
 }
 
 forEachDatabase((name, _open, freshUrl) => {
-  it('carries a message to the listeners of its channel only, and to none that stopped', async () => {
+  it('delivers a message to current listeners of its channel only', async () => {
     const signals = openPubSub(await freshUrl());
     const heard: string[] = [];
     const stop = signals.subscribe('tasks', (payload) => heard.push(`tasks ${payload}`));
@@ -35,7 +35,7 @@ forEachDatabase((name, _open, freshUrl) => {
     await signals.close();
   });
 
-  it('refuses a channel that is no name and a message too long', async () => {
+  it('refuses an invalid channel name and an oversized message', async () => {
     const signals = openPubSub(await freshUrl());
     assert.throws(() => signals.publish('a; drop table x', ''), TypeError);
     assert.throws(() => signals.subscribe('"', () => {}), TypeError);
@@ -43,9 +43,9 @@ forEachDatabase((name, _open, freshUrl) => {
     await signals.close();
   });
 
-  // SQLite serves one process.
+  // SQLite serves a single process.
   if (name === 'sqlite') return;
-  it('speaks to other processes, comes back after a broken connection, and tells of the gap', async () => {
+  it('reaches other processes, reconnects after a broken connection, and reports the gap', async () => {
     const url = await freshUrl();
     const [one, other] = [openPubSub(url), openPubSub(url)];
     const gaps = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
@@ -59,7 +59,7 @@ forEachDatabase((name, _open, freshUrl) => {
     const database = openDatabase<object>(url);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'reelgate signals' and datname = current_database()`.execute(database.kysely);
-    // Both must be back: what is sent while a break is still unnoticed may be lost.
+    // Both must have reconnected: messages sent while a break is still unnoticed may be lost.
     await Promise.all(gaps.map((gap) => gap.promise));
     const second = next(one, 'tasks');
     other.publish('tasks', 'after');
@@ -68,7 +68,7 @@ forEachDatabase((name, _open, freshUrl) => {
   });
 });
 
-/** Resolves when everything sent before has been delivered: a message of our own comes last. */
+/** Resolves when everything sent before has been delivered, because our own message arrives last. */
 async function nextAfter(signals: PubSub): Promise<void> {
   const arrived = next(signals, 'last');
   signals.publish('last', '');

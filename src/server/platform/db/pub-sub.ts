@@ -4,28 +4,30 @@ import type { DatabaseLog } from './database.ts';
 import { loadPg, PostgresHosts } from './postgres.ts';
 
 /**
- * Short messages between all processes on one database: wake-ups and revocations. Delivery is not guaranteed: one may be
- * lost when a connection breaks, so subscribers also poll the database. The sender receives its own messages.
+ * Short messages between all processes on one database: wake-ups and revocations. Delivery is not guaranteed: a message
+ * may be lost when a connection breaks, so subscribers also poll the database. The sender receives its own messages.
  */
 export interface PubSub {
   /**
-   * Call it after the transaction it reports has been committed. Sends soon; while the connection is down, signals wait
-   * for it, and beyond a thousand of them are dropped.
+   * Call after committing the transaction that the message reports. Sends soon; while the connection is down, messages
+   * wait for it, and those beyond a thousand are dropped.
    * @param channel lower-case letters and `_`
    * @param payload up to 7,999 bytes
    */
   publish(channel: string, payload: string): void;
   /**
-   * @param onGap called when messages may have been missed: discard what is cached in memory, and poll for work
-   * @returns stops listening
+   * @param onGap called when messages may have been missed: discard cached data, and poll for work
+   * @returns a function that unsubscribes
    */
   subscribe(channel: string, handler: (payload: string) => void, onGap?: () => void): () => void;
-  /** Whether messages of other processes arrive at this moment; always on SQLite, where there is one process. */
+  /** Whether messages of other processes currently arrive; always true on SQLite, where there is one process. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }
 
-/** Over LISTEN/NOTIFY on PostgreSQL, within this process on SQLite (which serves one process). */
+/**
+ * Opens messaging over LISTEN/NOTIFY on PostgreSQL, or within this process on SQLite, which serves a single process.
+ */
 export function openPubSub(url: string, log?: DatabaseLog): PubSub {
   return url.startsWith('sqlite:') ? new LocalPubSub(log) : new PostgresPubSub(url, log);
 }
@@ -100,12 +102,12 @@ class LocalPubSub implements PubSub {
 const MAX_UNSENT = 1_000;
 const RECONNECT_MIN_MS = 100;
 const RECONNECT_MAX_MS = 5_000;
-/** A connection on which nothing is said is asked for a sign of life so often; one that is silent then is replaced. */
+/** A connection without traffic is pinged at this interval; one that does not respond is replaced. */
 const CHECK_INTERVAL_MS = 5_000;
 const QUERY_TIMEOUT_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** One connection of its own, kept up for as long as this is open; commands on it go one after another. */
+/** Keeps one dedicated connection alive while open; commands on it run one after another. */
 class PostgresPubSub implements PubSub {
   readonly #hosts: PostgresHosts;
   readonly #log: DatabaseLog | undefined;
@@ -151,13 +153,13 @@ class PostgresPubSub implements PubSub {
     this.#closing.abort();
     clearInterval(this.#checks);
     await this.#last;
-    // A connection that is dead does not hear of its end.
+    // A dead connection would not report its end.
     await Promise.race([this.#client?.end(), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
-  /** Finds out that the connection is dead, or its server a standby now. */
+  /** Detects that the connection is dead, or that its server has become a standby. */
   async #check(): Promise<void> {
-    // Queries under way have time limits of their own, and are enough of a check.
+    // Pending queries have time limits of their own, and check the connection sufficiently.
     if (this.#isChecking || this.#unsent > 0) return;
     this.#isChecking = true;
     await this.#run(async (client) => {
@@ -174,14 +176,14 @@ class PostgresPubSub implements PubSub {
         if (client !== undefined) await work(client);
       } catch (error) {
         this.#log?.warn({ err: error }, 'a signal was lost');
-        // Its `end` event makes a new one; after a silent server nothing else would.
+        // The `end` event triggers the reconnect; an unresponsive server would not cause one.
         void client?.end();
       }
     });
     return this.#last;
   }
 
-  /** Retries until it is connected, then listens to all channels subscribed so far. */
+  /** Retries until connected, then listens to all channels subscribed so far. */
   async #connect(): Promise<void> {
     for (
       let waitMs = RECONNECT_MIN_MS;

@@ -19,23 +19,23 @@ import {
 import { defined } from '../../../contract/objects.ts';
 import { type LongListPage, type LongPage, MAX_COUNTED } from '../../../contract/responses.ts';
 
-/** The two engines. Their differences that matter to tables and queries are in this file only. */
+/** The two engines. Differences that matter to tables and queries are handled only in this file. */
 export type DialectName = 'sqlite' | 'postgres';
 
-/** What a migration needs to know about the engine it runs on. */
+/** Properties of an engine that migrations need. */
 export interface Dialect {
   readonly name: DialectName;
-  /** Milliseconds, money, quota, counters: a signed 64-bit integer, read back as a JavaScript number. */
+  /** Milliseconds, money, quota, counters: a signed 64-bit integer, returned as a JavaScript number. */
   readonly int64: 'integer' | 'bigint';
   /** 0 or 1. */
   readonly bool: 'integer';
   /**
-   * Text of any length, compared and sorted by bytes on both engines; PostgreSQL would otherwise sort by the locale of
-   * the server, and a page cursor over text would differ between the two. JSON travels in it too.
+   * Text of any length, compared and sorted by bytes on both engines. PostgreSQL would otherwise sort by the server's
+   * locale, and a page cursor over text would differ between the engines. Also holds JSON.
    */
   readonly text: Expression<string>;
   readonly blob: 'blob' | 'bytea';
-  /** Makes an `int64` column the primary key that numbers its rows itself, upwards. */
+  /** Makes an `int64` column the primary key, with automatically increasing values. */
   autoIncrement(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;
 }
 
@@ -58,6 +58,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   },
 };
 
+/** The properties of an engine. */
 export function dialectFor(name: DialectName): Dialect {
   return DIALECTS[name];
 }
@@ -67,10 +68,9 @@ export const dialectOf = <T>(executor: Kysely<T>): DialectName =>
   executor.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
 
 /**
- * Whether other transactions may write while this one is open, so that what it has read may have changed: always on
- * PostgreSQL, never on SQLite, which has one writer at a time.
- *
- * Row locks need no such question: `forUpdate()` and `skipLocked()` are written for both engines, and left out on SQLite.
+ * Whether other transactions may write while this one is open, so that data it has read may have changed: always on
+ * PostgreSQL, never on SQLite, which has one writer at a time. Row locks need no such check: `forUpdate()` and
+ * `skipLocked()` work on both engines, and are omitted on SQLite.
  */
 export const hasConcurrentWriters = <T>(executor: Kysely<T>): boolean => dialectOf(executor) === 'postgres';
 
@@ -80,12 +80,12 @@ export const jsonTexts = <T>(executor: Kysely<T>, array: string): RawBuilder<str
     ? sql<string>`(select value from json_each(${array}))`
     : sql<string>`(select json_array_elements_text(${array}::json))`;
 
-/** Lets every statement of a transaction see the same state; to be called before its first one. */
+/** Lets every statement of a transaction see the same state; must be called before its first statement. */
 export async function readOneState<T>(trx: Transaction<T>): Promise<void> {
   if (dialectOf(trx) === 'postgres') await sql`set transaction isolation level repeatable read`.execute(trx);
 }
 
-/** `for update`, `for share` and the like mean nothing where there is one writer at a time, and SQLite does not know them. */
+/** Omits `for update`, `for share` and the like, which SQLite does not know and a single writer does not need. */
 export class LocklessSqliteCompiler extends SqliteQueryCompiler {
   protected override visitSelectQuery(node: SelectQueryNode): void {
     const { endModifiers, ...rest } = node;
@@ -99,8 +99,8 @@ const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
 const POSTGRES_UNIQUE = '23505';
 
 /**
- * True when a write was refused because a row with the same primary or unique key exists. The transaction has failed by
- * then, so inside one prefer `on conflict do nothing` and check the row count.
+ * True when a write was refused because a row with the same primary or unique key exists. This fails the transaction,
+ * so inside one prefer `on conflict do nothing` and check the row count.
  */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -109,8 +109,8 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * Whether a conditional write changed exactly one row: the outcome of a compare-and-set, of which one of several concurrent
- * attempts succeeds.
+ * Whether a conditional write changed exactly one row: the outcome of a compare-and-set, of which one of several
+ * concurrent attempts succeeds.
  */
 export function wasChanged(result: UpdateResult | DeleteResult | InsertResult | undefined): boolean {
   if (result === undefined) return false;
@@ -118,52 +118,51 @@ export function wasChanged(result: UpdateResult | DeleteResult | InsertResult | 
   return ('numDeletedRows' in result ? result.numDeletedRows : result.numInsertedOrUpdatedRows) === 1n;
 }
 
-/** The direction of a list that can be sorted: rows without the value are last in both, as `sortRowsBy` has them. */
+/** Sort direction of a list: rows without the value come last in both directions, like with `sortRowsBy`. */
 export const nullsLast =
   (descending: boolean) =>
   (column: OrderByItemBuilder): OrderByItemBuilder =>
     (descending ? column.desc() : column.asc()).nullsLast();
 
 /**
- * Condition: a `text` column contains these words as they are written, whatever the case of A to Z. Both engines fold only
- * those letters in a column compared by bytes, so the words are folded no further: `É` finds `É`.
- *
- * @param column a name from our own code
+ * Condition that a `text` column contains these words literally, ignoring the case of A to Z. Both engines fold only
+ * those letters in a column compared by bytes, so the words are folded no further: `É` matches only `É`.
+ * @param column a name from our own code, never from a request
  */
 export const containsText = (column: string, words: string) =>
   sql<SqlBool>`lower(${sql.ref(column)}) like ${`%${foldAscii(words).replace(/[\\%_]/g, '\\$&')}%`} escape '\\'`;
 
 const foldAscii = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** A table whose rows are written with the time of their writing and never changed. */
+/** A table of immutable rows that record the time of their insertion. */
 export interface TimedRows {
   readonly table: string;
-  /** Numbers its rows upwards. */
+  /** Column whose values increase with each row. */
   readonly key: string;
-  /** Unix milliseconds. */
+  /** Column in Unix milliseconds. */
   readonly time: string;
 }
 
-/** Unix milliseconds; `to` is not included. */
+/** Unix milliseconds; `to` is exclusive. */
 export interface Period {
   readonly from?: number;
   readonly to?: number;
 }
 
-/** Rows between two keys; `before` is not included. */
+/** Rows between two keys; `before` is exclusive. */
 export interface KeyRange {
   readonly first?: number;
   readonly before?: number;
 }
 
-/** The first key, and the one behind the last. */
+/** The first key, and the key after the last one. */
 export type KeyBounds = readonly [first: number, end: number];
 
 /**
- * The rows of a period by their keys, which ascend with the time on SQLite, as it has one writer. There an index on the time would
- * cost each insert more than the 25 look-ups in ten million rows cost a list. Rows that were written while the clock of the
- * machine was being set back may be missing from a period. On PostgreSQL writers overtake each other: the table has an index, and the range
- * is empty.
+ * Converts a period to a key range on SQLite, where keys increase with time because there is one writer. An index on
+ * the time would cost every insert more than the 25 look-ups in ten million rows cost a list. Rows written while the
+ * machine's clock was being set back may be missing. On PostgreSQL, where writers overtake each other, the table has an
+ * index, and the range is empty.
  */
 export async function toKeyRange<T>(kysely: Kysely<T>, rows: TimedRows, { from, to }: Period): Promise<KeyRange> {
   if (hasConcurrentWriters(kysely) || (from === undefined && to === undefined)) return {};
@@ -178,9 +177,8 @@ export async function toKeyRange<T>(kysely: Kysely<T>, rows: TimedRows, { from, 
 }
 
 /**
- * The lowest key from which on all rows are of this time or later, by halving.
- *
- * @param bounds between which keys ascend with the time; the end where all rows are older
+ * The lowest key from which on all rows have this time or a later one, by bisection.
+ * @param bounds between which keys increase with time; the end when all rows are older
  */
 export async function firstKeySince<T>(
   kysely: Kysely<T>,
@@ -202,12 +200,11 @@ export async function firstKeySince<T>(
 }
 
 /**
- * One page of the matching rows, those with the highest key first unless the page asks for the oldest. With `after` it costs the same at any depth. A page by
- * number skips keys alone, which an index has, and reads only the rows of the page.
- *
+ * One page of the matching rows, highest key first unless the page asks for the oldest. With `after`, any page costs
+ * the same. A page by number skips over keys alone, which an index contains, and reads only the rows of the page.
  * @param matching filtered, without columns
- * @param key a unique number that ascends with time, as our own code names it
- * @param select adds the columns, `key` among them
+ * @param key a unique number that increases with time, named by our own code
+ * @param select adds the columns, including `key`
  */
 export async function readLargeListPage<
   DB,
@@ -249,20 +246,19 @@ export async function readLargeListPage<
   };
 }
 
-/** Rows that are deleted once they are old. */
+/** Rows that are deleted after a retention period. */
 export interface OldRows extends TimedRows {
-  /** Keys ascend with time, so that the oldest rows are found without an index on the time. */
+  /** Keys increase with time, so the oldest rows are found without an index on the time. */
   readonly keysAscendWithTime?: true;
-  /** A further condition. */
+  /** An additional condition. */
   readonly only?: RawBuilder<boolean>;
 }
 
 /**
- * Deletes at most `limit` of the rows from before a time, the oldest first: a short statement at a time, so that others wait
- * little. Fewer than `limit` deleted: there are no more.
- *
+ * Deletes up to `limit` rows older than a time, oldest first, in one short statement that blocks others only briefly.
+ * Fewer than `limit` deleted rows mean that none remain.
  * @param before Unix milliseconds
- * @returns how many
+ * @returns the number of deleted rows
  */
 export async function deleteOldRows<T>(
   db: Kysely<T>,
@@ -284,9 +280,8 @@ export async function deleteOldRows<T>(
 const POLL_MS = 50;
 
 /**
- * Resolves when every transaction that writes at this moment has ended, so that no row numbered below what can be seen now
- * can still appear. At once on SQLite, which has one writer.
- *
+ * Resolves when every transaction that is writing now has ended, so that no row with a key below the currently visible
+ * ones can still appear. Immediately on SQLite, which has one writer.
  * @returns false when one of them lasts longer than `timeoutMs`
  */
 export async function waitForOlderTransactions<T>(kysely: Kysely<T>, timeoutMs: number): Promise<boolean> {

@@ -32,10 +32,10 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('fails every caller of a batch whose commit fails, keeps nothing of it, and continues', async () => {
-    // However slow this machine is just now, the three travel together.
+  it('fails every caller of a batch whose commit fails, discards the batch, and continues', async () => {
+    // Long enough that the three share a batch even on a slow machine.
     const database = await open({ batchMs: 10_000 });
-    // A deferred constraint is checked at COMMIT, which stands here for a disk that is full just then.
+    // A deferred constraint is checked at COMMIT, which simulates a disk that is full at that point.
     await sql`create table children (parent text references meta (name) deferrable initially deferred)`.execute(
       database.kysely,
     );
@@ -53,14 +53,14 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('asks the disk for every commit: what was acknowledged survives the loss of power', async () => {
+  it('syncs every commit to disk, so that acknowledged writes survive a power failure', async () => {
     const database = await open();
     const settings = await Promise.all(
       ['synchronous', 'journal_mode'].map((name) =>
         sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.kysely),
       ),
     );
-    // 2 is FULL; NORMAL would keep a crash of this process out, and no more.
+    // 2 is FULL; NORMAL would only survive a crash of this process.
     assert.deepEqual(
       settings.map(({ rows }) => rows[0]),
       [{ synchronous: 2 }, { journal_mode: 'wal' }],
@@ -68,7 +68,7 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('waits for another process to let go of the write lock, and reads meanwhile', async () => {
+  it('waits for another process to release the write lock, and reads meanwhile', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-lock-'));
     after(() => rmSync(folder, { recursive: true }));
     const database = openDatabase<MetaTables>(`sqlite:${join(folder, 'deeper', 'test.db')}`);
@@ -85,7 +85,7 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('reads one state in a turn, the newest in the next, and its own writes at once', async () => {
+  it('reads one state per event loop turn, the newest in the next, and its own writes immediately', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-snapshot-'));
     after(() => rmSync(folder, { recursive: true }));
     const database = openDatabase<MetaTables>(`sqlite:${join(folder, 'test.db')}`);
@@ -115,7 +115,7 @@ describe('group commit on SQLite', () => {
     await database.close();
   });
 
-  it('finishes the writes under way before it closes', async () => {
+  it('finishes pending writes before it closes', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-close-'));
     after(() => rmSync(folder, { recursive: true }));
     const url = `sqlite:${join(folder, 'test.db')}`;
@@ -133,7 +133,7 @@ describe('group commit on SQLite', () => {
     await again.close();
   });
 
-  it('keeps the file and its log from other users of the machine', async () => {
+  it('hides the file and its log from other users of the machine', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rg-mode-'));
     try {
       for (const [name, before, after] of [

@@ -22,6 +22,7 @@ import { GroupCommit, type GroupCommitOptions, type WriteTransaction } from './g
 import { type NamedQuery, setDirectExecutor, withDirectExecutor } from './prepared-query.ts';
 import { LocklessSqliteCompiler } from './sql.ts';
 
+/** Opens a SQLite file. */
 export function openSqlite<T>(path: string, options: DatabaseOptions): Database<T> {
   const context = new TransactionContext();
   const space = new DiskFullState();
@@ -60,7 +61,7 @@ function sqliteDialect(driver: Driver): KyselyDialect {
   };
 }
 
-/** Kysely lets only one query at a time near SQLite by default; here the driver orders the writes itself. */
+/** By default, Kysely serializes queries on SQLite; here the driver orders the writes itself. */
 class ConcurrentSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
@@ -68,16 +69,16 @@ class ConcurrentSqliteAdapter extends SqliteAdapter {
 }
 
 interface SqliteDriverOptions extends Omit<GroupCommitOptions, 'beforeCommit'> {
-  /** Called after every statement with its seconds; a write counts without the wait for its batch. */
+  /** Called after every statement with its duration in seconds; for a write, without the wait for its batch. */
   readonly onQuery: (seconds: number) => void;
 }
 
 /** https://sqlite.org/pragma.html#pragma_auto_vacuum */
 const INCREMENTAL = 2;
-/** Free pages that stay in the file: the next rows need them, and to take them from the disk again costs more. */
+/** Share of free pages that stays in the file: new rows will need them, and allocating them again costs more. */
 const KEPT_FREE_SHARE = 0.1;
 
-/** One connection that writes, in batches, and one that reads, at once. */
+/** One connection for writes, in batches, and one for reads, which run immediately. */
 class SqliteDriver implements Driver {
   readonly #writer: SqliteStatements;
   readonly #reader: SqliteReadConnection;
@@ -85,7 +86,10 @@ class SqliteDriver implements Driver {
   readonly #temporary: string | undefined;
   readonly #onQuery: SqliteDriverOptions['onQuery'];
 
-  /** `path` `:memory:` means a file that is deleted on close: two connections could not share one in memory. */
+  /**
+   * `path` `:memory:` means a file that is deleted on close, because two connections could not share an in-memory
+   * database.
+   */
   constructor(path: string, options: SqliteDriverOptions) {
     assertSqliteFile(path);
     this.#onQuery = options.onQuery;
@@ -94,7 +98,7 @@ class SqliteDriver implements Driver {
     makeFolders(dirname(file));
     keepFromOthers(file);
     this.#writer = new SqliteStatements(file);
-    // Pages of deleted rows can be given back later. Only a new file can be set so; another one would be written to without effect.
+    // Lets pages of deleted rows be released later. Only a new file accepts this setting; on others it has no effect.
     if (readNumber(this.#writer.database, 'page_count') === 0)
       this.#writer.database.exec('pragma auto_vacuum = incremental');
     this.#writer.database.exec(`
@@ -114,7 +118,10 @@ class SqliteDriver implements Driver {
     });
   }
 
-  /** Gives back free pages beyond a tenth of the file, at most so many. @returns whether there are more */
+  /**
+   * Releases up to `maxPages` free pages, keeping a tenth of the file.
+   * @returns whether more remain
+   */
   releaseSpace(maxPages: number): Promise<boolean> {
     const { database } = this.#writer;
     const read = (name: string): number => readNumber(database, name);
@@ -132,7 +139,7 @@ class SqliteDriver implements Driver {
     return this.connect();
   }
 
-  /** What Kysely would be given for one query or one transaction; there is nothing to give back. */
+  /** The connection for one query or one transaction, as Kysely would acquire it; it needs no release. */
   connect(): SqliteConnection {
     return new SqliteConnection(this.#reader, this.#writer, this.#commits, this.#onQuery);
   }
@@ -152,7 +159,7 @@ class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    // A query started in this turn has not reached the driver yet: Kysely passes it through several promises.
+    // A query started in this turn has not reached the driver yet, because Kysely passes it through several promises.
     await nextTurn();
     await this.#commits.drain();
     this.#reader.close();
@@ -162,8 +169,8 @@ class SqliteDriver implements Driver {
 }
 
 /**
- * Makes the file readable for its owner alone, and takes the rights of everybody from one that exists; a group's stay, since a
- * mail server may read the accounts. SQLite gives its log the same rights.
+ * Makes the file accessible only to its owner, and removes the permissions of others from an existing one. Group
+ * permissions stay, because a mail server may read the accounts. SQLite gives its log the same permissions.
  */
 function keepFromOthers(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
@@ -177,7 +184,7 @@ function asSqlite(connection: DatabaseConnection): SqliteConnection {
   throw new TypeError('not a connection of this driver');
 }
 
-/** What Kysely holds during one query or one transaction. */
+/** The connection that Kysely holds during one query or one transaction. */
 class SqliteConnection implements DatabaseConnection {
   readonly #reader: SqliteReadConnection;
   readonly #writer: SqliteStatements;
@@ -217,7 +224,7 @@ class SqliteConnection implements DatabaseConnection {
     return this.#commits.write(() => this.#timed(() => this.#writer.execute<R>(query)));
   }
 
-  /** After a failed statement nothing but a rollback follows, as on PostgreSQL: SQLite alone would go on. */
+  /** After a failed statement only a rollback is accepted, as on PostgreSQL; SQLite itself would continue. */
   #executeInTurn<R>(turn: WriteTransaction, query: CompiledQuery): QueryResult<R> {
     turn.assertOpen();
     this.#assertNotFailed();
@@ -242,13 +249,13 @@ class SqliteConnection implements DatabaseConnection {
     if (this.#failed) throw new Error('a statement failed, so the transaction is rolled back');
   }
 
-  /** All rows at once: an open cursor would keep the log from being checkpointed. Read long lists page by page. */
+  /** Returns all rows at once: an open cursor would prevent checkpoints of the log. Read long lists page by page. */
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     yield await this.executeQuery<R>(query);
   }
 }
 
-/** What may go to the reading connection; any statement that is not certain to be a read is treated as a write. */
+/** Whether a query may use the read connection; a statement that is not certainly a read is treated as a write. */
 function isRead(query: CompiledQuery): boolean {
   if (query.query.kind === 'SelectQueryNode') return true;
   return query.query.kind === 'RawNode' && /^\s*(select|explain)\b/i.test(query.sql);
@@ -258,8 +265,9 @@ const readNumber = (database: DatabaseSync, pragma: string): number =>
   Number(Object.values(database.prepare(`pragma ${pragma}`).get() ?? {})[0]);
 
 /**
- * The connection that reads. All reads of one turn of the event loop share a snapshot, since opening one costs several
- * system calls, more than most queries. It is at most one turn old and never older than a write this process has confirmed.
+ * The read connection. All reads of one event loop turn share a snapshot, because opening one takes several system
+ * calls, more than most queries. The snapshot is at most one turn old and never older than a write this process has
+ * confirmed.
  */
 class SqliteReadConnection {
   readonly #statements: SqliteStatements;
@@ -280,7 +288,7 @@ class SqliteReadConnection {
     return this.#statements.execute<R>(query);
   }
 
-  /** Opens the snapshot of this turn of the event loop if there is none. */
+  /** Opens the snapshot of this event loop turn if there is none. */
   #open(): void {
     if (this.#isOpen) return;
     this.#begin.run();
@@ -304,11 +312,14 @@ class SqliteReadConnection {
 
 interface CachedStatement {
   readonly statement: StatementSync;
-  /** Names of the columns it returns; empty for a statement that returns a row count. */
+  /** Names of the result columns; empty for a statement that returns a row count. */
   columns: readonly string[];
 }
 
-/** One connection with its prepared statements, kept by SQL text. Kysely alone would prepare each statement anew. */
+/**
+ * One connection with its prepared statements, cached by SQL text. Kysely alone would prepare a statement for each
+ * call.
+ */
 class SqliteStatements {
   readonly database: DatabaseSync;
   readonly #cache = new LRUCache<string, CachedStatement>({ max: 500 });
@@ -319,7 +330,7 @@ class SqliteStatements {
 
   execute<R>(query: CompiledQuery): QueryResult<R> {
     const cached = this.#prepare(query.sql);
-    // A column of integers stores 5.0 as 5, and making a BigInt of each number takes a tenth of an insert.
+    // A column of integers stores 5.0 as 5, and converting each number to a BigInt takes a tenth of an insert.
     const values = (query as NamedQuery).storesOnly
       ? (query.parameters as readonly SQLInputValue[])
       : query.parameters.map(toSqliteValue);
@@ -352,8 +363,8 @@ function columnNames(statement: StatementSync): readonly string[] {
 }
 
 /**
- * Rows arrive as arrays and become plain objects here: node:sqlite builds its own objects slowly and without a prototype,
- * so they would not be deeply equal to PostgreSQL's rows.
+ * Converts rows from arrays to plain objects: node:sqlite builds its own objects slowly and without a prototype, so
+ * they would not be deeply equal to PostgreSQL's rows.
  */
 function toRow<R>(row: unknown, cached: CachedStatement): R {
   const values = row as readonly unknown[];
@@ -366,7 +377,7 @@ function toRow<R>(row: unknown, cached: CachedStatement): R {
 
 /**
  * node:sqlite binds every JavaScript number as a float, so that `balance / ?` would divide as floats and a number in a
- * text column would read "5.0". Whole numbers are bound as integers instead, as PostgreSQL does.
+ * text column would read "5.0". Whole numbers are bound as integers instead, as on PostgreSQL.
  */
 function toSqliteValue(value: unknown): SQLInputValue {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);

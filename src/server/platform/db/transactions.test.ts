@@ -19,8 +19,8 @@ async function names(database: Database<Tables>): Promise<string[]> {
 }
 
 forEachDatabase((name, open, _freshUrl, emptyUrl) => {
-  describe('a transaction', () => {
-    it('keeps what it wrote and shows it to the next read', async () => {
+  describe('transaction', () => {
+    it('persists its writes and shows them to the next read', async () => {
       const database = await open();
       const result = await database.transaction(async (trx) => {
         await put(trx, 'a');
@@ -31,7 +31,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
       assert.deepEqual(await names(database), ['a', 'b']);
     });
 
-    it('undoes itself alone when it throws, among others that travel with it', async () => {
+    it('rolls back only itself when it throws, among others in its batch', async () => {
       const database = await open();
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, i) =>
@@ -53,7 +53,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
       assert.ok(kept.includes('also-1'));
     });
 
-    it('is undone by a failing statement', async () => {
+    it('is rolled back by a failing statement', async () => {
       const database = await open();
       await put(database.kysely, 'taken');
       const failed = database.transaction(async (trx) => {
@@ -64,7 +64,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
       assert.deepEqual(await names(database), ['taken']);
     });
 
-    it('is not called kept when its failed statement was swallowed', async () => {
+    it('is not reported as committed when its failed statement was swallowed', async () => {
       const database = await open();
       await put(database.kysely, 'taken');
       const swallowed = database.transaction(async (trx) => {
@@ -80,7 +80,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
       assert.deepEqual(await names(database), ['taken']);
     });
 
-    it('keeps the database itself and other transactions out of its callback', async () => {
+    it('rejects use of the database and of other transactions in its callback', async () => {
       const database = await open();
       const message = /must not be used inside/;
       await assert.rejects(
@@ -110,7 +110,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
   });
 
   describe('writes and reads', () => {
-    it('decrement a counter 1,000 times at once, never below zero', async () => {
+    it('decrement a counter 1,000 times concurrently, never below zero', async () => {
       const database = await open();
       await sql`create table counters (id integer primary key, n bigint not null)`.execute(database.kysely);
       await sql`insert into counters values (1, 400)`.execute(database.kysely);
@@ -140,7 +140,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
       assert.deepEqual(await names(database), ['open']);
     });
 
-    it('tell a unique violation from other errors, and the row it met is there to be read', async () => {
+    it('distinguish a unique violation from other errors, and can read the conflicting row', async () => {
       const database = await open();
       const twice = await Promise.allSettled([put(database.kysely, 'same'), put(database.kysely, 'same')]);
       const refused = twice.find((outcome) => outcome.status === 'rejected');
@@ -168,7 +168,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
       assert.equal(updated.numUpdatedRows, 0n);
     });
 
-    it('give integers back as numbers and refuse those a number cannot hold', async () => {
+    it('return integers as numbers, and refuse those a number cannot represent', async () => {
       const database = await open();
       await sql`create table numbers (n bigint not null, t text)`.execute(database.kysely);
       await sql`insert into numbers values (${Number.MAX_SAFE_INTEGER}, '5')`.execute(database.kysely);
@@ -187,7 +187,7 @@ forEachDatabase((name, open, _freshUrl, emptyUrl) => {
     });
   });
 
-  it('survives kill -9 right after a write was acknowledged', async () => {
+  it('survive kill -9 right after a write was acknowledged', async () => {
     const url = await emptyUrl();
     const child = spawn(process.execPath, [new URL('./write-until-killed.fixture.ts', import.meta.url).pathname, url], {
       stdio: ['ignore', 'pipe', 'inherit'],

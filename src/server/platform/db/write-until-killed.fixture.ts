@@ -1,7 +1,7 @@
 import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 
-/** Writes until it is killed, and prints a line for each write the database has confirmed. */
+/** Writes until killed, and prints a line for each write the database has confirmed. */
 const database = openDatabase<MetaTables>(process.argv[2] ?? '');
 await migrate(database, metaMigrations);
 for (let i = 0; ; i++) {
