@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AllowedMethods } from './server.ts';
 
-describe('the methods of a path', () => {
+describe('allowed methods of a path', () => {
   const methods = new AllowedMethods();
   methods.add('GET', '/api/tokens');
   methods.add(['POST', 'HEAD'], '/api/tokens');

@@ -8,10 +8,10 @@ import { plain, startHttp } from './start-http-server.fixture.ts';
 
 const STREAM = endpoint({ ...plain, method: 'GET', path: '/api/stream' });
 
-describe('a stream of events', () => {
+describe('event stream', () => {
   let http: Awaited<ReturnType<typeof startHttp>>;
   let port: number;
-  /** Of the stream that began last. */
+  /** Ends the access of the most recently opened stream. */
   let endAccess = () => {};
   let stopsWatching = 0;
   let ended: AbortSignal;
@@ -56,14 +56,14 @@ describe('a stream of events', () => {
     /^x-accel-buffering: no\r$/im,
   ];
 
-  it('is neither kept nor buffered on its way, and keeps the headers of its handler', async () => {
+  it('is neither cached nor buffered by proxies, and keeps the headers of its handler', async () => {
     const { socket, said } = await open();
     assert.match(said(), /^HTTP\/1\.1 200 /);
     for (const header of [...HEADERS, /^x-own: kept\r$/im, /^x-request-id: \S/im]) assert.match(said(), header);
     socket.destroy();
   });
 
-  it('ends with the credential that opened it', async () => {
+  it('ends together with the credential that opened it', async () => {
     const { socket, said } = await open();
     const watched = stopsWatching;
     assert.equal(ended.aborted, false);
@@ -75,7 +75,7 @@ describe('a stream of events', () => {
     socket.destroy();
   });
 
-  it('ends when the client leaves, and then the credential is watched no longer', async () => {
+  it('ends when the client disconnects, and stops watching the credential', async () => {
     const { socket } = await open();
     const [watched, signal] = [stopsWatching, ended];
     socket.destroy();
@@ -83,7 +83,7 @@ describe('a stream of events', () => {
     assert.equal(stopsWatching, watched + 1);
   });
 
-  it('is answered with its headers alone where those are asked for', async () => {
+  it('answers HEAD with its headers alone', async () => {
     const { status, headers, body } = await http.send('HEAD', '/api/stream');
     assert.deepEqual([status, body], [200, '']);
     assert.match(headers['content-type'] ?? '', /^text\/event-stream/);

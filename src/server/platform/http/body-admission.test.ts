@@ -26,7 +26,7 @@ function upload(account: string, bytes = BYTES) {
   };
 }
 
-test('T66: an upload that comes slowly is ended as soon as others wait for its room, and not before', async () => {
+test('T66: a slow upload is aborted once others wait for its budget, and not before', async () => {
   const admission = new BodyAdmission(BOUNDS);
   const slow = upload('one');
   const outcome = admission.read(slow.request, slow.read).catch((error: unknown) => error);
@@ -42,7 +42,7 @@ test('T66: an upload that comes slowly is ended as soon as others wait for its r
   assert.equal(await second, 'whole');
 });
 
-test('T66: an upload that comes fast enough goes on though others wait', async () => {
+test('T66: a sufficiently fast upload continues although others wait', async () => {
   const admission = new BodyAdmission(BOUNDS);
   const fast = upload('one');
   const outcome = admission.read(fast.request, fast.read);
@@ -59,7 +59,7 @@ test('T66: an upload that comes fast enough goes on though others wait', async (
   assert.equal(await second, 'next');
 });
 
-test('T61: the bodies of all accounts together have a bound, and one that leaves makes room', async () => {
+test('T61: the bodies of all accounts share a limit, and a finished one makes room', async () => {
   const admission = new BodyAdmission({ ...BOUNDS, graceMs: 60_000 });
   const [first, second, third] = [upload('one'), upload('two'), upload('three')];
   const reads = [first, second, third].map(({ request, read }) => admission.read(request, read));
@@ -78,7 +78,7 @@ test('T61: the bodies of all accounts together have a bound, and one that leaves
   assert.deepEqual(await Promise.all(reads), ['one', 'two', 'three']);
 });
 
-test('a body that waits is given up with its connection, and small ones never wait', async () => {
+test('a waiting body is dropped with its connection, and small bodies never wait', async () => {
   const admission = new BodyAdmission({ ...BOUNDS, graceMs: 60_000 });
   const first = upload('one');
   const whole = admission.read(first.request, first.read);

@@ -76,7 +76,7 @@ describe('bodies', () => {
     return { status, ...parsed, message: parsed.error?.message ?? '' };
   };
 
-  it('are read as the endpoint says, not as the sender says', async () => {
+  it('are parsed as the endpoint declares, not as the sender declares', async () => {
     assert.deepEqual((await send('/v1/json', '{"a":1}', JSON_TYPE)).got, { a: 1 });
     assert.deepEqual((await send('/v1/both', '{"a":1}', JSON_TYPE)).got, { a: 1 });
     assert.deepEqual((await send('/v1/form', 'a=1&b=x+y', FORM)).got, { a: '1', b: 'x y' });
@@ -114,19 +114,19 @@ describe('bodies', () => {
     assert.equal(await kept.promise, body.length);
   });
 
-  it('of JSON have a limit of their own', async () => {
+  it('have their own size limit for JSON', async () => {
     assert.equal((await send('/v1/both', JSON.stringify('x'.repeat(998)), JSON_TYPE)).status, 200);
     assert.equal((await send('/v1/both', JSON.stringify('x'.repeat(999)), JSON_TYPE)).status, 413);
     assert.equal((await send('/v1/both', multipart(part('a', 'x'.repeat(2_000))), MULTIPART)).status, 200);
   });
 
-  it('of forms name every field once, in text a database can hold', async () => {
+  it('contain each field of a form once, in text that a database can store', async () => {
     assert.match((await send('/v1/form', 'a=1&a=2', FORM)).message, /a is given twice/);
     assert.equal((await send('/v1/form', 'a=%00', FORM)).status, 400);
     assert.deepEqual((await send('/v1/form', '__proto__=x&a=1', FORM)).status, 200);
   });
 
-  it('of multipart/form-data hold fields, nested ones and files', async () => {
+  it('of multipart/form-data contain fields, nested fields and files', async () => {
     const body = multipart(part('model', 'm'), part('o[a]', '1'), part('o[b]', '2'), file('image', 'bytes'));
     const { got, files } = await send('/v1/both', body, MULTIPART);
     assert.deepEqual(got, { model: 'm', o: { a: '1', b: '2' } });
@@ -163,7 +163,7 @@ describe('bodies', () => {
     assert.deepEqual((await send('/v1/both', multipart(jsonPart('{"x":[1]}')), MULTIPART)).got, { a: { x: [1] } });
   });
 
-  it('of multipart/form-data that end too early are refused', async () => {
+  it('of multipart/form-data are refused when truncated', async () => {
     for (const body of [part('a', '1'), '--B\r\nContent-Disp', 'nothing of the kind', file('image', 'by')]) {
       const { status, message } = await send('/v1/both', body, MULTIPART);
       assert.equal(status, 400, body);

@@ -19,34 +19,35 @@ import { hasOnlyWellFormedText } from '../text.ts';
 interface JsonBodyOptions {
   /** Bytes. */
   readonly limit: number;
-  /** Members, elements and the root, all together; default 50 000. */
+  /** Members, elements and the root, counted together; default 50 000. */
   readonly maxValues?: number;
   /** Members of the root whose large Base64 is decoded; default none. */
   readonly imageFields?: readonly string[];
-  /** Who shares the budget of large bodies: the account. */
+  /** Identifies the budget of large bodies: the account. */
   readonly budgetKey: string;
-  /** Closes when the request is over. */
+  /** Emits `close` when the request is over. */
   readonly response: EventEmitter;
 }
 
+/** A parsed JSON body. */
 export interface JsonBody {
   readonly bytes: Buffer;
   readonly value: unknown;
   readonly images: BodyImages;
-  /** Members the root was written with; the value has fewer where a name was written twice. */
+  /** Number of members in the root as written; the parsed value has fewer if a name occurs twice. */
   readonly rootMembers: number;
-  /** Values the body was written with, of all levels. */
+  /** Number of values in the body as written, on all levels. */
   readonly values: number;
-  /** Releases the memory of large bytes and images at once. Nothing may use them afterwards, such as a socket. */
+  /** Releases the memory of large bytes and images immediately. Nothing, such as a socket, may use them afterwards. */
   discard(): void;
 }
 
-/** A request, as far as its body is concerned. */
+/** The parts of a request that matter for its body. */
 export type BodySource = AdmissionRequest['source'] & { readonly headers: IncomingHttpHeaders };
 
 /**
- * Reads JSON request bodies so that one of any shape is cheap to reject: its bounds are checked while it arrives, it is
- * kept once, large ones wait for admission, and what must be done in one piece is done in a turn of the event loop of its
+ * Reads JSON request bodies such that rejecting one is cheap, whatever its shape: its limits are checked while it
+ * arrives, it is stored only once, large bodies wait for admission, and indivisible work gets an event loop turn of its
  * own.
  */
 export class JsonBodyReader {
@@ -58,7 +59,8 @@ export class JsonBodyReader {
 
   /**
    * @returns undefined for an empty body
-   * @throws AppError `body_too_large`, `invalid_json`, `invalid_text`; the rest of the body is then received and dropped
+   * @throws AppError `body_too_large`, `invalid_json`, `invalid_text`; the rest of the body is then received and
+   * dropped
    */
   read(source: BodySource, options: JsonBodyOptions): Promise<JsonBody | undefined> {
     const { limit, budgetKey, response } = options;
@@ -73,7 +75,7 @@ export class JsonBodyReader {
     try {
       const isCollected = source instanceof RequestWithCollectedBody && source.isCollected;
       const bytes = await (isCollected ? source.collectedBody() : collect(source, scanner, options.limit, announced));
-      // The others were scanned piece by piece.
+      // The other bodies were scanned while they arrived.
       if (isCollected) scanner.push(bytes);
       if (bytes.length === 0) return undefined;
       if (bytes.length > LARGE_BODY_BYTES) await nextTurn();
@@ -115,12 +117,18 @@ function parse(bytes: Buffer, scanner: JsonBoundsScanner, imageFields: readonly 
   }
 }
 
-/** Releases a copied piece of a large body that owns its memory; the garbage collector would keep all pieces of 13 MB for a while. */
+/**
+ * Releases a copied piece of a large body that owns its memory; the garbage collector would keep all pieces of a 13 MB
+ * body for a while.
+ */
 function releasePiece({ buffer, byteLength }: Buffer): void {
   if (byteLength === buffer.byteLength && buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
-/** Releases the bytes at once. The garbage collector would do so much later: they outlived several collections while they arrived. */
+/**
+ * Releases the bytes immediately. The garbage collector would do so much later, because they survived several
+ * collections while they arrived.
+ */
 function discard({ buffer, byteLength }: Buffer): void {
   if (byteLength > LARGE_BODY_BYTES && buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
@@ -133,7 +141,7 @@ const toRequestError = (error: unknown): unknown =>
 const tooLarge = (limit: number): AppError =>
   new AppError('body_too_large', { params: { limit: `${Math.floor(limit / 1024)} KiB` } });
 
-/** Bytes by Content-Length; undefined for a body in chunks. */
+/** Bytes according to Content-Length; undefined for a chunked body. */
 export function announcedLength({ headers }: { readonly headers: IncomingHttpHeaders }): number | undefined {
   const header = headers['content-length'];
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
@@ -141,7 +149,7 @@ export function announcedLength({ headers }: { readonly headers: IncomingHttpHea
 
 const upTo = (buffer: Buffer, size: number): Buffer => (size === buffer.length ? buffer : buffer.subarray(0, size));
 
-/** The whole body in one buffer, scanned chunk by chunk. */
+/** Collects the entire body in one buffer and scans it chunk by chunk. */
 function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, announced?: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let whole = announced === undefined || announced > limit ? undefined : allocateRequestBytes(announced);
@@ -159,7 +167,7 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
       try {
         if (size + chunk.length > limit) throw tooLarge(limit);
         scanner.push(chunk);
-        // A wrong announcement is the HTTP parser's to refuse; nothing is written beyond the buffer in any case.
+        // The HTTP parser refuses a wrong length; in any case nothing is written beyond the buffer.
         const { length } = chunk;
         if (whole !== undefined && size + length <= whole.length) {
           whole.set(chunk, size);
@@ -178,23 +186,23 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
       finish(() => resolve(whole === undefined ? concatRequestBytes(chunks) : upTo(whole, size)));
     const onError = (error: Error): void => fail(new AppError('invalid_json', { cause: error }));
     const onClose = (): void => fail(new AppError('invalid_json'));
-    // Whatever comes first removes them all, so that none needs to be of `once`, which makes two objects for each.
+    // The first event removes all listeners. `once` would allocate two objects for each of them.
     source.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }
 
 const MB = 1024 * 1024;
-/** Bodies up to this are taken at once: they cost less than the bookkeeping. */
+/** Bodies up to this size are admitted immediately: they cost less than the bookkeeping. */
 export const LARGE_BODY_BYTES = 256 * 1024;
-/** How long after its body was read a request may count against its account; most are answered or refused sooner. */
+/** How long a request may count against its account after its body was read; most are answered or refused sooner. */
 const HANDLING_MS = 500;
 
-/** Bounds of large bodies that are being read and parsed at a time, and how fast they must come while others wait. */
+/** Limits on large bodies being read and parsed, and the rate they must arrive at while others wait. */
 interface AdmissionBounds {
-  /** Bytes: one picture of the largest kind, or several common ones. */
+  /** Bytes: one image of the maximum size, or several common ones. */
   readonly maxBytesPerAccount: number;
   readonly maxBytesInTotal: number;
-  /** Every body may take this long. */
+  /** Time that every body may take. */
   readonly graceMs: number;
   readonly minBytesPerMs: number;
 }
@@ -209,17 +217,17 @@ const BOUNDS: AdmissionBounds = {
 /** A request whose body waits to be read. */
 interface AdmissionRequest {
   readonly source: Readable & { readonly socket: { readonly bytesRead: number } };
-  /** Closes when the response was sent or its connection is gone. */
+  /** Emits `close` when the response was sent or its connection is gone. */
   readonly response: EventEmitter;
-  /** Who shares a budget: the account. */
+  /** Identifies the budget: the account. */
   readonly budgetKey: string;
-  /** Bytes the body may have at most. */
+  /** Maximum bytes of the body. */
   readonly bytes: number;
 }
 
 /**
- * Bounds the bytes of all bodies that are being read and parsed. Large bodies of one account are admitted one after another. A waiting
- * body is not received, and a slow sender loses its turn while others wait.
+ * Limits the bytes of all bodies being read and parsed. Large bodies of one account are admitted one after another. A
+ * waiting body is not received, and a slow sender loses its turn while others wait.
  */
 export class BodyAdmission {
   readonly #bounds: AdmissionBounds;
@@ -231,9 +239,8 @@ export class BodyAdmission {
   }
 
   /**
-   * Runs `read` when there is room for the body.
-   *
-   * @throws AppError `invalid_json` when the client disconnects while it waits, `request_timeout` when it is too slow
+   * Runs `read` once the body is admitted.
+   * @throws AppError `invalid_json` when the client disconnects while waiting, `request_timeout` when it is too slow
    */
   async read<T>(request: AdmissionRequest, read: () => Promise<T>): Promise<T> {
     const { source, response, budgetKey, bytes } = request;
@@ -287,8 +294,8 @@ interface Waiter {
 }
 
 /**
- * Bounds how many bytes may be in memory at once, for each key (an account) and in total. Whoever finds no room waits in
- * order of arrival; a single item larger than a bound goes alone.
+ * Limits the bytes in memory, per key (an account) and in total. Requests that exceed a limit wait in order of arrival;
+ * a single item larger than a limit is admitted alone.
  */
 export class KeyedByteBudget {
   readonly #maxPerKey: number;
@@ -304,7 +311,7 @@ export class KeyedByteBudget {
 
   /**
    * @param signal ends the wait when the client has disconnected
-   * @returns gives the bytes back; calling it again does nothing
+   * @returns a function that releases the bytes; further calls do nothing
    */
   acquire(key: string, bytes: number, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
@@ -325,7 +332,7 @@ export class KeyedByteBudget {
     });
   }
 
-  /** Somebody waits for room. */
+  /** Whether any request waits for admission. */
   get isWaitedFor(): boolean {
     return this.#waiting.length > 0;
   }
@@ -352,7 +359,7 @@ export class KeyedByteBudget {
     };
   }
 
-  /** One key's queue keeps its order; a full key does not hold up the others. */
+  /** Each key's queue keeps its order, and a full key does not block the others. */
   #startWaiting(): void {
     const blocked = new Set<string>();
     for (const waiter of [...this.#waiting]) {
@@ -367,39 +374,38 @@ export class KeyedByteBudget {
 }
 
 /**
- * An `import` of the module reads every name it exports, and with `WebSocket` loads a whole second HTTP client: 4 MB that
- * nothing here calls. Asked for in this way it is what it was.
+ * An `import` of the module would read every name it exports, and `WebSocket` loads an entire second HTTP client: 4 MB
+ * that nothing here uses. `getBuiltinModule` returns the same module without that.
  */
 export const { createServer, IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');
 
-/** As much as Node keeps of a body nobody reads yet before it stops reading from the socket. */
+/** The amount of an unread body that Node buffers before it stops reading from the socket. */
 export const MAX_COLLECTED_BYTES = 64 * 1024;
 
-/** Not documented by Node, which uses it for requests without a body: marks the stream as read to its end. */
+/** An undocumented method that Node calls for requests without a body: it marks the stream as read to its end. */
 const closeUnread: unknown = Reflect.get(IncomingMessage.prototype, '_dumpAndCloseReadable');
 
 /**
- * A request that can collect a small body as the parser finds it. To hand over the one piece that most bodies consist of, a stream takes
- * four ticks of the event loop: 5 % of what a model call costs.
+ * A request that can collect a small body directly from the parser. Most bodies consist of one piece, and a stream
+ * takes four ticks of the event loop to deliver it: 5 % of the cost of a model call.
  */
 export class RequestWithCollectedBody extends IncomingMessage {
-  /** Of the body, in bytes, where it is collected. */
+  /** Length of a collected body in bytes. */
   #length: number | undefined;
-  /** Taken when the first piece comes: who sends none takes none. */
+  /** Allocated with the first piece, so a client that sends none costs no memory. */
   #bytes: Buffer | undefined;
   #size = 0;
   #settle: { readonly resolve: (bytes: Buffer) => void; readonly reject: (error: AppError) => void } | undefined;
 
-  /** Whether the body is collected: nothing of it comes through the stream. */
+  /** Whether the body is collected; no part of it then arrives through the stream. */
   get isCollected(): boolean {
     return this.#length !== undefined;
   }
 
   /**
-   * Collects the body unless it is too large, or the stream has a part of it by now. To be called before the turn of the event loop ends in
-   * which the request came.
-   *
-   * @param length as announced, in bytes
+   * Collects the body, unless it is too large or part of it is already in the stream. Must be called in the event loop
+   * turn in which the request arrived.
+   * @param length the announced length in bytes
    */
   collectBody(length: number): void {
     const isUntouched = this.readableFlowing === null && this.readableLength === 0 && !this.complete && !this.destroyed;
@@ -407,8 +413,7 @@ export class RequestWithCollectedBody extends IncomingMessage {
   }
 
   /**
-   * The collected body, at once where all of it has arrived.
-   *
+   * The collected body, synchronously if it has fully arrived.
    * @throws AppError `invalid_json` when the client disconnects first
    */
   collectedBody(): Buffer | Promise<Buffer> {
@@ -425,7 +430,7 @@ export class RequestWithCollectedBody extends IncomingMessage {
     if (this.#length === undefined) return super.push(chunk);
     if (chunk !== null) {
       this.#bytes ??= allocateRequestBytes(this.#length);
-      // Never more than announced: there the parser ends the body.
+      // The parser ends the body at its announced length, so this never exceeds the buffer.
       this.#bytes.set(chunk, this.#size);
       this.#size += chunk.length;
       return true;
@@ -435,7 +440,7 @@ export class RequestWithCollectedBody extends IncomingMessage {
     return false;
   }
 
-  /** What has come and no more: after an early response Node drops what follows, and the memory was not cleared. */
+  /** Only the received bytes: after an early response Node drops the rest, and the memory was not cleared. */
   get #collected(): Buffer {
     return this.#bytes?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
@@ -446,6 +451,7 @@ export class RequestWithCollectedBody extends IncomingMessage {
   }
 }
 
+/** A file part of a multipart body. */
 export interface UploadedFile {
   readonly field: string;
   readonly filename: string;
@@ -462,21 +468,25 @@ const LIMITS = {
   headerPairs: 50,
 };
 
-/** Of a part that is JSON itself, as of a JSON body. */
+/** Maximum depth of a JSON part, the same as that of a JSON body. */
 const MAX_DEPTH = 64;
 const MAX_VALUES = 50_000;
 
+/** Registers the multipart parser. */
 export async function registerMultipart(fastify: FastifyInstance): Promise<void> {
   await fastify.register(multipart, { limits: LIMITS });
 }
 
 interface MultipartBody {
-  /** Text parts; `name[part]` makes nested objects one level deep and `name[]` a list, as OpenAI's clients send them. */
+  /** Text parts; `name[part]` creates objects one level deep and `name[]` a list, as OpenAI's clients send them. */
   readonly fields: { readonly [name: string]: unknown };
   readonly files: readonly UploadedFile[];
 }
 
-/** Reads a whole multipart body within its limits; repeated text parts are ambiguous, so they are an error, as in JSON. */
+/**
+ * Reads an entire multipart body within its limits. Repeated text parts are ambiguous and therefore an error, as in
+ * JSON.
+ */
 export async function readMultipart(request: FastifyRequest): Promise<MultipartBody> {
   try {
     return await readParts(request);
@@ -485,7 +495,7 @@ export async function readMultipart(request: FastifyRequest): Promise<MultipartB
   }
 }
 
-/** The parser's own errors are bare; ours say by their class and the plugin's by a status what they are. */
+/** The parser throws plain errors; ours have a class, and the plugin's have a status. */
 const isParserError = (error: unknown): boolean =>
   error instanceof Error && !(error instanceof AppError) && !('statusCode' in error);
 
@@ -499,7 +509,7 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
       continue;
     }
     if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
-    // A part that calls itself JSON comes parsed, without the bounds of a body.
+    // The plugin parses a part declared as JSON without the limits of a JSON body.
     if (!isWithinBounds(part.value, MAX_DEPTH, MAX_VALUES)) throw new AppError('invalid_json');
     if (!hasOnlyWellFormedText(part.value)) throw new AppError('invalid_text');
     setField(fields, part.fieldname, part.value);

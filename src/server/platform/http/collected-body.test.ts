@@ -12,7 +12,7 @@ type Http = Awaited<ReturnType<typeof startHttp>>;
 
 let http: Http;
 let port: number;
-/** What each request is answered by, its body not read yet. */
+/** Answers each request, whose body is not read yet. */
 let serve: (request: RequestWithCollectedBody, response: ServerResponse) => Promise<void>;
 
 const read = async (source: IncomingMessage): Promise<unknown> => {
@@ -41,11 +41,11 @@ afterEach(() => http.close(0));
 const requestOf = (body: string, length = body.length): string =>
   `POST /v1/x HTTP/1.1\r\nHost: gate.example\r\nContent-Length: ${length}\r\n\r\n${body}`;
 
-/** The bodies of responses in chunks or by length, as they stand in all that was received. */
+/** The bodies of chunked and fixed-length responses within the received bytes. */
 const bodiesIn = (received: string): string[] =>
   [...received.matchAll(/(?:collected|streamed|refused)[^\r\nH]*/g)].map(([body]) => body);
 
-/** Writes pieces, each in a packet of its own, until so many responses have come. */
+/** Sends each piece in a packet of its own, and waits for the given number of responses. */
 async function talk(pieces: readonly string[], responses = 1): Promise<string[]> {
   const socket = connect(port, '127.0.0.1').setNoDelay(true);
   let received = '';
@@ -68,19 +68,19 @@ async function openAndSend(bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** The next request, before anybody has read of it. */
+/** The next request, before anything of it was read. */
 const nextRequest = (): Promise<RequestWithCollectedBody> =>
   new Promise((resolve) => {
     serve = async (request) => resolve(request);
   });
 
-test('a small body is collected, in one piece with its head and in many', async () => {
+test('a small body is collected, whether it arrives with its head or in many pieces', async () => {
   const whole = requestOf('{"a":[1,2]}');
   assert.deepEqual(await talk([whole]), ['collected {"a":[1,2]}']);
   assert.deepEqual(await talk([...whole]), ['collected {"a":[1,2]}']);
 });
 
-test('requests follow one another on a connection, also where several come at once', async () => {
+test('requests follow one another on a connection, even when several arrive at once', async () => {
   const numbers = Array.from({ length: 20 }, (_, index) => index);
   const expected = numbers.map((number) => `collected {"n":${number}}`);
   const requests = numbers.map((number) => requestOf(`{"n":${number}}`));
@@ -88,7 +88,7 @@ test('requests follow one another on a connection, also where several come at on
   assert.deepEqual(await talk([requests.join('')], 20), expected);
 });
 
-test('a body is read later than it came', async () => {
+test('a body may be read later than it arrives', async () => {
   serve = async (request, response) => {
     while (!request.complete) await nextTurn();
     await nextTurn();
@@ -97,13 +97,13 @@ test('a body is read later than it came', async () => {
   assert.deepEqual(await talk([requestOf('{"a":1}')]), ['collected {"a":1}']);
 });
 
-test('a body above the limit of what is collected stays in the stream, one of just that size does not', async () => {
+test('a body above the collection limit stays in the stream, and one of exactly the limit is collected', async () => {
   const text = 'x'.repeat(MAX_COLLECTED_BYTES - 2);
   assert.deepEqual(await talk([requestOf(`"${text}"`)]), [`collected ${text.length}`]);
   assert.deepEqual(await talk([requestOf(`"${text}x"`)]), [`streamed ${text.length + 1}`]);
 });
 
-test('a body is left in the stream where a part of it is there already', async () => {
+test('a body is left in the stream when part of it is already there', async () => {
   const request = new RequestWithCollectedBody(new Socket());
   request.push(Buffer.from('{"a"'));
   request.collectBody(7);
@@ -114,7 +114,7 @@ test('a body is left in the stream where a part of it is there already', async (
   assert.throws(() => request.collectedBody(), /not collected/);
 });
 
-test('a response before the body leaves the connection as it must be for the next request', async () => {
+test('a response before the body leaves the connection ready for the next request', async () => {
   serve = async (_request, response) => {
     serve = echo;
     response.end('refused');
@@ -123,19 +123,19 @@ test('a response before the body leaves the connection as it must be for the nex
   assert.deepEqual(await talk([first.slice(0, -4), first.slice(-4), second], 2), ['refused', 'collected {"a":2}']);
 });
 
-test('what comes after an early response is not taken for a body', async () => {
+test('bytes received after an early response are not taken for the body', async () => {
   const coming = nextRequest();
   const socket = await openAndSend(requestOf('{"a":1', 7));
   const request = await coming;
   const body = Promise.resolve(request.collectedBody());
-  // As Node does with the rest of a request whose response is over.
+  // Node does this with the rest of a request whose response has ended.
   (request as unknown as { _dump(): void })._dump();
   socket.write('}');
   assert.equal((await body).toString(), '{"a":1');
   socket.destroy();
 });
 
-test('a client that disconnects within the body ends the reading, whether it has begun or not', async () => {
+test('a client that disconnects within the body ends the read, whether started or not', async () => {
   for (const readsFirst of [true, false]) {
     const coming = nextRequest();
     const socket = await openAndSend(requestOf('{"a"', 7));
@@ -149,7 +149,7 @@ test('a client that disconnects within the body ends the reading, whether it has
   }
 });
 
-test('a body that is no JSON is refused as it is in a stream', async () => {
+test('a body that is not JSON is refused like a streamed one', async () => {
   serve = async (request, response) => {
     const code = await read(request).catch((error: unknown) => (error as AppError).code);
     response.end(`refused ${code}`);
@@ -158,7 +158,7 @@ test('a body that is no JSON is refused as it is in a stream', async () => {
   assert.deepEqual(await talk([requestOf('{"a":"\\u0000"}')]), ['refused invalid_text']);
 });
 
-test('T66: a collected body that does not come on is ended by 408', async () => {
+test('T66: a collected body that stalls ends in a 408', async () => {
   const socket = await openAndSend(requestOf('{"a"', 100));
   let received = '';
   socket.on('data', (chunk) => {
@@ -168,7 +168,7 @@ test('T66: a collected body that does not come on is ended by 408', async () => 
   assert.match(received, /^HTTP\/1\.1 408 /);
 });
 
-test('a request whose body was collected counts as read and closed, without events of a stream', async () => {
+test('a request with a collected body counts as read and closed, without stream events', async () => {
   const coming = nextRequest();
   const socket = await openAndSend(requestOf('{"a":1}'));
   const request = await coming;

@@ -13,7 +13,7 @@ interface Sent {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** What a policy does with a request; `status` where it has answered. */
+/** The effect of a policy on a request; `status` when the policy sent the response. */
 function ask(origins: readonly string[], method: string, url: string, headers: Record<string, string>): Sent {
   const policy = new CorsPolicy(origins);
   const request = Object.assign(new IncomingMessage(new Socket()), { method, url, headers });
@@ -29,7 +29,7 @@ function ask(origins: readonly string[], method: string, url: string, headers: R
 
 const PREFLIGHT = { origin: APP, 'access-control-request-method': 'POST' };
 
-describe('pages of other origins', () => {
+describe('cross-origin requests', () => {
   it('may read the model API from a configured origin', () => {
     for (const path of ['/v1/models', '/v1', '/v1?x=1', '/v1beta/models']) {
       const { handled, allowed, headers } = ask([APP], 'GET', path, { origin: APP });
@@ -58,7 +58,7 @@ describe('pages of other origins', () => {
       });
   });
 
-  it('of an unknown origin, or of none, get no header but Vary', () => {
+  it('with an unknown origin or none get only Vary', () => {
     const strangers: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: `${APP}.evil.example` },
@@ -70,7 +70,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('get nothing where no origin is configured', () => {
+  it('get no headers when no origin is configured', () => {
     assert.deepEqual(ask([], 'OPTIONS', '/v1/models', PREFLIGHT).headers, {});
     assert.equal(ask([], 'GET', '/v1/models', { origin: APP }).allowed, false);
   });
@@ -84,19 +84,19 @@ describe('pages of other origins', () => {
     assert.deepEqual([withoutOrigin, none], [false, {}], 'no page asks');
   });
 
-  it('have their preflight answered', () => {
+  it('get a response to their preflight', () => {
     const wanted = 'authorization, content-type,x-stainless-lang';
     const sent = ask([APP], 'OPTIONS', '/v1/videos', { ...PREFLIGHT, 'access-control-request-headers': wanted });
     assert.deepEqual([sent.handled, sent.status], [true, 204]);
   });
 
-  it('have only a preflight answered here', () => {
+  it('get a response here only to their preflight', () => {
     assert.equal(ask([APP], 'OPTIONS', '/v1/videos', { origin: APP }).handled, false);
     assert.equal(ask([APP], 'POST', '/v1/videos', PREFLIGHT).handled, false);
   });
 });
 
-describe('the headers of a preflight', () => {
+describe('preflight headers', () => {
   const headersOf = (more: Record<string, string>) => {
     const policy = new CorsPolicy([APP]);
     const request = Object.assign(new IncomingMessage(new Socket()), {
@@ -114,7 +114,7 @@ describe('the headers of a preflight', () => {
     return written;
   };
 
-  it('name the methods, and for how long', () => {
+  it('name the methods and their lifetime', () => {
     assert.deepEqual(headersOf({}), {
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
       'access-control-max-age': '600',
@@ -122,7 +122,7 @@ describe('the headers of a preflight', () => {
     });
   });
 
-  it('repeat what the page wants to send, if those are names of headers', () => {
+  it('repeat the requested headers if those are valid header names', () => {
     const allowed = (wanted: string) =>
       headersOf({ 'access-control-request-headers': wanted })['access-control-allow-headers'];
     assert.equal(allowed('authorization,content-type'), 'authorization,content-type');

@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../../../../test/test-servic
 import { addStylesheetAndLogoRoutes, type SiteDesign } from './service-routes.ts';
 import { startHttp } from './start-http-server.fixture.ts';
 
-describe('the files of the design', () => {
+describe('design files', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService('sqlite::memory:');
@@ -14,7 +14,7 @@ describe('the files of the design', () => {
   const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(new URL(path, service.url), { headers });
 
-  it('are served to everyone, and asked for again without a body', async () => {
+  it('are public and revalidated without a body', async () => {
     for (const [path, type, content] of [
       ['/tokens.css', 'text/css; charset=utf-8', /--rg-color-text:#/],
       ['/pages.css', 'text/css; charset=utf-8', /--rg-color-text:#[\s\S]*main>section/],
@@ -29,7 +29,7 @@ describe('the files of the design', () => {
     }
   });
 
-  it('are what the pages of the server are made with, under a policy without scripts', async () => {
+  it("are used by the server's own pages, under a policy without scripts", async () => {
     for (const path of ['/authorize', '/docs']) {
       const response = await get(path);
       assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'; style-src 'self'/, path);
@@ -38,8 +38,8 @@ describe('the files of the design', () => {
   });
 });
 
-describe('the look of a site', () => {
-  it('is read at each request, so that a new colour and a new logo are seen at once', async () => {
+describe('site design', () => {
+  it('is read on each request, so that a new colour and logo apply immediately', async () => {
     const look: { -readonly [K in keyof SiteDesign]: SiteDesign[K] } = { siteAccent: 'teal', siteLogo: undefined };
     const http = await startHttp();
     addStylesheetAndLogoRoutes(http.routes, { current: () => look });

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { AppError } from '../app-error.ts';
 import { type PageFailure, showErrorsAsHtmlPage } from './error-responses.ts';
 
-/** What a page shows of its work's end, and the headers it then has. */
+/** The page shown for the result of the work, and its headers. */
 async function respond(work: () => Promise<void>, locale: 'en' | 'zh-CN' = 'en') {
   const headers: Record<string, string> = {};
   const reply = {
@@ -30,8 +30,8 @@ async function respond(work: () => Promise<void>, locale: 'en' | 'zh-CN' = 'en')
   return { shown, headers };
 }
 
-describe('an error of a page', () => {
-  it('is shown with its status, in the language of the page', async () => {
+describe('error page', () => {
+  it('has the status of the error and the language of the page', async () => {
     const fail = async () => {
       throw new AppError('not_exist', { params: { what: 'video' } });
     };
@@ -44,14 +44,14 @@ describe('an error of a page', () => {
     assert.equal(translated?.status, shown?.status);
   });
 
-  it('says when to come again, in whole seconds', async () => {
+  it('states when to retry, in whole seconds', async () => {
     const { shown, headers } = await respond(async () => {
       throw new AppError('rate_limit_exceeded', { retryAfterSeconds: 1.2 });
     });
     assert.deepEqual([shown?.status, headers], [429, { 'retry-after': '2' }]);
   });
 
-  it('is not shown where it is a fault of the service', async () => {
+  it('hides the cause of an internal error', async () => {
     await assert.rejects(
       respond(async () => {
         throw new TypeError('broken inside');
@@ -60,7 +60,7 @@ describe('an error of a page', () => {
     );
   });
 
-  it('is nothing where the work succeeds', async () => {
+  it('is not sent when the work succeeds', async () => {
     assert.deepEqual(await respond(async () => {}), { shown: undefined, headers: {} });
   });
 });

@@ -24,7 +24,7 @@ describe('errors in the envelope of their path', () => {
     assert.deepEqual(both, { code: 'model_not_found', message: 'no such', data: null, error: inner });
   });
 
-  it("a missing task as the contract says, and readable for OpenAI's own client", () => {
+  it("a missing task follows the contract, and is readable by OpenAI's own client", () => {
     const missing = new AppError('task_not_exist', { message: 'task_not_exist' });
     assert.deepEqual(Object.keys(render(missing, 'openai-video').body as object), ['code', 'message', 'data']);
     assert.equal(render(missing, 'openai-video').status, 400);
@@ -48,7 +48,7 @@ describe('errors in the envelope of their path', () => {
     assert.equal(render(new AppError('device_code_invalid'), 'device').status, 200);
   });
 
-  it('OAuth: the words of RFC 6749, and the scheme with a 401', () => {
+  it('OAuth: the codes of RFC 6749, and the scheme with a 401', () => {
     const client = render(new AppError('client_unknown'), 'oauth');
     assert.deepEqual((client.body as { error: string }).error, 'invalid_client');
     assert.equal(client.status, 401);
@@ -58,32 +58,32 @@ describe('errors in the envelope of their path', () => {
     assert.equal(render(new AppError('unauthorized'), 'model').headers['www-authenticate'], undefined);
   });
 
-  it('vendor formats with the status of their tables', () => {
+  it('vendor formats use the status codes of their tables', () => {
     assert.equal(render(new AppError('quota_not_enough'), 'kling').status, 429);
     assert.equal((render(new AppError('quota_not_enough'), 'kling').body as { code: number }).code, 1102);
     assert.equal((render(new AppError('quota_not_enough'), 'jimeng').body as { code: number }).code, 50400);
   });
 
-  it('pages: escaped, with headers of their own', () => {
+  it('pages: escaped, with their own headers', () => {
     const { contentType, headers, body } = render(new AppError('not_found', { message: '<b>' }), 'page');
     assert.equal(contentType, 'text/html; charset=utf-8');
     assert.match(body as string, /<p>&#60;b&#62;<\/p>/);
     assert.ok(headers['content-security-policy']);
   });
 
-  it('an internal error reveals nothing of its cause', () => {
+  it('an internal error reveals nothing about its cause', () => {
     const { status, body } = render(new Error('secret'), 'model');
     assert.equal(status, 500);
     assert.doesNotMatch(JSON.stringify(body), /secret/);
     assert.match(JSON.stringify(body), /r1/);
   });
 
-  it('an unavailable database says when to come again', () => {
+  it('an unavailable database states when to retry', () => {
     const { status, headers } = render(new DatabaseUnavailableError('gone'), 'model');
     assert.deepEqual([status, headers], [503, { 'retry-after': '2' }]);
   });
 
-  it('retry-after is whole seconds, at least one', () => {
+  it('retry-after is in whole seconds, at least one', () => {
     for (const [retryAfterSeconds, expected] of [
       [0, '1'],
       [0.2, '1'],
@@ -96,7 +96,7 @@ describe('errors in the envelope of their path', () => {
       );
   });
 
-  it('names that callers know take the place of ours', () => {
+  it('names known to callers replace internal ones', () => {
     const { body } = render(new AppError('upstream_error', { publicCode: 'content_policy' }), 'video');
     assert.equal((body as { code: string }).code, 'content_policy');
   });

@@ -24,7 +24,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** `{type: "error", error: {type, message}, request_id}`; an upstream that is not available is `overloaded_error` with 529. */
+/** `{type: "error", error: {type, message}, request_id}`; an unavailable upstream is `overloaded_error` with 529. */
 export function toAnthropicError({ internalCode, message, status, requestId }: VendorErrorFacts): VendorFormatError {
   const shown = internalCode === 'upstream_unavailable' ? 529 : status;
   const byStatus = ANTHROPIC_TYPES[shown] ?? (shown >= 500 ? 'api_error' : 'invalid_request_error');
@@ -32,7 +32,7 @@ export function toAnthropicError({ internalCode, message, status, requestId }: V
   return { status: shown, body: { type: 'error', error: { type, message }, request_id: requestId } };
 }
 
-/** Words of Google's APIs by HTTP status (cloud.google.com/apis/design/errors, google.rpc.Code). */
+/** Status names of Google's APIs by HTTP status (cloud.google.com/apis/design/errors, google.rpc.Code). */
 const GEMINI_WORDS: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
@@ -43,7 +43,10 @@ const GEMINI_WORDS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** `{error: {code, message, status}}`; when to come again is said in the body (google.rpc.RetryInfo), where Google's clients read it. */
+/**
+ * `{error: {code, message, status}}`; the retry delay is in the body (google.rpc.RetryInfo), where Google's clients
+ * read it.
+ */
 export function toGeminiError({ message, status, retryAfterSeconds }: VendorErrorFacts): VendorFormatError {
   const word = GEMINI_WORDS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
   const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterSeconds}s` };
@@ -51,26 +54,29 @@ export function toGeminiError({ message, status, retryAfterSeconds }: VendorErro
   return { status, body: { error: { code: status, message, status: word, ...details } } };
 }
 
-/** An error as the endpoints in a vendor's own format report it. */
+/** An error in a vendor's own format. */
 interface VendorFormatError {
   readonly status: number;
   readonly body: object;
 }
 
-/** What the formats of vendors are made from. */
+/** The facts from which vendor formats build an error. */
 interface VendorErrorFacts {
   readonly internalCode: ErrorCode;
-  /** The vendor's own code, where the error came from it. */
+  /** The vendor's own code, if the error came from the vendor. */
   readonly code: string;
   readonly message: string;
   /** HTTP status in our own formats. */
   readonly status: number;
   readonly requestId: string;
-  /** What Retry-After says. */
+  /** Value of Retry-After. */
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** HTTP status and code by Kling's public error table; an account without quota gets the code of an expired resource pack. */
+/**
+ * HTTP status and code according to Kling's public error table; an account without quota gets the code of an expired
+ * resource pack.
+ */
 const KLING_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: number]>>> = {
   invalid_api_key: [401, 1002],
   account_disabled: [429, 1100],
@@ -97,7 +103,7 @@ export function toKlingError({ internalCode, code, message, status, requestId }:
   return { status: klingStatus, body: { code: klingCode, message, request_id: requestId, data: null } };
 }
 
-/** HTTP status and code by Jimeng's public error table. */
+/** HTTP status and code according to Jimeng's public error table. */
 const JIMENG_ERRORS: Readonly<Partial<Record<ErrorCode, readonly [status: number, code: number]>>> = {
   account_disabled: [400, 50400],
   address_not_allowed: [400, 50400],
@@ -111,8 +117,8 @@ const statusOfJimeng = (code: number): number =>
   code === 50429 || code === 50430 ? 429 : code >= 50500 && code <= 50501 ? 500 : 400;
 
 /**
- * The service's envelope; for a missing or wrong key that of the API gateway in front of it. A task that does not exist is a result
- * there and not an error.
+ * The service's envelope, or for a missing or wrong key that of the API gateway in front of it. There, a missing task
+ * is a result and not an error.
  */
 export function toJimengError({ internalCode, code, message, status, requestId }: VendorErrorFacts): VendorFormatError {
   if (internalCode === 'invalid_api_key') {
@@ -139,6 +145,7 @@ export const toJimengBody = (code: number, message: string, data: object | null,
   time_elapsed: `${ms.toFixed(3)}ms`,
 });
 
+/** An error as it is sent. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -146,7 +153,7 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** Seconds; what a database that restarts or fails over takes. */
+/** Seconds; the time a database takes to restart or fail over. */
 const DATABASE_RETRY_AFTER_SECONDS = 2;
 
 function toAppError(error: unknown, requestId: string): AppError {
@@ -156,7 +163,10 @@ function toAppError(error: unknown, requestId: string): AppError {
     : new AppError('internal_error', { params: { requestId } });
 }
 
-/** One failure in one envelope. Pure: anything that is not an AppError is our fault and says nothing of itself. */
+/**
+ * Renders one failure in one envelope. Pure. Anything other than an AppError is an internal error whose details stay
+ * hidden.
+ */
 export function toErrorResponse(
   error: unknown,
   envelope: EnvelopeKind,
@@ -168,7 +178,7 @@ export function toErrorResponse(
   const { status = ERRORS[known.code].status } = known.options;
   const row: ErrorDefinition = { ...ERRORS[known.code], status };
   const { params, retryAfterSeconds, param, publicCode, messageKey = known.code } = known.options;
-  // As OpenAI's API answers; the contract's own queries have 400.
+  // Matches OpenAI's API; the contract's own queries respond with 400.
   const isMissingForSdk = isOpenAiSdk && envelope === 'openai-video' && known.code === 'task_not_exist';
   const given = isMissingForSdk ? undefined : known.options.message;
   const message = given ?? formatMessage(messageKey, locale, params);
@@ -201,7 +211,7 @@ export function toErrorResponse(
   };
 }
 
-/** Formats of other makers, in which the status depends on the code too. */
+/** Vendor formats, in which the status also depends on the code. */
 const VENDOR_FORMATS: Readonly<
   Partial<Record<EnvelopeKind, (facts: VendorErrorFacts) => { readonly status: number; readonly body: object }>>
 > = {
@@ -212,7 +222,8 @@ const VENDOR_FORMATS: Readonly<
 };
 
 function statusOf(envelope: EnvelopeKind, code: ErrorCode, row: ErrorDefinition): number {
-  // On token and refresh missing and misshapen fields are a documented failure; JSON that cannot be read is not.
+  // On the token and refresh endpoints, missing and malformed fields are a documented failure, but unreadable JSON is
+  // not.
   if (envelope === 'device') return code === 'invalid_request' ? 200 : row.apiStatus;
   return envelope === 'api' ? row.apiStatus : row.status;
 }
@@ -228,7 +239,7 @@ interface ErrorContent {
   readonly vendorFormat: object | undefined;
 }
 
-/** Our codes that have another name where clients read the words of RFC 6749 and RFC 8628. */
+/** Codes that have another name for clients that expect RFC 6749 and RFC 8628. */
 const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_json: 'invalid_request',
   invalid_text: 'invalid_request',
@@ -252,7 +263,7 @@ const OAUTH_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
 const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>> = {
   api: ({ message }) => JSON.stringify({ success: false, message }),
   video: ({ code, message }) => JSON.stringify({ code, message, data: null }),
-  // A message that is the code is one whose body the contract fixes to the letter: that of a query for a missing task.
+  // A message equal to the code marks a body that the contract fixes literally: that of a query for a missing task.
   'openai-video': ({ code, message, type, param }) =>
     JSON.stringify(
       message === code
@@ -276,10 +287,10 @@ const RENDERERS: Readonly<Record<EnvelopeKind, (parts: ErrorContent) => string>>
     }),
 };
 
-/** The largest body any endpoint takes. */
+/** The largest body of any endpoint. */
 const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
 
-/** Writes errors: logged where they are ours, in the envelope and the language of the request. */
+/** Sends errors in the envelope and language of the request, and logs internal ones. */
 export class ErrorSender {
   readonly #log: Log;
   readonly #defaultLocale: Locale;
@@ -300,7 +311,7 @@ export class ErrorSender {
     );
   }
 
-  /** @param end ends the response later, its body is written at once; default: it ends here */
+  /** @param end ends the response later, after its body was written; default: ends it immediately */
   send(
     request: IncomingMessage,
     response: ServerResponse,
@@ -339,8 +350,8 @@ export class ErrorSender {
       request.id,
       { isOpenAiSdk: isOpenAiSdk(request.headers) },
     );
-    // Fastify closes the connection after every body it could not parse, which a sender that still writes sees as a broken
-    // connection instead of the response. What has a bounded length is received and dropped.
+    // Fastify closes the connection after every body it could not parse, so a sender that is still writing would see a
+    // broken connection instead of the response. A body of limited length is therefore received and dropped.
     if (Number(request.headers['content-length']) <= MAX_DROPPED_BYTES) reply.removeHeader('connection');
     void reply
       .status(status)
@@ -356,7 +367,10 @@ export class ErrorSender {
   }
 }
 
-/** Errors caused by the caller are not logged; internal errors are, and so are errors with details meant only for the log. */
+/**
+ * Errors caused by the caller are not logged; internal errors are, and so are errors with details meant only for the
+ * log.
+ */
 function logError(log: Log, error: unknown, where: object): void {
   const known = error instanceof AppError && error.code !== 'internal_error';
   if (known && error.options.log === undefined) return;
@@ -379,12 +393,12 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => AppError>> = {
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('not_found'),
 };
 
-/** Fastify's own failures in our codes; anything else stays what it is. */
+/** Converts Fastify's own failures to our codes; other errors are returned unchanged. */
 function toKnownError(error: unknown): unknown {
   if (error instanceof AppError) return error;
-  // A relayed body that broke before its first byte.
+  // A relayed body that failed before its first byte.
   if (error instanceof OutboundError) return new AppError('upstream_error', { log: { phase: error.phase } });
-  // Found in the body of a short file before its first byte was sent.
+  // Detected in the body of a short file before its first byte was sent.
   if (error instanceof BadVideoError) return new AppError('content_unavailable', { log: { reason: error.message } });
   const { code, statusCode } = error as Partial<FastifyError>;
   const known = code === undefined ? undefined : FRAMEWORK_ERRORS[code];
@@ -394,7 +408,7 @@ function toKnownError(error: unknown): unknown {
   return error;
 }
 
-/** What a page tells of a failure. */
+/** The parts of a failure that a page shows. */
 export interface PageFailure {
   readonly code: AppError['code'];
   readonly status: number;
@@ -402,7 +416,7 @@ export interface PageFailure {
   readonly message: string;
 }
 
-/** Does the work of an HTML page; an error is shown on a page as well, by which the person can go on. */
+/** Runs the work of an HTML page. An error is shown as a page too, from which the person can continue. */
 export async function showErrorsAsHtmlPage(
   reply: FastifyReply,
   locale: Locale,
@@ -420,7 +434,10 @@ export async function showErrorsAsHtmlPage(
   }
 }
 
-/** The language of the response, by Accept-Language (RFC 9110 section 12.5.4); quality values count, others fall back. */
+/**
+ * The language of the response, by Accept-Language (RFC 9110 section 12.5.4) including quality values; other languages
+ * fall back.
+ */
 export function negotiateLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {
   if (acceptLanguage === undefined || acceptLanguage.length > 256) return fallback;
   let best: { readonly locale: Locale; readonly quality: number } | undefined;

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import { BadVideoError } from '../media.ts';
 import { ErrorSender } from './error-responses.ts';
 
-/** What a caller is sent for an error, and what is logged of it. */
+/** The response sent for an error, and its log line. */
 function reply(error: unknown, headersSent = false) {
   const logged: string[] = [];
   const sent: { status?: number; body?: { code: string; message: string }; isDestroyed: boolean } = {
@@ -43,12 +43,12 @@ function reply(error: unknown, headersSent = false) {
   return { ...sent, logged };
 }
 
-it('an error of the caller is sent as it is, and not logged', () => {
+it("a caller's error is sent unchanged and not logged", () => {
   const { status, body, logged } = reply(Object.assign(new AppError('not_exist'), { statusCode: 400 }));
   assert.deepEqual([status, body?.code, logged], [404, 'not_exist', []]);
 });
 
-it('a failure of the framework that is the fault of the caller is an invalid request, any other our own', () => {
+it('a framework failure is an invalid request if caused by the caller, and an internal error otherwise', () => {
   const refused = reply(Object.assign(new Error('bad'), { statusCode: 415 }));
   assert.deepEqual([refused.status, refused.body?.code, refused.logged], [400, 'invalid_request', []]);
   const large = reply(Object.assign(new Error('large'), { code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 }));
@@ -59,12 +59,12 @@ it('a failure of the framework that is the fault of the caller is an invalid req
   }
 });
 
-it('a file found broken before its first byte is not available, and the reason is logged', () => {
+it('a file found to be broken before its first byte is unavailable, and the reason is logged', () => {
   const { body, logged } = reply(new BadVideoError('no video'));
   assert.deepEqual([body?.code, logged], ['content_unavailable', ['warn']]);
 });
 
-it('after the head was sent the connection is ended, as nothing can be said any more', () => {
+it('after the head was sent, the connection is closed, because no error can be reported any more', () => {
   const { isDestroyed, body, logged } = reply(new Error('inside'), true);
   assert.deepEqual([isDestroyed, body, logged], [true, undefined, ['error']]);
 });

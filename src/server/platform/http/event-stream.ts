@@ -1,10 +1,13 @@
 import type { FastifyReply } from 'fastify';
 
-/** What a stream of events ends with. */
+/** Conditions that end a stream of events. */
 interface StreamEnds {
   /** Aborted when the client disconnects or the service stops. */
   readonly disconnected: AbortSignal;
-  /** Calls back once when the credential that opened it ends. @returns ends the registration */
+  /**
+   * Calls back once when the credential that opened the stream ends.
+   * @returns a function that unregisters the callback
+   */
   watchAccess(onEnd: () => void): () => void;
 }
 
@@ -12,18 +15,24 @@ interface StreamEnds {
 const EVENT_STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
-  // Otherwise nginx buffers the events.
+  // Keeps nginx from buffering the events.
   'x-accel-buffering': 'no',
 } as const;
 
-/** Answers HEAD with the headers alone. @returns whether it did */
+/**
+ * Answers HEAD with the headers alone.
+ * @returns whether it did
+ */
 export function answerHeadRequest(reply: FastifyReply): boolean {
   if (reply.request.method !== 'HEAD') return false;
   void reply.headers({ ...reply.getHeaders(), ...EVENT_STREAM_HEADERS }).send();
   return true;
 }
 
-/** Begins a stream of events, which the caller then writes to `reply.raw`. @returns aborted when it must end */
+/**
+ * Starts a stream of events, which the caller then writes to `reply.raw`.
+ * @returns a signal that is aborted when the stream must end
+ */
 export function beginEventStream(reply: FastifyReply, ends: StreamEnds): AbortSignal {
   const headers = { ...reply.getHeaders(), ...EVENT_STREAM_HEADERS };
   reply.hijack();

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describe, it, mock } from 'node:test';
 import { BODY_GRACE_MS, CHECKS_PER_GRACE, ConnectionAndSlowBodyLimits } from './guards.ts';
 
-/** What the guard sees of a connection. */
+/** The part of a connection that the guard uses. */
 class FakeSocket extends EventEmitter {
   bytesRead = 0;
   destroyed = false;
@@ -54,7 +54,7 @@ function startGuard(maxPerIp: number) {
 }
 
 describe('connections of one address', () => {
-  it('are limited, each IPv6 /64 as one, and counted down when they close', () => {
+  it('are limited, with each IPv6 /64 counted as one, and counted down when they close', () => {
     const { connect, stop } = startGuard(2);
     const held = [connect('192.0.2.1'), connect('192.0.2.1')];
     assert.equal(connect('192.0.2.1').destroyed, true);
@@ -89,9 +89,9 @@ describe('connections of one address', () => {
   });
 });
 
-describe('a body that arrives slowly', () => {
+describe('slow body', () => {
   const GRACE_MS = 15_000;
-  /** The requests that are ended so long after they began. */
+  /** The requests that were ended this long after their start. */
   const slowAfter = (ms: number, prepare: (request: FakeRequest, socket: FakeSocket) => void, bytesBefore = 0) => {
     const { slow, guard, connect, request, stop } = startGuard(0);
     const socket = connect('192.0.2.1');
@@ -99,13 +99,13 @@ describe('a body that arrives slowly', () => {
     const before = performance.now();
     const sent = request(socket, { 'content-length': '100000' });
     prepare(sent, socket);
-    // The guard takes the time itself: a little later than this test did.
+    // The guard reads the time itself, slightly later than this test.
     guard.endSlowBodies((ms > GRACE_MS ? performance.now() : before) + ms);
     stop();
     return slow.length;
   };
 
-  it('has a time of grace', () => {
+  it('has a grace period', () => {
     assert.equal(
       slowAfter(GRACE_MS - 1, () => {}),
       0,
@@ -116,7 +116,7 @@ describe('a body that arrives slowly', () => {
     );
   });
 
-  it('has longer the more of it has come, counted from its own beginning', () => {
+  it('gets more time the more of it has arrived, counted from its own start', () => {
     const arrive = (bytes: number) => (_: FakeRequest, socket: FakeSocket) => {
       socket.bytesRead += bytes;
     };
@@ -139,7 +139,7 @@ describe('a body that arrives slowly', () => {
     );
   });
 
-  it('is watched only where there is one, and no longer than it lasts', () => {
+  it('is watched only while it is being received', () => {
     const { slow, guard, connect, request, stop } = startGuard(0);
     const socket = connect('192.0.2.1');
     const late = () => {
@@ -169,7 +169,7 @@ describe('a body that arrives slowly', () => {
   });
 });
 
-it('bodies are looked at several times in a grace, until the server closes', () => {
+it('bodies are checked several times per grace period, until the server closes', () => {
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const { guard, stop } = startGuard(0);

@@ -5,8 +5,8 @@ import { RequestWithCollectedBody } from './body.ts';
 import type { RequestHandler } from './lifecycle.ts';
 
 /**
- * Whether a request target is spelled plainly. Doubled slashes, dot segments, encoded separators and control characters
- * are used to bypass checks, so no rule behind this ever sees them.
+ * Whether a request target is in canonical form. Doubled slashes, dot segments, encoded separators and control
+ * characters serve to bypass checks, so later rules never see them.
  */
 export function isCanonicalRequestTarget(target: string): boolean {
   const query = target.indexOf('?');
@@ -15,21 +15,24 @@ export function isCanonicalRequestTarget(target: string): boolean {
 }
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(\/[^#]*)?$/i;
-/** A model API's path with the mistakes of base URLs: doubled slashes, several versions of which the last counts, a final slash. */
+/**
+ * A model API path with the usual mistakes in base URLs: doubled slashes, several versions of which the last counts, a
+ * trailing slash.
+ */
 const VERSIONED_PATH = /^\/+(?:v\d+\/+)*(v\d+(?:beta)?)(\/[^?]*?)?\/*(\?.*)?$/;
-/** Models in paths, whose ids may have slashes of their own, plain or encoded. */
+/** Models in paths; their ids may contain slashes, plain or encoded. */
 const MODEL_PATH = /^(\/v\d+(?:beta)?\/models\/)([^?]+)(.*)$/;
 
 interface RequestTarget {
-  /** In origin form, its path spelled as the routes are. */
+  /** In origin form, with the path spelled like the routes. */
   readonly url: string;
-  /** The authority of a target in absolute form, which takes the place of `Host` (RFC 9112 section 3.2.2). */
+  /** The authority of a target in absolute form, which overrides `Host` (RFC 9112 section 3.2.2). */
   readonly host: string | undefined;
 }
 
 /**
- * Reads the target of a request before any rule sees it; undefined where its spelling is refused. The model APIs are called with base URLs
- * that people type, so their paths are read generously; all others are as they must be.
+ * Parses the target of a request before any rule sees it; undefined when its form is refused. Model APIs are called
+ * with base URLs typed by people, so their paths are parsed leniently, all others strictly.
  */
 export function parseRequestTarget(target: string): RequestTarget | undefined {
   const [, host, path = '/'] = ABSOLUTE_FORM.exec(target) ?? [];
@@ -47,7 +50,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 const hostName = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase();
 
-/** Links come from BASE_URL only; a request for another host name is misdirected or forged. */
+/** Links are built from BASE_URL only; a request for another host name is misdirected or forged. */
 export function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
   if (host === undefined || hosts.includes(host) || LOOPBACK.test(host)) return true;
   const name = hostName(host);
@@ -55,8 +58,8 @@ export function isKnownHost(host: string | undefined, hosts: readonly string[]):
 }
 
 /**
- * Whether there are two `Host` headers: Node uses the first, but a proxy may have used the last (RFC 9112 section 3.2).
- *
+ * Whether there are several `Host` headers: Node uses the first, but a proxy may have used the last (RFC 9112 section
+ * 3.2).
  * @param rawHeaders names and values in turn
  */
 export function hasMultipleHostHeaders(rawHeaders: readonly string[]): boolean {
@@ -71,10 +74,9 @@ export function hasMultipleHostHeaders(rawHeaders: readonly string[]): boolean {
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Fetch metadata first, Origin where a browser sends none: unsafe requests of other sites are refused.
- *
- * @param ofPage the request goes to a page of ours: those are sent with `no-referrer`, so that a browser without fetch
- *   metadata posts their forms with `Origin: null`; each such form carries an anti-forgery value of its own
+ * Refuses unsafe requests from other sites, judged by fetch metadata or, in browsers without it, by Origin.
+ * @param ofPage the request goes to a page of ours: those are sent with `no-referrer`, so a browser without fetch
+ * metadata posts their forms with `Origin: null`; each such form carries its own anti-forgery value
  */
 export function isCrossSite(
   method: string,
@@ -84,7 +86,8 @@ export function isCrossSite(
 ): boolean {
   if (SAFE_METHODS.has(method)) return false;
   const site = headers['sec-fetch-site'];
-  // Programs with a bearer key are no browser with a cookie; pages elsewhere may call the model API with their own key.
+  // A program with a bearer key is not a browser with a cookie, and pages elsewhere may call the model API with their
+  // own key.
   if (headers.authorization !== undefined && headers.cookie === undefined) return false;
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
   const { origin } = headers;
@@ -92,25 +95,26 @@ export function isCrossSite(
   return !URL.canParse(origin) || !isKnownHost(new URL(origin).host, hosts);
 }
 
-/** Every body may take this long, regardless of its size. */
+/** Time that every body may take, regardless of its size. */
 export const BODY_GRACE_MS = 15_000;
+/** Checks for slow bodies per grace period. */
 export const CHECKS_PER_GRACE = 3;
 /** After the grace period a body must arrive at this average rate, that of a slow mobile connection. */
 const MIN_BODY_BYTES_PER_MS = 8;
 
 interface ConnectionAndSlowBodyLimitsOptions {
-  /** Connections one IP address (an IPv6 /64) may hold; 0: any number. */
+  /** Connections that one IP address (an IPv6 /64) may have open; 0: unlimited. */
   readonly maxPerIp: number;
-  /** IP addresses with any number of connections: trusted proxies and this machine itself. */
+  /** IP addresses with unlimited connections: trusted proxies and this machine itself. */
   isExempt(ip: string): boolean;
   readonly bodyGraceMs: number;
-  /** Ends a request whose body comes too slowly. */
+  /** Ends a request whose body arrives too slowly. */
   onSlowBody(request: IncomingMessage, response: ServerResponse): void;
 }
 
 interface Connection {
   key: string | undefined;
-  /** The request whose body may still be on its way. */
+  /** The request whose body may still be incomplete. */
   request: IncomingMessage | undefined;
   response: ServerResponse | undefined;
   startedAt: number;
@@ -118,8 +122,8 @@ interface Connection {
 }
 
 /**
- * Keeps one client from holding the service's sockets: limits connections per IP address and ends bodies that arrive slowly.
- * One timer checks all connections, so that no request needs a timer of its own.
+ * Keeps one client from occupying the service's sockets: limits connections per IP address and ends bodies that arrive
+ * slowly. One timer checks all connections, so that no request needs its own.
  */
 export class ConnectionAndSlowBodyLimits {
   readonly #options: ConnectionAndSlowBodyLimitsOptions;
@@ -138,7 +142,7 @@ export class ConnectionAndSlowBodyLimits {
     this.#timer = setInterval(() => this.endSlowBodies(performance.now()), bodyGraceMs / CHECKS_PER_GRACE).unref();
   }
 
-  /** To be called for every request, before its body is read. */
+  /** Must be called for every request, before its body is read. */
   onRequest(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined) return;
@@ -177,7 +181,10 @@ export class ConnectionAndSlowBodyLimits {
     else this.#perIp.delete(key);
   }
 
-  /** Ends what is too slow by now, in ms of `performance.now()`. `attach` has it called every few seconds. */
+  /**
+   * Ends the bodies that are too slow by now, in ms of `performance.now()`. `attach` schedules a call every few
+   * seconds.
+   */
   endSlowBodies(now: number): void {
     for (const [socket, connection] of this.#connections) {
       const { request, response, startedAt, bytesBefore } = connection;
@@ -188,7 +195,7 @@ export class ConnectionAndSlowBodyLimits {
         continue;
       }
       const allowedMs = this.#options.bodyGraceMs + (socket.bytesRead - bytesBefore) / MIN_BODY_BYTES_PER_MS;
-      // A body that is not read now, because others are in turn, is not its sender's fault.
+      // The sender is not to blame while the body is not being read because other bodies are.
       if (now - startedAt > allowedMs && isBeingRead(request)) this.#options.onSlowBody(request, response);
     }
   }
@@ -200,20 +207,20 @@ const isBeingRead = (request: IncomingMessage): boolean =>
 /** Paths that programs of other origins may call with their own key. */
 const SHARED_PATH = /^\/v1(?:beta)?(?:\/|$|\?)/;
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
-/** What browsers hide from scripts unless it is named. */
+/** Response headers that browsers hide from scripts by default. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, content-range, deprecation, sunset';
 const HEADER_NAMES = /^[A-Za-z0-9-]{1,64}(?:, ?[A-Za-z0-9-]{1,64}){0,31}$/;
 const PREFLIGHT_SECONDS = '600';
 
 /**
- * Lets web pages of the configured origins call the model API (Fetch standard, CORS protocol). Never with cookies: a page
- * brings a key of its own, so that what it may do follows from that key alone.
+ * Lets web pages of the configured origins call the model API (Fetch standard, CORS protocol). Never with cookies: a
+ * page brings its own key, which alone determines its permissions.
  */
 export class CorsPolicy {
   readonly #origins: ReadonlySet<string>;
   readonly #anyOrigin: boolean;
 
-  /** @param origins `https://app.example`, or `*` for all; empty switches CORS off */
+  /** @param origins `https://app.example`, or `*` for all; empty disables CORS */
   constructor(origins: readonly string[]) {
     this.#origins = new Set(origins);
     this.#anyOrigin = this.#origins.has('*');
@@ -226,14 +233,13 @@ export class CorsPolicy {
   }
 
   /**
-   * Adds the headers that let a page read the response, whoever writes it.
-   *
-   * @param beforeResponse called where this sends the response itself
+   * Adds the headers that let a page read the response, whichever code writes that.
+   * @param beforeResponse called before this method sends a response itself
    * @returns true when the request was a preflight and the response has been sent
    */
   handle(request: IncomingMessage, response: ServerResponse, beforeResponse: RequestHandler = () => {}): boolean {
     if (this.#origins.size === 0 || !SHARED_PATH.test(request.url ?? '')) return false;
-    // What is cached for one origin must not be served to another.
+    // A response cached for one origin must not be served to another.
     if (!this.#anyOrigin) response.setHeader('vary', 'Origin');
     if (!this.allows(request)) return false;
     response.setHeader('access-control-allow-origin', this.#anyOrigin ? '*' : (request.headers.origin ?? ''));

@@ -14,8 +14,8 @@ const contextOf = (parts: object): RequestContext =>
 
 const socket = (destroyed = false) => Object.assign(new EventEmitter(), { destroyed });
 
-describe('what a handler knows of its request', () => {
-  it('tells once that the client has gone, to every request of the connection', () => {
+describe('RequestContext', () => {
+  it('reports a disconnected client once, to every request of the connection', () => {
     const kept = socket();
     const [first, second] = [contextOf({ raw: { socket: kept } }), contextOf({ raw: { socket: kept } })];
     assert.equal(first.disconnected, second.disconnected);
@@ -25,11 +25,11 @@ describe('what a handler knows of its request', () => {
     assert.equal(second.disconnected.aborted, true);
   });
 
-  it('tells that the client has gone already', () => {
+  it('reports a client that has already disconnected', () => {
     assert.equal(contextOf({ raw: { socket: socket(true) } }).disconnected.aborted, true);
   });
 
-  it('hands over the bytes of a body once, and has none where nothing came', () => {
+  it('hands over the bytes of a body once, and none for an empty body', () => {
     const bytes = Buffer.from('{}');
     const empty = contextOf({});
     assert.deepEqual([empty.rawBody, empty.takeRawBody(), empty.files], [undefined, undefined, []]);

@@ -40,7 +40,7 @@ async function read(source: BodySource, limit = 64 * KIB, maxValues?: number): P
 }
 
 describe('JSON bodies', () => {
-  it('are read whole, however they arrive', async () => {
+  it('are read completely, in whatever pieces they arrive', async () => {
     assert.deepEqual(await read(announced('{"a":[1,2]}')), { a: [1, 2] });
     assert.deepEqual(await read(sourceOf(['{"a"', ':[1', ',2]}'])), { a: [1, 2] });
     assert.deepEqual(await read(sourceOf(['{"a"', ':1}'], { 'content-length': '7' })), { a: 1 });
@@ -48,7 +48,7 @@ describe('JSON bodies', () => {
     assert.equal(body?.bytes.toString(), '{"a":1}');
   });
 
-  it('are freed at once where they are large, and left to the collector where they share memory with others', async () => {
+  it('are released immediately when large, and left to the garbage collector when they share memory', async () => {
     const texts = ['{"a":1}', JSON.stringify('x'.repeat(LARGE_BODY_BYTES))];
     const lengths = [];
     for (const text of texts) {
@@ -66,14 +66,14 @@ describe('JSON bodies', () => {
     assert.equal(await read(announced('')), undefined);
   });
 
-  it('with a wrong announcement are read as they came', async () => {
+  it('with a wrong length are read as they arrived', async () => {
     assert.deepEqual(await read(announced('{"a":1}', 100)), { a: 1 });
     assert.deepEqual(await read(sourceOf(['{"a"', ':1}'], { 'content-length': '4' })), { a: 1 });
     assert.deepEqual(await read(sourceOf(['{"a"', ':1', '}'], { 'content-length': '5' })), { a: 1 });
     assert.deepEqual(await read(announced('{"a":1}', Number.NaN)), { a: 1 });
   });
 
-  it('over the limit are refused: by their announcement, and while they arrive', async () => {
+  it('above the limit are refused, by their announced length and while they arrive', async () => {
     const exact = JSON.stringify('x'.repeat(98));
     assert.equal(await read(announced(exact), 100), 'x'.repeat(98));
     assert.equal(await read(sourceOf([exact]), 100), 'x'.repeat(98));
@@ -84,14 +84,14 @@ describe('JSON bodies', () => {
     assert.equal(await read(endless, 100), 'body_too_large');
   });
 
-  it('name the limit in KiB', async () => {
+  it('above the limit are refused with the limit in KiB', async () => {
     await assert.rejects(newReader().read(announced('', 9_999), options(2 * KIB + 1)), (error: AppError) => {
       assert.deepEqual(error.options.params, { limit: '2 KiB' });
       return true;
     });
   });
 
-  it('that are not JSON, or hold invalid text, are refused, and the rest is received', async () => {
+  it('that are not JSON or contain invalid text are refused, and the rest is received', async () => {
     const source = sourceOf(['{"a":x', ...Array.from({ length: 50 }, () => 'y'.repeat(1_000))]);
     assert.equal(await read(source), 'invalid_json');
     if (!source.readableEnded) await once(source, 'end');
@@ -100,7 +100,7 @@ describe('JSON bodies', () => {
     assert.deepEqual(await read(announced('[1,2,3]'), KIB, 4), [1, 2, 3]);
   });
 
-  it('that break off are refused', async () => {
+  it('that are truncated are refused', async () => {
     for (const end of [
       (source: PassThrough) => source.destroy(new Error('reset')),
       (source: PassThrough) => source.destroy(),
@@ -123,7 +123,7 @@ describe('JSON bodies', () => {
 describe('large bodies of one account', () => {
   const text = JSON.stringify('x'.repeat(20 * KIB * KIB));
 
-  it('are handled one after another per account, different accounts in parallel', async () => {
+  it('are handled sequentially per account, and in parallel across accounts', async () => {
     const reader = newReader();
     const started: string[] = [];
     const body = (name: string) => {
@@ -146,7 +146,7 @@ describe('large bodies of one account', () => {
     assert.equal(first.listenerCount('close'), 0);
   });
 
-  it('give up their turn when the client disconnects', async () => {
+  it('release their turn when the client disconnects', async () => {
     const reader = newReader();
     const body = () =>
       Object.assign(new PassThrough(), { headers: { 'content-length': String(20 * KIB * KIB) }, socket });
@@ -164,7 +164,7 @@ describe('large bodies of one account', () => {
     assert.equal((await three)?.value, 3);
   });
 
-  it('below the bound of large ones never wait', async () => {
+  it('never wait below the threshold for large bodies', async () => {
     const reader = newReader();
     const blocking = Object.assign(new PassThrough(), {
       headers: { 'content-length': String(32 * KIB * KIB) },

@@ -5,7 +5,7 @@ import { KeyedByteBudget } from './body.ts';
 
 const { signal } = new AbortController();
 
-it('holds up only the key that is full, keeps its order, and lets one large item go alone', async () => {
+it('blocks only the exhausted key, keeps its order, and admits a single oversized item alone', async () => {
   const budget = new KeyedByteBudget(10, 100);
   const order: string[] = [];
   const take = async (name: string, key: string, bytes: number) => {
@@ -28,7 +28,7 @@ it('holds up only the key that is full, keeps its order, and lets one large item
   assert.deepEqual(order, ['first', 'other', 'second', 'third']);
 });
 
-it('bounds all keys together, and forgets who left while waiting', async () => {
+it('limits all keys together, and drops waiters that left', async () => {
   const budget = new KeyedByteBudget(10, 15);
   const release = await budget.acquire('a', 10, signal);
   const leaving = new AbortController();
@@ -41,7 +41,7 @@ it('bounds all keys together, and forgets who left while waiting', async () => {
   (await budget.acquire('b', 15, signal))();
 });
 
-it('counts what a key still holds, and tells whether anybody waits', async () => {
+it('counts the bytes a key still holds, and reports whether any request waits', async () => {
   const budget = new KeyedByteBudget(10, 100);
   const [first] = [await budget.acquire('a', 4, signal), await budget.acquire('a', 4, signal)];
   first();
@@ -59,7 +59,7 @@ it('counts what a key still holds, and tells whether anybody waits', async () =>
   await assert.rejects(budget.acquire('b', 1, AbortSignal.abort(new Error('gone before'))), /gone before/);
 });
 
-it("starts a key's items in the order of their arrival, also where a later one would fit, and lets one go alone that exceeds the total", async () => {
+it('admits items of a key in order even if a later one would fit, and an oversized one alone', async () => {
   const budget = new KeyedByteBudget(10, 20);
   const alone = await budget.acquire('a', 30, signal);
   const started: string[] = [];

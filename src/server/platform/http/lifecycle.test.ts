@@ -6,7 +6,7 @@ import { RequestsDuringStart } from './lifecycle.ts';
 
 const MOST = 1_000;
 
-/** A request that came before the service was constructed, with what it was answered so far. */
+/** A request that arrived before the service was constructed, and its response so far. */
 function ask(starting: RequestsDuringStart, url: string) {
   const answered: { status?: number; headers?: Record<string, string>; body?: string } = {};
   const response = Object.assign(new EventEmitter(), {
@@ -22,14 +22,14 @@ function ask(starting: RequestsDuringStart, url: string) {
   return { answered, close: () => response.emit('close') };
 }
 
-describe('requests while the service starts', () => {
+describe('requests during startup', () => {
   const handedOver = (starting: RequestsDuringStart): (string | undefined)[] => {
     const urls: (string | undefined)[] = [];
     starting.passTo(({ url }) => urls.push(url));
     return urls;
   };
 
-  it('are told that it lives and is not ready yet', () => {
+  it('receive liveness, and that the service is not ready yet', () => {
     const starting = new RequestsDuringStart();
     for (const url of ['/livez', '/livez?x=1']) {
       const { answered } = ask(starting, url);
@@ -41,7 +41,7 @@ describe('requests while the service starts', () => {
     assert.deepEqual(handedOver(starting), []);
   });
 
-  it('wait for it in their order, as long as their connections last', () => {
+  it('wait in order, as long as their connections last', () => {
     const starting = new RequestsDuringStart();
     const [first, gone, last] = ['/v1/models', '/api/gone', '/livez/else'].map((url) => ask(starting, url));
     gone?.close();
@@ -61,7 +61,7 @@ describe('requests while the service starts', () => {
     assert.equal(handedOver(starting).length, MOST);
   });
 
-  it('are refused when the start takes too long, and those it has taken over are not', async () => {
+  it('are refused when the startup takes too long, except those already handed over', async () => {
     const starting = new RequestsDuringStart(20);
     const taken = ask(starting, '/taken');
     assert.deepEqual(handedOver(starting), ['/taken']);

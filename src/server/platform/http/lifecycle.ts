@@ -13,34 +13,37 @@ import { createServer, RequestWithCollectedBody, ServerResponse } from './body.t
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 const MAX_CONNECTIONS = 20_000;
-/** Uploads of 64 MB over slow lines take minutes; heads never do. nginx keeps a connection for 60 s: less than we do. */
+/** Uploads of 64 MB over slow lines take minutes; heads never do. nginx keeps connections for 60 s, less than we do. */
 const TIMEOUTS = { requestTimeout: 300_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
 const SWEEP_INTERVAL_MS = 100;
-/** A turn of the event loop that took less had nothing to do. */
+/** An event loop turn shorter than this had no events to process. */
 const QUIET_TURN_MS = 0.3;
 const MAX_QUIET_WAIT_MS = 2_000;
-/** nginx notices that a server is gone when a connection to it is refused, and until then sends requests on connections it has kept. */
+/**
+ * nginx notices that a server is gone when a new connection is refused; until then it sends requests on kept
+ * connections.
+ */
 const MAX_KEPT_AFTER_CLOSE_MS = 1_000;
 
 /**
  * The port of the service, open from the first moment of the process (health checks are answered while the schema is
- * brought up to date) until the end of a drain. While it drains, every response carries `Connection: close`, so that a
- * proxy takes its kept connections elsewhere before they are closed.
+ * migrated) until the end of a drain. During a drain every response carries `Connection: close`, so that a proxy moves
+ * its kept connections elsewhere before they are closed.
  */
 export class PortLifecycle {
   readonly server: Server;
   readonly #starting = new RequestsDuringStart();
   #handler: RequestHandler = this.#starting.handle;
-  /** By the clock of `performance.now()`; undefined: it does not drain. */
+  /** Time of `performance.now()`; undefined: not draining. */
   #drainingSince: number | undefined;
 
   constructor() {
     const isDraining = () => this.#drainingSince !== undefined;
     class DrainingResponse extends ServerResponse {
-      // Decided when the head is sent, for requests that were under way when the drain began too.
+      // Decided when the head is sent, so that it includes requests in flight when the drain started.
       override writeHead(status: number, message?: string | Headers, headers?: Headers): this {
         if (isDraining()) this.shouldKeepAlive = false;
-        // Node takes headers in either place.
+        // Node accepts headers as the second or third argument.
         return super.writeHead(status, message as string | undefined, headers);
       }
     }
@@ -53,12 +56,12 @@ export class PortLifecycle {
     this.server.maxConnections = MAX_CONNECTIONS;
   }
 
-  /** Opens the port; a second call returns the address of the first. */
+  /** Opens the port; a second call returns the same address. */
   async listen(host: string, port: number): Promise<AddressInfo> {
     if (!this.server.listening)
       await new Promise<void>((resolve, reject) => {
         this.server.once('error', reject);
-        // Clients try both addresses of this name, and IPv6 may be off.
+        // Clients try both addresses of this name, and IPv6 may be disabled.
         this.server.listen(port, host === 'localhost' ? '127.0.0.1' : host, () => {
           this.server.off('error', reject);
           resolve();
@@ -67,26 +70,29 @@ export class PortLifecycle {
     return this.server.address() as AddressInfo;
   }
 
-  /** From now on the service itself answers, beginning with what has waited for it. */
+  /** Lets the service itself answer from now on, starting with the requests that have waited. */
   serve(handler: RequestHandler): void {
     this.#handler = handler;
     this.#starting.passTo(handler);
   }
 
-  /** From now on connections end with their response; the port stays open. @returns since when, by `performance.now()` */
+  /**
+   * Closes every connection after its response from now on; the port stays open.
+   * @returns the start of the drain, as a time of `performance.now()`
+   */
   drain(): number {
     this.#drainingSince ??= performance.now();
     return this.#drainingSince;
   }
 
   /**
-   * Closes the port, gives requests under way `graceMs`, then aborts them. Connections without a request are kept a little longer
-   * than the port where there was time for a drain: a second at most.
+   * Closes the port, gives requests in flight `graceMs`, then aborts them. After a drain, connections without a request
+   * are kept for up to a second longer than the port.
    */
   async close(graceMs: number): Promise<void> {
     const drainedMs = performance.now() - this.drain();
     if (graceMs > 0) await untilQuiet();
-    // Not the method of the HTTP server, which would end connections without a request in the same moment.
+    // Not the HTTP server's own method, which would close connections without a request at the same moment.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.server, () => resolve()));
     const ended = new AbortController();
     const keptMs = Math.min(drainedMs, graceMs, MAX_KEPT_AFTER_CLOSE_MS);
@@ -94,7 +100,7 @@ export class PortLifecycle {
     await closed;
     ended.abort();
     await sweeping;
-    // Ends the HTTP server's own timer.
+    // Stops the HTTP server's own timer.
     this.server.close(() => {});
   }
 
@@ -112,8 +118,8 @@ export class PortLifecycle {
 }
 
 /**
- * Resolves just after the event loop has checked for events and found none, so that no connection waits to be accepted and
- * no request waits to be read: what is closed in this moment is almost certainly unused.
+ * Resolves just after the event loop has polled for events and found none, so that no connection waits to be accepted
+ * and no request waits to be read: connections closed at this moment are almost certainly unused.
  */
 async function untilQuiet(): Promise<void> {
   const giveUpAt = performance.now() + MAX_QUIET_WAIT_MS;
@@ -124,14 +130,15 @@ async function untilQuiet(): Promise<void> {
   }
 }
 
+/** Handles a request, possibly before the service is constructed. */
 export type RequestHandler = (request: IncomingMessage, response: HeldResponse) => void;
 
-/** A balancer without health checks sends requests as soon as the port is open; a start takes seconds. */
+/** A load balancer without health checks sends requests as soon as the port is open; a startup takes seconds. */
 const MAX_WAIT_MS = 20_000;
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_SECONDS = '2';
 
-/** Answers health checks before the service is constructed, and lets everything else wait for it. */
+/** Answers health checks before the service is constructed, and lets all other requests wait for it. */
 export class RequestsDuringStart {
   readonly #waiting = new Map<HeldResponse, { readonly request: IncomingMessage; readonly timer: NodeJS.Timeout }>();
   readonly #maxWaitMs: number;
@@ -140,7 +147,7 @@ export class RequestsDuringStart {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Nothing of the body is read before the service takes the request. */
+  /** Reads no part of the body before the service takes over the request. */
   readonly handle: RequestHandler = (request, response) => {
     const path = request.url?.split('?', 1)[0];
     if (path === '/livez') return void response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n');
@@ -154,7 +161,7 @@ export class RequestsDuringStart {
     response.once('close', () => this.#drop(response));
   };
 
-  /** Hands over what has waited. */
+  /** Hands the waiting requests over. */
   passTo(handler: RequestHandler): void {
     for (const [response, { request }] of [...this.#waiting]) {
       this.#drop(response);

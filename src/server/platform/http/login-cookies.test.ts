@@ -7,7 +7,7 @@ import type { Caller } from './request-context.ts';
 
 const SESSION = { kind: 'session', userId: 1, role: 'user', sessionId: 2 } as const;
 
-/** A server that does one thing with the cookies, and what it then sets. */
+/** The cookies set by a server whose handler makes one change. */
 async function setCookies(
   secure: boolean,
   does: (reply: FastifyReply, cookies: ReturnType<typeof createLoginCookies>) => void,
@@ -28,8 +28,8 @@ async function setCookies(
   return response.cookies.map((each) => ({ ...each }));
 }
 
-describe("a login's cookies", () => {
-  it('are kept from scripts and other sites, and last as long as what they name', async () => {
+describe('login cookies', () => {
+  it('are hidden from scripts and other sites, and expire with the credential they hold', async () => {
     const shared = { httpOnly: true, sameSite: 'Lax', path: '/' };
     assert.deepEqual(await setCookies(false, (reply, cookies) => cookies.setSession(reply, 's')), [
       { name: 'session', value: 's', maxAge: 100, ...shared },
@@ -71,17 +71,17 @@ describe("a login's cookies", () => {
   });
 });
 
-describe('the end of a session that was used', () => {
+describe('renewal of a session', () => {
   const namesSet = async (caller: Caller | undefined, headers: Record<string, string>) =>
     (await setCookies(false, () => {}, { headers, ...(caller !== undefined && { caller }) })).map(
       ({ name, value }) => `${name}=${value}`,
     );
 
-  it("moves the cookie's along", async () => {
+  it('extends the cookie', async () => {
     assert.deepEqual(await namesSet({ ...SESSION, renewed: true }, { cookie: 'session=s' }), ['session=s']);
   });
 
-  it('leaves the cookie where nothing moved, or where another credential was used', async () => {
+  it('leaves the cookie unchanged without a renewal, or when another credential was used', async () => {
     const cookieHeader = { cookie: 'session=s' };
     assert.deepEqual(await namesSet(undefined, cookieHeader), []);
     assert.deepEqual(await namesSet(SESSION, cookieHeader), []);
@@ -92,7 +92,7 @@ describe('the end of a session that was used', () => {
     assert.deepEqual(await namesSet(device, cookieHeader), []);
   });
 
-  it('leaves what the handler itself set', async () => {
+  it('leaves a cookie set by the handler itself', async () => {
     const set = await setCookies(false, (reply, cookies) => cookies.clearSession(reply), {
       caller: { ...SESSION, renewed: true },
       headers: { cookie: 'session=s' },

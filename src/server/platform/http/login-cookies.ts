@@ -1,28 +1,32 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
 
-/** Cookies of a login. Their values are opaque; what they mean is kept on the server. */
+/** Attributes of login cookies. Cookie values are opaque; the server stores their meaning. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const;
 const PENDING_LOGIN_COOKIE = 'pending_login';
 const KNOWN_DEVICE_COOKIE = 'known_device';
 const KNOWN_DEVICE_SECONDS = 365 * DAY_SECONDS;
 
-/** Writes and clears the login's cookies; `Secure` where the service is reached by https. */
+/** Sets and clears the login cookies, with `Secure` when the service is reached by https. */
 export interface LoginCookies {
   /** @param session value of the cookie `session` */
   setSession(reply: FastifyReply, session: string): void;
   clearSession(reply: FastifyReply): void;
-  /** A login succeeded: its session, and the cookie that identifies a device that has logged in, which outlives the session. */
+  /**
+   * Sets the cookies of a successful login: its session, and the cookie that marks a known device, which outlives the
+   * session.
+   */
   setLogin(reply: FastifyReply, login: { readonly session: string; readonly knownDevice: string }): void;
-  /** Value of the mark. */
+  /** Value of the cookie that marks a known device. */
   knownDeviceOf(reply: FastifyReply): string | undefined;
-  /** A login that waits for its second step; finished or given up, it is cleared. */
+  /** Sets the cookie of a login that awaits its second factor; cleared when that login is completed or abandoned. */
   setPending(reply: FastifyReply, pending: string): void;
   clearPending(reply: FastifyReply): void;
   /** Value of the pending login's cookie. */
   pendingOf(reply: FastifyReply): string | undefined;
 }
 
+/** Creates the cookie helpers for a service. */
 export function createLoginCookies(options: {
   readonly secure: boolean;
   readonly sessionSeconds: number;
@@ -46,7 +50,9 @@ export function createLoginCookies(options: {
   };
 }
 
-/** Moves the cookie's end along where a request has moved its session's. A handler that writes the cookie itself wins. */
+/**
+ * Extends the cookie when a request has extended its session. A handler that sets the cookie itself takes precedence.
+ */
 export function renewSessionCookies(fastify: FastifyInstance, cookies: LoginCookies): void {
   fastify.addHook('onSend', async (request, reply) => {
     const { caller, headers } = request;

@@ -46,7 +46,7 @@ for (const [status, word] of [
       body: { error: { code: status, message: 'why', status: word } },
     }));
 
-it("Google's error says in its body when to come again", () => {
+it("Google's error states the retry delay in its body", () => {
   const { body } = toGeminiError(facts('rate_limit_exceeded', 429, 7));
   const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }];
   assert.deepEqual(body, { error: { code: 429, message: 'why', status: 'RESOURCE_EXHAUSTED', details } });

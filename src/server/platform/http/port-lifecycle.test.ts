@@ -8,11 +8,11 @@ import { exchange, parseAnswer } from './start-http-server.fixture.ts';
 
 const GRACE_MS = 20_000;
 const REQUEST = 'GET / HTTP/1.1\r\nhost: a.test\r\n\r\n';
-/** Bytes of one field that fit into a head of 16 KiB beside the others, as Node's parser counts. */
+/** Bytes of one field that fit into a head of 16 KiB together with the other fields, as Node's parser counts. */
 const LONGEST = 16_356;
 
-describe('a port that closes', () => {
-  it('waits for no connection on which nothing was sent, nor for one between two requests', async () => {
+describe('closing port', () => {
+  it('waits neither for connections without a request nor for connections between two requests', async () => {
     const port = new PortLifecycle();
     const { port: number } = await port.listen('127.0.0.1', 0);
     port.serve((_request, response) => void response.end('served'));
@@ -29,7 +29,7 @@ describe('a port that closes', () => {
     assert.ok(performance.now() - closedAt < GRACE_MS - 5_000, 'long before the grace is over');
   });
 
-  it('takes a request on a kept connection after a drain, when new ones are refused already', async () => {
+  it('accepts a request on a kept connection after a drain, when new connections are already refused', async () => {
     const port = new PortLifecycle();
     const { port: number } = await port.listen('127.0.0.1', 0);
     port.serve((_request, response) => void response.end('served'));
@@ -48,7 +48,7 @@ describe('a port that closes', () => {
     await closed;
   });
 
-  it('lets a request under way finish, and ends it after the grace', async () => {
+  it('lets a request in flight finish, and aborts it after the grace period', async () => {
     for (const [graceMs, isServed] of [
       [3_000, true],
       [300, false],
@@ -60,7 +60,7 @@ describe('a port that closes', () => {
       const said = exchange(number, REQUEST).catch(() => '');
       const finish = await begun.promise;
       const closed = port.close(graceMs);
-      // Later than the connections without a request are looked at.
+      // Later than the check for connections without a request.
       if (isServed) setTimeout(finish, 250);
       await closed;
       const { body, headers } = parseAnswer(await said);
@@ -69,7 +69,7 @@ describe('a port that closes', () => {
     }
   });
 
-  it('ends a connection without a request some time after a drain, and not only when the grace is over', async () => {
+  it('closes a connection without a request soon after a drain, before the end of the grace period', async () => {
     const port = new PortLifecycle();
     const { port: number } = await port.listen('127.0.0.1', 0);
     const silent = connect(number, '127.0.0.1');
@@ -83,14 +83,14 @@ describe('a port that closes', () => {
     assert.ok(performance.now() - closedAt < GRACE_MS - 5_000);
   });
 
-  it('refuses to open where another has the port', async () => {
+  it('refuses to open a port that is in use', async () => {
     const [first, second] = [new PortLifecycle(), new PortLifecycle()];
     const { port: number } = await first.listen('127.0.0.1', 0);
     await assert.rejects(second.listen('127.0.0.1', number), { code: 'EADDRINUSE' });
     await Promise.all([first.close(0), second.close(0)]);
   });
 
-  it('takes a head of 16 KiB, and none that is longer', async () => {
+  it('accepts a head of 16 KiB and none that is longer', async () => {
     const port = new PortLifecycle();
     const { port: number } = await port.listen('127.0.0.1', 0);
     port.serve((_request, response) => void response.end('served'));
@@ -102,7 +102,7 @@ describe('a port that closes', () => {
     await port.close(0);
   });
 
-  it('opens once, and closes at once where it never opened', async () => {
+  it('opens once, and closes immediately if it never opened', async () => {
     const port = new PortLifecycle();
     await port.close(GRACE_MS);
     const first = await port.listen('127.0.0.1', 0);

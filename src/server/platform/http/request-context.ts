@@ -17,10 +17,8 @@ interface ClientFacts {
 }
 
 /**
- * What a handler may know of the request beyond its checked parts.
- *
- * A class, because an object literal with getters has a shape of its own each time it is made, and such a shape keeps its
- * request from being collected until a full garbage collection.
+ * The facts about a request that a handler may use beyond its validated parts. A class, because each object literal
+ * with getters has its own shape, and such a shape keeps its request in memory until a full garbage collection.
  */
 export class RequestContext {
   readonly #request: FastifyRequest;
@@ -52,29 +50,29 @@ export class RequestContext {
     return this.#request.rawBody?.images ?? NO_IMAGES;
   }
 
-  /** The body as it came, where a rule needs the very bytes (idempotency). Gone once the handler has returned. */
+  /** The unparsed body, for rules that need the exact bytes (idempotency). Released once the handler has returned. */
   get rawBody(): Buffer | undefined {
     return this.#request.rawBody?.bytes;
   }
 
-  /** The same for a handler that goes on using the bytes after it has returned. */
+  /** Takes over the unparsed body, for a handler that uses the bytes after it has returned. */
   takeRawBody(): Buffer | undefined {
     const { rawBody } = this.#request;
     this.#request.rawBody = undefined;
     return rawBody?.bytes;
   }
 
-  /** Whether OpenAI's own client sent it. */
+  /** Whether the request came from OpenAI's own client. */
   get isOpenAiSdk(): boolean {
     return isOpenAiSdk(this.headers);
   }
 
-  /** Headers for the response of a handler that returns its body. */
+  /** Adds headers to the response of a handler that returns its body. */
   setResponseHeaders(headers: Readonly<Record<string, string>>): void {
     this.#request.responseHeaders = { ...this.#request.responseHeaders, ...headers };
   }
 
-  /** Of the client, or of the proxy in front of it. */
+  /** The socket of the client, or of the proxy in front of it. */
   get socket(): Socket {
     return this.#request.raw.socket;
   }
@@ -85,10 +83,10 @@ export class RequestContext {
   }
 }
 
-/** The clients that Stainless generates for OpenAI name their language. */
+/** The clients that Stainless generates for OpenAI send their language in a header. */
 export const isOpenAiSdk = (headers: FastifyRequest['headers']): boolean => headers['x-stainless-lang'] !== undefined;
 
-/** One signal per connection: a listener per request would pile up on those that are kept alive. */
+/** One signal per connection, because listeners per request would accumulate on kept-alive connections. */
 const gone = new WeakMap<Socket, AbortSignal>();
 
 function disconnectSignalOf(socket: Socket): AbortSignal {
@@ -101,40 +99,41 @@ function disconnectSignalOf(socket: Socket): AbortSignal {
   return controller.signal;
 }
 
-/** A person, by a management credential. Device access tokens carry the authorization they came from. */
+/** A person with a management credential. Device access tokens carry the authorization they were issued for. */
 export type AccountCaller =
   | {
       readonly kind: 'session';
       readonly userId: number;
       readonly role: Role;
       readonly sessionId: number;
-      /** The session's end has just been moved: the cookie's should move with it. */
+      /** The session was just extended, and its cookie should be too. */
       readonly renewed?: boolean;
     }
   | { readonly kind: 'user-token'; readonly userId: number; readonly role: Role; readonly tokenHash: string }
   | { readonly kind: 'device'; readonly userId: number; readonly role: Role; readonly authorizationId: number };
 
-/** A program, by an `sk-` token or the llm_token of a device sign-in: both are rows of `tokens`. */
+/** A program with an `sk-` token or the llm_token of a device sign-in: both are rows of `tokens`. */
 export interface ModelCaller {
   readonly kind: 'model';
   readonly userId: number;
   readonly tokenId: number;
-  /** Models this token names; empty = all. */
+  /** Models this token permits; empty: all. */
   readonly models: readonly string[];
-  /** Undefined where it has none. */
+  /** Undefined when the token has no limits. */
   readonly limits?: KeyLimits;
 }
 
+/** The authenticated sender of a request. */
 export type Caller = AccountCaller | ModelCaller;
 
-/** The type of caller that a handler gets, by the policy of its endpoint. */
+/** The type of caller a handler receives, by the policy of its endpoint. */
 export type CallerOf<P extends Policy> = P extends 'public' | 'self'
   ? undefined
   : P extends 'model'
     ? ModelCaller
     : AccountCaller;
 
-/** What of a request proves who sent it. */
+/** The parts of a request that authenticate its sender. */
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
   /** Value of the cookie `session`. */
@@ -143,48 +142,51 @@ export interface Credentials {
 }
 
 /**
- * Turns credentials into a caller allowed by the policy, or throws `unauthorized`, `invalid_api_key`, `forbidden` or
- * `account_disabled`. Given to the HTTP layer by app.ts; implemented by accounts.
+ * Resolves credentials to a caller permitted by the policy, or throws `unauthorized`, `invalid_api_key`, `forbidden` or
+ * `account_disabled`. Implemented by accounts and passed to the HTTP layer by app.ts.
  */
 export interface Authenticator {
   account(policy: 'account' | 'owner' | 'admin' | 'root', credentials: Credentials): Promise<AccountCaller>;
   model(credentials: Credentials): Promise<ModelCaller>;
 }
 
-/** Where a request came from, as the audit log keeps it. */
+/** The origin of a request, as recorded in the audit log. */
 export interface RequestOrigin {
-  /** IP of the client. */
+  /** IP address of the client. */
   readonly address: string;
   readonly requestId: string;
 }
 
-/** Who requested a change and from where. Spread it into an audit entry. */
+/** The author and origin of a change. Spread it into an audit entry. */
 export interface Actor extends RequestOrigin {
-  /** Id of the account that acts. */
+  /** Id of the acting account. */
   readonly actorId: number;
 }
 
+/** The origin of a request for the audit log. */
 export const toRequestOrigin = ({ clientIp, id }: RequestContext): RequestOrigin => ({
   address: clientIp,
   requestId: id,
 });
 
+/** The author of a change for the audit log. */
 export const toActor = (caller: AccountCaller, request: RequestContext): Actor => ({
   actorId: caller.userId,
   ...toRequestOrigin(request),
 });
 
-/** What a browser or program brings to a login beside the password. */
+/** Client data of a login, apart from the password. */
 export interface LoginClient {
-  /** IP. */
+  /** IP address. */
   readonly address: string;
   readonly userAgent: string;
-  /** Value of the session cookie that came along. */
+  /** Value of the session cookie sent with the login. */
   readonly session?: string;
   /** Value of the cookie that marks a device on which a user has logged in. */
   readonly knownDevice?: string;
 }
 
+/** Client data of a login request. */
 export const toLoginClient = (
   { clientIp, headers, session }: RequestContext,
   knownDevice: string | undefined,

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { NO_TRACING, type Span, type SpanAttributes, type SpanOptions, type Tracing } from '../tracing/tracing.ts';
 import { traceRequest } from './server.ts';
 
-/** What is recorded of a request that was answered with this status. */
+/** The span recorded for a request that was answered with this status. */
 function record(request: { readonly method?: string; readonly url?: string; readonly headers?: object }, status = 200) {
   let started: SpanOptions | undefined;
   let ranIn: Span | undefined;
@@ -43,8 +43,8 @@ function record(request: { readonly method?: string; readonly url?: string; read
   return { started, name, attributes, error: ends[0] };
 }
 
-describe('the span of a request', () => {
-  it('continues the trace of the caller, and lasts until the response is closed', () => {
+describe('request span', () => {
+  it("continues the caller's trace, and lasts until the response is closed", () => {
     const { started, name, attributes, error } = record({
       method: 'POST',
       url: '/v1/videos',
@@ -60,12 +60,12 @@ describe('the span of a request', () => {
     assert.equal(error, undefined);
   });
 
-  it('fails with what is the fault of the service, and with nothing else', () => {
+  it('fails only for internal errors', () => {
     const errors = [200, 404, 499, 500, 503].map((status) => record({ url: '/' }, status).error);
     assert.deepEqual(errors, [undefined, undefined, undefined, '500', '503']);
   });
 
-  it('has no query, whatever it holds', () => {
+  it('omits the query, whatever it contains', () => {
     const { attributes } = record({ url: '/v1/models?key=secret&x=1' });
     assert.equal(attributes['url.query'], 'REDACTED');
     assert.doesNotMatch(JSON.stringify(attributes), /secret/);
@@ -73,14 +73,14 @@ describe('the span of a request', () => {
     assert.equal(record({ url: '/v1/models?' }).attributes['url.query'], 'REDACTED');
   });
 
-  it('has no token of a share link, on the page or below it', () => {
+  it('omits the token of a share link, on the page and below it', () => {
     for (const url of ['/s/s3cret', '/s/s3cret/content'])
       assert.doesNotMatch(JSON.stringify(record({ url })), /s3cret/, url);
     assert.equal(record({ url: '/s/s3cret/content' }).attributes['url.path'], '/s/{token}/content');
     assert.equal(record({ url: '/site/s/name' }).attributes['url.path'], '/site/s/name');
   });
 
-  it('is named after the beginning of the path without ids', () => {
+  it('is named after the first segments of the path, without ids', () => {
     for (const [url, expected] of [
       ['/', 'GET /'],
       ['/v1beta/models/list', 'GET /v1beta/models/list'],
@@ -94,7 +94,7 @@ describe('the span of a request', () => {
       assert.equal(record({ ...(url !== undefined && { url }) }).name, expected);
   });
 
-  it('is not there where traces are off', () => {
+  it('does not exist when tracing is off', () => {
     let handled = 0;
     traceRequest(NO_TRACING, { headers: {} } as IncomingMessage, {} as ServerResponse, () => {
       handled += 1;

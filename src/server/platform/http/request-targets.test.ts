@@ -10,7 +10,7 @@ import {
 
 describe('request targets', () => {
   for (const target of ['/', '/v1/models', '/a?x=//..%2f', '/a.b/..c', `/${'a'.repeat(8191)}`])
-    it(`takes ${target.slice(0, 30)}`, () => assert.equal(isCanonicalRequestTarget(target), true));
+    it(`accepts ${target.slice(0, 30)}`, () => assert.equal(isCanonicalRequestTarget(target), true));
   for (const target of [
     '',
     '*',
@@ -30,7 +30,7 @@ describe('request targets', () => {
     it(`refuses ${target.slice(0, 30)}`, () => assert.equal(isCanonicalRequestTarget(target), false));
 });
 
-describe('targets as clients spell them', () => {
+describe('lenient targets', () => {
   for (const [target, url, host] of [
     ['/v1/models', '/v1/models'],
     ['/v1/models/', '/v1/models'],
@@ -45,7 +45,7 @@ describe('targets as clients spell them', () => {
     ['/api/x/', '/api/x/'],
     ['/v10x/y/', '/v10x/y/'],
   ] as const)
-    it(`${target} is ${url}`, () => assert.deepEqual(parseRequestTarget(target), { url, host }));
+    it(`${target} becomes ${url}`, () => assert.deepEqual(parseRequestTarget(target), { url, host }));
   for (const target of [
     '//api/x',
     '/v1/../api/x',
@@ -63,14 +63,14 @@ describe('targets as clients spell them', () => {
 
 describe('host names', () => {
   const hosts = ['gate.example'];
-  it('are those of the service and of loopback, with any port', () => {
+  it('include those of the service and loopback, with any port', () => {
     for (const host of [undefined, 'gate.example', 'GATE.example:443', 'localhost:3000', '127.0.0.1', '[::1]:80'])
       assert.equal(isKnownHost(host, hosts), true, String(host));
     for (const host of ['', 'evil.example', 'gate.example.evil', 'xlocalhost', '128.0.0.1', 'gate.example:123456'])
       assert.equal(isKnownHost(host, hosts), false, host);
   });
 
-  it('are given once', () => {
+  it('must be sent once', () => {
     assert.equal(hasMultipleHostHeaders(['Host', 'a', 'Accept', 'host', 'X-Y', 'host']), false);
     assert.equal(hasMultipleHostHeaders(['Host', 'a', 'hOST', 'b']), true);
     assert.equal(hasMultipleHostHeaders(['Accept', 'x', 'Host', 'a', 'Accept', 'y', 'Host', 'a']), true);
@@ -79,7 +79,7 @@ describe('host names', () => {
   });
 });
 
-describe('requests of other sites', () => {
+describe('cross-site requests', () => {
   const hosts = ['gate.example'];
   const OWN = 'https://gate.example';
   for (const [name, headers, expected] of [
@@ -102,7 +102,7 @@ describe('requests of other sites', () => {
       for (const method of ['GET', 'HEAD', 'OPTIONS']) assert.equal(isCrossSite(method, headers, hosts), false);
     });
 
-  it('take an opaque origin for the forms of our own pages only', () => {
+  it('may have an opaque origin only for forms of our own pages', () => {
     assert.equal(isCrossSite('POST', { origin: 'null' }, hosts, true), false);
     assert.equal(isCrossSite('POST', { origin: 'https://evil.example' }, hosts, true), true);
     assert.equal(isCrossSite('POST', { origin: 'null', 'sec-fetch-site': 'cross-site' }, hosts, true), true);

@@ -9,7 +9,7 @@ const Ok = Type.Object({ ok: Type.Boolean() });
 
 describe('routes', () => {
   let http: Awaited<ReturnType<typeof startHttp>>;
-  /** Keys the authenticator was given, by the header each was in. */
+  /** Keys passed to the authenticator, by the header each was in. */
   let given: (string | string[] | undefined)[] = [];
   before(async () => {
     http = await startHttp({
@@ -40,7 +40,7 @@ describe('routes', () => {
   });
   after(() => http.close(0));
 
-  it("take a key from the query for Google's clients alone, and where no header has one", async () => {
+  it("accept a key in the query only for Google's clients, and only without a key in a header", async () => {
     const keysOf = async (path: string, headers: Record<string, string> = {}) => {
       given = [];
       assert.equal((await http.send('GET', path, '', headers)).status, 200, path);
@@ -54,7 +54,7 @@ describe('routes', () => {
     assert.deepEqual(await keysOf('/v1/one?key=k'), [undefined, undefined]);
   });
 
-  it('send the headers that the rules of a handler add to the body it returns', async () => {
+  it('send the headers a handler adds to its returned body', async () => {
     const headerOf = async (path: string) => (await http.send('GET', path)).headers['x-own'];
     assert.equal(await headerOf('/api/headers'), 'set');
     assert.equal(await headerOf('/api/plain'), undefined);
@@ -62,7 +62,7 @@ describe('routes', () => {
     assert.deepEqual([sent.status, sent.body, sent.headers['x-own']], [200, 'sent', undefined]);
   });
 
-  it('answer HEAD where they answer GET', async () => {
+  it('answer HEAD wherever they answer GET', async () => {
     const { status, body } = await http.send('HEAD', '/api/plain');
     assert.deepEqual([status, body], [200, '']);
   });

@@ -15,6 +15,7 @@ declare module 'fastify' {
   }
 }
 
+/** The validated input of a handler. */
 export interface Input<E extends Endpoint> {
   readonly params: EndpointPart<E, 'params'>;
   readonly query: EndpointPart<E, 'query'>;
@@ -33,10 +34,10 @@ interface RouteDependencies {
   contextOf(request: FastifyRequest): RequestContext;
 }
 
-/** Where OpenAI's clients send null for a field they leave out. */
+/** Paths on which OpenAI's clients send null for an omitted field. */
 const NULL_IS_ABSENT = /^\/v\d/;
 
-/** Where capabilities register their handlers; a route exists only with its endpoint of the contract. */
+/** Where modules register their handlers; a route exists only with an endpoint of the contract. */
 export class RouteRegistry {
   readonly #fastify: FastifyInstance;
   readonly #dependencies: RouteDependencies;
@@ -47,12 +48,12 @@ export class RouteRegistry {
     this.#dependencies = dependencies;
   }
 
-  /** The endpoints added so far, for the API reference and the tests that walk all routes. */
+  /** The endpoints added so far, for the API reference and the tests that visit all routes. */
   get endpoints(): readonly Endpoint[] {
     return this.#endpoints;
   }
 
-  /** Binds an endpoint to Fastify: policy first, then the body, the schemas and the handler. */
+  /** Connects an endpoint to Fastify: policy first, then the body, the schemas and the handler. */
   add<const E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
     const { authenticator, contextOf } = this.#dependencies;
     this.#endpoints.push(endpoint);
@@ -72,7 +73,7 @@ export class RouteRegistry {
       }),
       serializerCompiler: ({ schema }) => lazySerializer(schema),
       validatorCompiler: ({ schema }) => validatorFor(schema as Parameters<typeof validatorFor>[0]),
-      // No body is read before the caller is known.
+      // The caller must be authenticated before any body is read.
       onRequest: async (request) => {
         // `/v1/models/` is not `/v1/models/:id` with an empty id.
         if (Object.values(request.params as object).includes('')) throw new AppError('not_found');
@@ -85,7 +86,7 @@ export class RouteRegistry {
         const input = {
           params: request.params,
           query: request.query,
-          // Elsewhere unknown keys may belong to a vendor; on /api they have no meaning and are removed.
+          // On /api unknown keys have no meaning and are removed; elsewhere they may belong to a vendor.
           body: endpoint.envelope === 'api' ? pickDeclaredKeys(endpoint.body, request.body) : request.body,
           caller: request.caller,
           request: contextOf(request),
@@ -104,17 +105,17 @@ export class RouteRegistry {
   }
 }
 
-/** Bytes; what most bodies need is a few fields. */
+/** Body limit in bytes; the default suits bodies of a few fields. */
 export const bodyLimitOf = ({ bodyLimit }: Pick<Endpoint, 'bodyLimit'>): number => bodyLimit ?? 64 * 1024;
 
 function prepareForValidation(endpoint: Endpoint, request: FastifyRequest): void {
-  // PostgreSQL stores no U+0000 and compares with none; ill-formed text cannot come out of percent-encoding.
+  // PostgreSQL cannot store U+0000 or compare with it; percent-encoding cannot produce ill-formed text otherwise.
   if (request.url.includes('%00')) throw new AppError('invalid_text');
   if (endpoint.optionalBody === true) request.body ??= {};
   if (NULL_IS_ABSENT.test(endpoint.path)) dropDeclaredNulls(endpoint.body, request.body);
 }
 
-/** Google's clients may put the key into the query, where no header has one. */
+/** Accepts a key in the query, as Google's clients may send it, when no header contains one. */
 function withQueryKey(
   { envelope }: Endpoint,
   headers: FastifyRequest['headers'],
@@ -138,7 +139,7 @@ function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): Ca
 
 type Serialize = (value: unknown) => string;
 
-/** The one that Fastify itself uses, a dependency of its own. */
+/** The serializer that Fastify itself uses, from Fastify's own dependency. */
 const buildSerializer = createRequire(import.meta.resolve('fastify'))('fast-json-stringify') as (
   schema: object,
 ) => Serialize;
@@ -146,8 +147,8 @@ const buildSerializer = createRequire(import.meta.resolve('fastify'))('fast-json
 const serializerOf = memoizeByObject(buildSerializer);
 
 /**
- * What writes the responses of a schema, as Fastify's own does, but built for the first response: to build those of all endpoints took a
- * quarter of the CPU time of a start.
+ * Serializes the responses of a schema like Fastify's own serializer, but builds it for the first response: building
+ * those of all endpoints took a quarter of the startup's CPU time.
  */
 const lazySerializer =
   (schema: object): Serialize =>
@@ -155,12 +156,12 @@ const lazySerializer =
     serializerOf(schema)(value);
 
 const gzipAsync = promisify(gzip);
-/** Smaller bodies fit into two packets as they are. */
+/** Smaller bodies fit into two packets uncompressed. */
 const MIN_LENGTH = 2_048;
 
 /**
- * Fastify's hook `onSend` of endpoints that are `compressed`: sends a large body as gzip (RFC 9110 section 8.4.1.3) where the
- * caller accepts it. Compressed outside the event loop.
+ * Fastify `onSend` hook of endpoints that are `compressed`: sends a large body as gzip (RFC 9110 section 8.4.1.3) if
+ * the caller accepts it. Compresses outside the event loop.
  */
 export async function compressResponse(
   { headers }: Pick<FastifyRequest, 'headers'>,
@@ -174,7 +175,7 @@ export async function compressResponse(
   return gzipAsync(payload);
 }
 
-/** Whether the header names gzip with a weight other than zero (RFC 9110 section 12.5.3). */
+/** Whether the header lists gzip with a weight other than zero (RFC 9110 section 12.5.3). */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
   const codings = String(header ?? '').split(',');
   return codings.some((coding) => {

@@ -6,7 +6,7 @@ import { AppError } from '../app-error.ts';
 import { parseRequestJson } from '../json-scanner.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
-it('T42: keeps the keys a schema names, and the schemas that want all', () => {
+it('T42: keeps the keys a schema declares, and all keys where the schema says so', () => {
   const schema = Type.Object({ name: Type.Optional(Type.String()), inner: Type.Optional(Type.Unknown()) });
   const body = JSON.parse('{"name":"a","inner":{"x":1},"role":"root","__proto__":{"role":"root"},"toString":1}');
   const kept = pickDeclaredKeys(schema, body);
@@ -33,7 +33,7 @@ function problemOf(value: unknown): string {
   return detail.en;
 }
 
-it('T62: describes a value of a million wrong elements as quickly as one', () => {
+it('T62: describes a value quickly even if a million elements are wrong', () => {
   const ones = Array.from({ length: 1_000_000 }, () => 1);
   const members = { model: 'm', ...Object.fromEntries(ones.entries()), images: [1] };
   const before = process.threadCpuUsage();
@@ -47,7 +47,7 @@ it('T62: describes a value of a million wrong elements as quickly as one', () =>
   assert.ok(user + system < 1_000_000, `${user + system} μs of CPU time`);
 });
 
-it('T68: takes integers as digits alone, and numbers as they come', () => {
+it('T68: accepts only digits for integers, and any notation for numbers', () => {
   const parse = (text: string) => parseRequestJson(Buffer.from(text));
   for (const number of ['5', '1', '100']) assert.equal(problemOf(parse(`{"model":"m","seconds":${number}}`)), '');
   for (const number of ['5.0', '1e1', '5e0', '16.0', '1E3', '1.0e1'])
@@ -61,7 +61,7 @@ it('T68: takes integers as digits alone, and numbers as they come', () => {
   assert.deepEqual(floats, { model: 'm', scale: 1, seconds: null });
 });
 
-it('drops null of declared members, and keeps it of unknown ones', () => {
+it('removes null from declared members, and keeps it in unknown ones', () => {
   const schema = Type.Object({
     model: Type.String(),
     size: Type.Optional(Type.String()),
@@ -78,7 +78,7 @@ const Nested = Type.Object({
   deep: Type.Optional(Type.Unknown()),
 });
 
-it('names what is wrong inside of lists and objects, and the whole field where it lies beyond the part described', () => {
+it('names the error inside lists and objects, and the entire field if the error lies beyond the described part', () => {
   const problem = (value: unknown): string => {
     const result = validatorFor(Nested)(value);
     return 'error' in result && result.error instanceof AppError
@@ -127,7 +127,7 @@ it('describes the first levels of a body, and every field of it however many the
   assert.equal(problem(wide, { ...Object.fromEntries(fields), f79: 'x' }), 'f79 must be an integer.');
 });
 
-it('leaves a value alone that is no object, whatever its schema declares', () => {
+it('leaves a value unchanged that is not an object, whatever its schema declares', () => {
   const schema = Type.Object({ length: Type.Optional(Type.String()), '0': Type.Optional(Type.String()) });
   for (const value of [null, undefined, 'text', 5, [null]]) {
     const before = structuredClone(value);
@@ -140,7 +140,7 @@ it('leaves a value alone that is no object, whatever its schema declares', () =>
   assert.deepEqual(body, { length: null });
 });
 
-it('compiles a schema once, and names the field that is wrong unless it is the whole body', () => {
+it('compiles a schema once, and names the invalid field unless it is the entire body', () => {
   const schema = Type.Object({ name: Type.String() });
   assert.equal(validatorFor(schema), validatorFor(schema));
   const fieldOf = (value: unknown) => {
@@ -157,7 +157,7 @@ it('compiles a schema once, and names the field that is wrong unless it is the w
   assert.match(inChinese([]), /^请求体 /);
 });
 
-it('D8: says what a field takes, in words of its sender and in both languages', () => {
+it("D8: states what a field accepts, in the caller's terms and in both languages", () => {
   const Taken = Type.Object({
     count: Type.Optional(Type.Union([Type.Integer({ minimum: -1, maximum: 10 }), Type.Null()])),
     kind: Type.Optional(Type.Enum(['a', 'b'])),

@@ -13,13 +13,15 @@ interface SchemaNode {
   readonly [keyword: string]: unknown;
 }
 
-/** Values of a union, without null, which only says that a field may be left out. */
+/** Variants of a union without null, which only marks a field as optional. */
 const variantsOf = (schema: SchemaNode): readonly SchemaNode[] => {
   if (schema.type === 'null') return [];
   return Array.isArray(schema.anyOf) ? (schema.anyOf as SchemaNode[]).flatMap(variantsOf) : [schema];
 };
 
-/** The schema an error is about: of a union the whole, so that its message says all that is taken. */
+/**
+ * The schema an error refers to. For a union this is the whole union, so that the message lists everything accepted.
+ */
 function schemaOf(root: TSchema, { schemaPath }: TLocalizedValidationError): SchemaNode | undefined {
   const tokens = schemaPath
     .replace(/(?:\/anyOf\/\d+)+$/, '')
@@ -33,7 +35,7 @@ function schemaOf(root: TSchema, { schemaPath }: TLocalizedValidationError): Sch
   return typeof node === 'object' && node !== null ? (node as SchemaNode) : undefined;
 }
 
-/** A range in words; empty where there is none. */
+/** A range in words; empty if there is none. */
 function rangeOf(least: unknown, most: unknown): Localized {
   if (typeof least === 'number' && typeof most === 'number')
     return { en: ` from ${least} to ${most}`, 'zh-CN': `，范围 ${least} 至 ${most}` };
@@ -64,7 +66,7 @@ const joined = (noun: Localized, more: Localized): Localized => ({
   'zh-CN': noun['zh-CN'] + more['zh-CN'],
 });
 
-/** What a field takes, by the type of its schema. */
+/** What a field accepts, by the type of its schema. */
 const NOUNS: Readonly<Record<string, (schema: SchemaNode) => Localized>> = {
   string: ({ minLength, maxLength }) =>
     joined({ en: 'a string', 'zh-CN': '字符串' }, lengthOf(minLength, maxLength, CHARACTERS)),
@@ -75,7 +77,7 @@ const NOUNS: Readonly<Record<string, (schema: SchemaNode) => Localized>> = {
   boolean: () => ({ en: 'true or false', 'zh-CN': 'true 或 false' }),
 };
 
-/** What one variant takes; undefined where no words describe it. */
+/** What one variant accepts; undefined where words cannot describe it. */
 function describe(schema: SchemaNode): Localized | undefined {
   if ('const' in schema) return { en: String(schema.const), 'zh-CN': String(schema.const) };
   if (Array.isArray(schema.enum)) {
@@ -90,7 +92,7 @@ function describe(schema: SchemaNode): Localized | undefined {
 const UNKNOWN_FIELD: Localized = { en: 'is not a field of this request', 'zh-CN': '不是此请求的字段' };
 const NOT_SETTABLE: Localized = { en: 'cannot be set here', 'zh-CN': '不能在此设置' };
 const OTHER_FORM: Localized = { en: 'does not have the expected form', 'zh-CN': '不符合要求的格式' };
-/** Keywords whose failure the type and the range of a schema do not explain. */
+/** Keywords whose failure the type and range of a schema do not explain. */
 const BY_KEYWORD: Readonly<Record<string, Localized>> = {
   boolean: UNKNOWN_FIELD,
   additionalProperties: UNKNOWN_FIELD,
@@ -101,7 +103,7 @@ const BY_KEYWORD: Readonly<Record<string, Localized>> = {
   maxProperties: { en: 'has too many fields', 'zh-CN': '字段过多' },
 };
 
-/** What is wrong with a value, without its name and in the words of who sent it: what the field takes. */
+/** Describes an invalid value in the caller's terms, without its name: what the field accepts. */
 export function toLocalizedMessage(error: TLocalizedValidationError, root: TSchema): Localized {
   if (error.keyword === 'pattern') return FORM_MESSAGES[String(error.params.pattern)] ?? OTHER_FORM;
   const known = Object.hasOwn(BY_KEYWORD, error.keyword) ? BY_KEYWORD[error.keyword] : undefined;
@@ -122,15 +124,15 @@ const must = (texts: readonly Localized[]): Localized => ({
   'zh-CN': spaced(texts.map((each) => each['zh-CN']).join('或')),
 });
 
-/** Latin letters stand apart from Chinese ones. */
+/** Latin letters are separated from Chinese characters by a space. */
 const spaced = (text: string): string => (/^[a-z]/i.test(text) ? `须为 ${text}` : `须为${text}`);
 
 type Validator = (value: unknown) => { value: unknown } | { error: Error };
 type CompiledSchema = ReturnType<typeof Compile>;
 
 /**
- * A check for a schema, compiled once, when the first value arrives: a start would take longer else. No coercion: strings are strings,
- * and integers are written as integers, digits with an optional minus.
+ * The validator of a schema, compiled once, when the first value arrives, because compiling all would slow the startup.
+ * No coercion: strings are strings, and integers must be written as integers, digits with an optional minus.
  */
 export const validatorFor = memoizeByObject((schema: TSchema): Validator => {
   let compiled: CompiledSchema | undefined;
@@ -142,8 +144,8 @@ export const validatorFor = memoizeByObject((schema: TSchema): Validator => {
 });
 
 /**
- * The first thing that is wrong with a rejected value. TypeBox describes a value element by element, whatever the number of
- * errors requested, so that a value with many elements would cost seconds and gigabytes: only its beginning is described.
+ * The first error in a rejected value. TypeBox describes a value element by element, whatever number of errors is
+ * requested, so a value with many elements would cost seconds and gigabytes: only its beginning is described.
  */
 function firstError(compiled: CompiledSchema, schema: TSchema, value: unknown): AppError {
   const [error] = compiled.Errors(toExcerpt(schema, value));
@@ -156,11 +158,11 @@ function firstError(compiled: CompiledSchema, schema: TSchema, value: unknown): 
   return toInvalidRequest(key ?? '', OTHER_FORM);
 }
 
-/** Elements and members that are described of each array and object inside a value. */
+/** Elements and members that are described per array and object inside a value. */
 const EXCERPT_WIDTH = 64;
 const EXCERPT_DEPTH = 6;
 
-/** The declared members of a value with the beginning of each array and object in them. */
+/** The declared members of a value, with the beginning of each array and object in them. */
 function toExcerpt(schema: TSchema, value: unknown): unknown {
   const cut = (inner: unknown, depth: number): unknown => {
     if (typeof inner !== 'object' || inner === null) return inner;
@@ -179,7 +181,10 @@ function toExcerpt(schema: TSchema, value: unknown): unknown {
   return Object.fromEntries(Object.entries(members).map(([key, inner]) => [key, cut(inner, 1)]));
 }
 
-/** The error for an integer written as `5.0` or `1e3`. A fraction in its place shows whether the schema requires an integer. */
+/**
+ * The error for an integer written as `5.0` or `1e3`. Substituting a fraction shows whether the schema requires an
+ * integer.
+ */
 function integerError(compiled: CompiledSchema, schema: TSchema, value: unknown): AppError | undefined {
   const positions = positionsOfWrittenFractions(value);
   if (positions.length === 0) return undefined;
@@ -214,8 +219,8 @@ function toInvalidRequest(path: string, problem: Localized): AppError {
 }
 
 /**
- * Takes out the members that are null where the schema declares them, in place: OpenAI's clients send null for what is not
- * given. Members that no schema names are a vendor's own and keep it.
+ * Removes declared members that are null, in place, because OpenAI's clients send null for an omitted field. Members
+ * that no schema declares belong to a vendor and keep their null.
  */
 export function dropDeclaredNulls(schema: TSchema | undefined, value: unknown): void {
   const { properties } = (schema ?? {}) as { readonly properties?: Readonly<Record<string, TSchema>> };
@@ -229,8 +234,8 @@ export function dropDeclaredNulls(schema: TSchema | undefined, value: unknown): 
 }
 
 /**
- * An object with those keys only that its schema names, so that nothing a caller adds reaches a rule by a spread. Schemas
- * that say `additionalProperties`, and those of no plain object, keep the value as it is.
+ * An object reduced to the keys its schema declares, so that nothing a caller adds reaches a rule by a spread. Values
+ * of schemas with `additionalProperties`, and of schemas other than plain objects, are returned unchanged.
  */
 export function pickDeclaredKeys(schema: TSchema | undefined, value: unknown): unknown {
   const { properties, additionalProperties } = (schema ?? {}) as {
@@ -239,7 +244,7 @@ export function pickDeclaredKeys(schema: TSchema | undefined, value: unknown): u
   };
   if (properties === undefined || additionalProperties !== undefined) return value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  // By the names of the schema: the value may have any number of them.
+  // Iterates over the schema's names, because the value may have any number of them.
   const named = value as Record<string, unknown>;
   return Object.fromEntries(
     Object.keys(properties)

@@ -13,7 +13,7 @@ import { parseAnswer, plain, startHttp } from './start-http-server.fixture.ts';
 const APP = 'https://app.example';
 type Http = Awaited<ReturnType<typeof startHttp>>;
 
-describe('the HTTP layer', () => {
+describe('HTTP layer', () => {
   let http: Http;
   const responses: unknown[][] = [];
   let context: RequestContext | undefined;
@@ -133,7 +133,7 @@ describe('the HTTP layer', () => {
     return [status, JSON.parse(body)] as const;
   };
 
-  it('gives handlers what the endpoint declares', async () => {
+  it('passes handlers what the endpoint declares', async () => {
     const body = '{"name":"a","other":1}';
     assert.deepEqual(await json('POST', '/api/echo', body), [200, { got: { name: 'a' } }]);
     assert.deepEqual(await json('POST', '/v1/echo', body), [200, { got: { name: 'a', other: 1 } }]);
@@ -144,7 +144,7 @@ describe('the HTTP layer', () => {
     assert.deepEqual(await json('GET', '/api/items/a%20b?q=1'), [200, { params: { id: 'a b' } }]);
   });
 
-  it('tells handlers who sends', async () => {
+  it('tells handlers the sender', async () => {
     await http.send('GET', '/api/items/1', '', {
       cookie: 'session=s1',
       'accept-language': 'zh-CN',
@@ -159,12 +159,12 @@ describe('the HTTP layer', () => {
     assert.deepEqual(await json('GET', '/v1/me'), [200, { kind: 'model', userId: 7, tokenId: 3, models: [] }]);
   });
 
-  it('asks who calls before it reads what they send', async () => {
+  it('authenticates the caller before reading the body', async () => {
     assert.equal((await http.send('POST', '/api/root', '{')).status, 403);
     assert.equal((await http.send('POST', '/api/echo', '{')).status, 400);
   });
 
-  it('refuses text that a database cannot store, and empty parts of a path', async () => {
+  it('refuses text that a database cannot store, and empty path segments', async () => {
     assert.equal((await http.send('GET', '/api/items/1?q=%00')).status, 400);
     assert.equal((await http.send('GET', '/api/items/')).status, 404);
     assert.equal((await http.send('GET', '/api/items/1%00')).status, 404);
@@ -181,7 +181,7 @@ describe('the HTTP layer', () => {
     assert.equal((await http.send('DELETE', '/api/nothing', '{')).status, 404, 'whatever its body');
   });
 
-  it('tells a path with a slash too many from the path, and a body that is left out from an empty one', async () => {
+  it('distinguishes a path with an extra slash, and an omitted body from an empty one', async () => {
     assert.deepEqual(
       [(await http.send('GET', '/shared/plain')).status, (await http.send('GET', '/shared/plain/')).status],
       [200, 404],
@@ -190,12 +190,12 @@ describe('the HTTP layer', () => {
     assert.equal((await http.send('POST', '/api/all-optional')).status, 400);
   });
 
-  it('asks for no host name where a health check asks', async () => {
+  it('requires no host name for a health check', async () => {
     const statusOf = async (path: string) => (await http.send('GET', path, '', { host: '192.0.2.7' })).status;
     assert.deepEqual([await statusOf('/shared/plain'), await statusOf('/livez')], [421, 404]);
   });
 
-  it('takes a part of a path of 200 characters at most, and a body of 64 KiB where the endpoint says nothing', async () => {
+  it('accepts path segments of up to 200 characters, and bodies of 64 KiB by default', async () => {
     assert.equal((await http.send('GET', `/api/items/${'a'.repeat(200)}`)).status, 200);
     assert.equal((await http.send('GET', `/api/items/${'a'.repeat(201)}`)).status, 404);
     const bodyOf = (bytes: number) => JSON.stringify({ name: 'a'.repeat(bytes - '{"name":""}'.length) });
@@ -203,7 +203,7 @@ describe('the HTTP layer', () => {
     assert.equal((await http.send('POST', '/api/echo', bodyOf(65_537))).status, 413);
   });
 
-  it('sends the headers every response has', async () => {
+  it('sends the headers common to all responses', async () => {
     const { headers } = await http.send('GET', '/api/items/1', '', { 'x-request-id': 'mine' });
     assert.equal(headers['x-request-id'], 'mine');
     assert.equal(headers['x-content-type-options'], 'nosniff');
@@ -217,7 +217,7 @@ describe('the HTTP layer', () => {
     assert.notEqual(again.headers['x-request-id'], unsafe.headers['x-request-id']);
   });
 
-  it('serves its own host and paths that are spelled plainly', async () => {
+  it('serves its own host, and paths in canonical form', async () => {
     const wrong = await http.send('GET', '/api/items/1', '', { host: 'evil.example', 'x-request-id': 'mine' });
     assert.equal(wrong.status, 421);
     assert.equal(wrong.headers['x-request-id'], 'mine');
@@ -228,7 +228,7 @@ describe('the HTTP layer', () => {
     assert.match(await http.talk(twice), /^HTTP\/1\.1 4(00|21) /);
   });
 
-  it('takes no requests of other sites but by CORS, and then without cookies', async () => {
+  it('accepts cross-site requests only by CORS, and without cookies', async () => {
     const body = '{"name":"a"}';
     const from = (headers: Record<string, string>, path = '/v1/echo') => http.send('POST', path, body, headers);
     assert.equal((await from({ origin: 'https://evil.example' })).status, 403);
@@ -276,12 +276,12 @@ describe('the HTTP layer', () => {
         ['/fast', 'GET', 299],
       ],
     );
-    // Far less than a second each, whatever the machine.
+    // Far less than a second each on any machine.
     for (const [route, , , seconds] of responses.slice(0, 2))
       assert.ok(Number(seconds) > 0 && Number(seconds) < 20, `${String(route)}: ${String(seconds)} s`);
   });
 
-  it('logs what is its own fault, and what is said to be for the log', async () => {
+  it('logs internal errors, and errors with details for the log', async () => {
     const fail = async (kind: string) => {
       http.lines.length = 0;
       const { status } = await http.send('GET', '/api/fails', '', { 'x-fail': kind });
@@ -295,7 +295,7 @@ describe('the HTTP layer', () => {
     assert.deepEqual(await fail('quiet'), [200, []]);
   });
 
-  it('tells its own failures from those of the request and of an upstream', async () => {
+  it('distinguishes internal failures from those of the request and of an upstream', async () => {
     const statusOf = async (headers: Record<string, string>) =>
       (await http.send('GET', '/v1/fails', '', headers)).status;
     for (const [statusCode, expected] of [
@@ -310,7 +310,7 @@ describe('the HTTP layer', () => {
     assert.equal(await statusOf({}), 500);
   });
 
-  it('cuts a response that fails after its beginning', async () => {
+  it('cuts off a response that fails after its start', async () => {
     const { status, body } = await http.send('GET', '/api/breaks');
     assert.deepEqual([status, body], [200, 'begun']);
   });
@@ -329,7 +329,7 @@ describe('the HTTP layer', () => {
     assert.deepEqual([badLength.status, JSON.parse(badLength.body).success], [400, false]);
   });
 
-  it('tells a handler that its client has gone', async () => {
+  it('tells a handler that its client has disconnected', async () => {
     const port = (http.fastify.server.address() as { port: number }).port;
     const socket = connect(port, '127.0.0.1');
     socket.write('GET /api/waits HTTP/1.1\r\nHost: gate.example\r\n\r\n');
@@ -340,7 +340,7 @@ describe('the HTTP layer', () => {
     assert.deepEqual(fastPathSaw, ['disconnected']);
   });
 
-  it('keeps the connection of a body it refuses by its length', async () => {
+  it('keeps the connection of a body it refuses by length', async () => {
     const port = (http.fastify.server.address() as { port: number }).port;
     const socket = connect(port, '127.0.0.1');
     const body = JSON.stringify('x'.repeat(200));
@@ -358,8 +358,8 @@ describe('the HTTP layer', () => {
   });
 });
 
-describe('the HTTP layer of a service without https', () => {
-  it('sends no Strict-Transport-Security, and ends what is under way after its grace', async () => {
+describe('HTTP layer of a service without https', () => {
+  it('sends no Strict-Transport-Security, and aborts requests in flight after the grace period', async () => {
     const http = await startHttp();
     const begun = Promise.withResolvers<void>();
     http.routes.add(endpoint({ ...plain, method: 'GET', path: '/api/plain' }), async ({ reply }) => reply.send('ok'));

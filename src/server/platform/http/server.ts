@@ -38,16 +38,17 @@ declare module 'fastify' {
     caller: Caller | undefined;
     context: RequestContext | undefined;
     uploads: readonly UploadedFile[];
-    /** A JSON body as it came. */
+    /** The JSON body as received. */
     rawBody: JsonBody | undefined;
-    /** A handler has begun. */
+    /** Whether a handler has started. */
     isHandled: boolean;
-    /** What a handler's rules add to its response. */
+    /** Headers added by the handler's rules. */
     responseHeaders: Readonly<Record<string, string>> | undefined;
     rawResponse: ServerResponse;
   }
 }
 
+/** Dependencies and settings of the HTTP layer. */
 export interface HttpOptions {
   readonly log: Log;
   readonly authenticator: Authenticator;
@@ -56,36 +57,40 @@ export interface HttpOptions {
   readonly baseUrl: string;
   /** Origins whose pages may call the model API. */
   readonly corsOrigins: readonly string[];
-  /** Connections one IP address may hold; 0: any number. */
+  /** Connections that one IP address may have open; 0: unlimited. */
   readonly maxConnectionsPerIp: number;
   /** How long a body may take before its rate counts; default 15 seconds. */
   readonly bodyGraceMs?: number;
   /** The client's IP address; trusted proxies are skipped. */
   clientIpOf(request: IncomingMessage): string;
   isTrustedProxy(ip: string): boolean;
-  /** Default: no traces. */
+  /** Default: no tracing. */
   readonly tracing?: Tracing;
-  /** Called after every response; for the metrics. */
+  /** Called after every response; used for metrics. */
   onResponse?(route: string, method: string, status: number, seconds: number): void;
-  /** A port that may be open already; default: a new one. */
+  /** A port that may already be open; default: a new one. */
   readonly port?: PortLifecycle;
 }
 
+/** The HTTP layer. */
 export interface HttpServer {
   readonly fastify: FastifyInstance;
   readonly routes: RouteRegistry;
   addFastPath(path: FastPath): void;
   readonly fastPathTools: FastPathTools;
   readonly bodyReader: JsonBodyReader;
-  /** Opens the port if it is not open yet, serves requests on it, and returns its address. */
+  /**
+   * Opens the port if necessary and starts serving requests.
+   * @returns the address of the port
+   */
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Goes on serving; every response ends its connection. */
+  /** Continues to serve, but closes every connection after its response. */
   drain(): void;
-  /** Closes the port, lets requests in progress finish for at most `graceMs`, then aborts them. */
+  /** Closes the port, lets requests in flight finish for at most `graceMs`, then aborts them. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Builds the HTTP layer: request guards, bodies, policies, envelopes. Capabilities add their routes to it. */
+/** Builds the HTTP layer: request guards, bodies, policies, envelopes. Modules add their routes to it. */
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
   const errors = new ErrorSender(options);
   const cors = new CorsPolicy(options.corsOrigins);
@@ -140,7 +145,8 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     fastPathTools: tools,
     bodyReader,
     async listen(host, portNumber) {
-      // Not `fastify.listen`: the port may be open already, and Fastify would answer 503 on it from the moment it closes.
+      // Not `fastify.listen`: the port may already be open, and Fastify would answer 503 on it from the moment it
+      // closes.
       await fastify.ready();
       port.serve(serve);
       return port.listen(host, portNumber);
@@ -157,7 +163,8 @@ function openFastify(options: HttpOptions, errors: ErrorSender, serverFactory: F
   const fastify = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
-    // One logger for all requests: a child each costs more than most responses, and every line names its request anyway.
+    // One logger for all requests: a child logger costs more than most responses, and every line names its request
+    // anyway.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => toRequestId(request.headers['x-request-id']),
     requestIdHeader: false,
@@ -174,7 +181,7 @@ function openFastify(options: HttpOptions, errors: ErrorSender, serverFactory: F
   return fastify as FastifyInstance;
 }
 
-/** What comes before every path, Fastify's and the fast ones alike. */
+/** Guards that run before every route, Fastify's and fast paths alike. */
 function guardRequests(
   server: Server,
   options: HttpOptions,
@@ -211,8 +218,8 @@ function guardRequests(
 }
 
 /**
- * Ends a response whose body was written, and with it the connection, once the request was received, or enough of it: a peer that still
- * writes would lose the response to a reset.
+ * Ends a response whose body was written, and then its connection, once enough of the request was received: a reset
+ * would destroy the response for a peer that is still writing.
  */
 function endAfterRequest(request: IncomingMessage, response: ServerResponse): void {
   let received = 0;
@@ -237,9 +244,9 @@ function setHeaders(response: ServerResponse, headers: Readonly<Record<string, s
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
-/** This machine: a reverse proxy beside the service, or a program of its own. */
+/** This machine: a reverse proxy or a program next to the service. */
 const LOOPBACK_IP = /^(?:::ffff:)?127\.0\.0\.1$|^::1$/;
-/** Where nearly everything belongs to one account; a handler whose response may be kept says so. */
+/** Paths where nearly everything belongs to one account; a handler whose response may be cached says so itself. */
 const PRIVATE_PATH = /^\/(?:api|v\d(?:beta)?|oauth|kling|jimeng)(?:[/?]|$)/;
 
 async function registerPlugins(
@@ -266,7 +273,7 @@ function registerHooks(
 ): void {
   const allowedMethods = new AllowedMethods();
   fastify.addHook('onRoute', ({ method, url }) => allowedMethods.add(method, url));
-  // Nothing is read of a request that goes nowhere, so that its body cannot change the response.
+  // The body of an unroutable request is not read, so that it cannot affect the response.
   const notFound = (request: FastifyRequest): AppError => {
     const methods = allowedMethods.of(request.url.split('?', 1)[0] ?? '');
     return methods.length === 0 || methods.includes(request.method)
@@ -276,7 +283,7 @@ function registerHooks(
           headers: { allow: methods.join(', ') },
         });
   };
-  // Without a handler of our own Fastify does not mark such requests, and sends its own response.
+  // Without our own handler Fastify does not mark such requests, and sends its own response.
   fastify.setNotFoundHandler((request) => {
     throw notFound(request);
   });
@@ -304,10 +311,10 @@ const notFoundAt = (url: string): AppError =>
     lacksVersion(url) ? { messageKey: 'url_without_version', params: { path: url.split('?', 1)[0] ?? '' } } : {},
   );
 
-/** Health checks address a process by its IP address; what they answer depends on no host name. */
+/** Health checks address a process by its IP address, and their responses do not depend on the host name. */
 const PROBE_PATH = /^\/(?:livez|readyz)(?:\?|$)/;
 
-/** Also brings the target into the spelling of the routes, which all that follows reads. */
+/** Checks a request, and also normalizes the target that all later code reads. */
 function checkRequestGuards(request: IncomingMessage, hosts: readonly string[]): AppError | undefined {
   const target = parseRequestTarget(request.url ?? '');
   if (target === undefined) return new AppError('not_found');
@@ -320,27 +327,27 @@ function checkRequestGuards(request: IncomingMessage, hosts: readonly string[]):
 }
 
 /**
- * A handler called before Fastify, for the most frequent paths; false passes the request on. It runs after the request
- * guards, and does everything else itself: credentials, body, envelope, the `x-request-id` header.
+ * A handler called before Fastify, for the most frequent paths; returning false passes the request on. It runs after
+ * the request guards, and handles everything else itself: credentials, body, envelope, the `x-request-id` header.
  */
 type FastPath = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** Functions for responses outside of Fastify, so that these have the same format as all others. */
 export interface FastPathTools {
-  /** An id that was never given before. */
+  /** A new, unique id. */
   newRequestId(): string;
-  /** The caller's own request id where it is harmless, else a new one. */
+  /** The caller's own request id if it is harmless, otherwise a new one. */
   requestIdOf(request: IncomingMessage): string;
   isCrossSite(request: IncomingMessage): boolean;
   /** The client's IP address; trusted proxies are skipped. */
   clientIpOf(request: IncomingMessage): string;
-  /** An error in the envelope of its path; what is our fault is logged. */
+  /** Renders an error in the envelope of its path, and logs internal errors. */
   renderError(request: IncomingMessage, id: string, error: unknown): ErrorResponse;
-  /** What every response has; Fastify's get it elsewhere. Headers given at once are written faster than those set one by one. */
+  /** Headers of every response; Fastify adds them elsewhere. Setting headers together is faster than one by one. */
   readonly commonHeaders: Readonly<Record<string, string>>;
-  /** Sends it as the whole response. */
+  /** Sends an error as the complete response. */
   sendError(request: IncomingMessage, response: ServerResponse, id: string, error: unknown): void;
-  /** For the metrics. */
+  /** Records a response in the metrics. */
   recordRequest(route: string, method: string, status: number, seconds: number): void;
 }
 
@@ -351,8 +358,8 @@ const EXPECTED_MEDIA_TYPES: Readonly<Record<NonNullable<Endpoint['accepts']>, st
 };
 
 /**
- * One table of body readers. Which of them a route takes is the route's line of the contract, not the sender's header:
- * a form sent to a JSON endpoint is refused, which also keeps cross-site forms out.
+ * The body parsers. The contract decides which of them a route uses, not the sender's header: a form sent to a JSON
+ * endpoint is refused, which also blocks cross-site forms.
  */
 function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, admission: BodyAdmission): void {
   fastify.removeContentTypeParser(['application/json', 'text/plain']);
@@ -368,7 +375,7 @@ function registerBodyParsers(fastify: FastifyInstance, reader: JsonBodyReader, a
       response: request.rawResponse,
     });
     request.rawBody = body;
-    // Where no handler begins, because the body is not what its schema says.
+    // For requests that reach no handler because the body violates its schema.
     request.rawResponse.once('close', () => !request.isHandled && body?.discard());
     return body?.value;
   });
@@ -421,20 +428,20 @@ function parseForm(text: string): Record<string, string> | AppError {
   return { ...form };
 }
 
-/** The methods each path is served with, for 405 and its `Allow` header (RFC 9110 section 15.5.6). */
+/** The methods of each path, for 405 and its `Allow` header (RFC 9110 section 15.5.6). */
 export class AllowedMethods {
   readonly #fixed = new Map<string, Set<string>>();
   readonly #patterns = new Map<string, { readonly form: RegExp; readonly methods: Set<string> }>();
 
-  /** @param url as the router takes it: `/api/tokens/:id`, `/assets/*` */
+  /** @param url as the router expects it: `/api/tokens/:id`, `/assets/*` */
   add(methods: string | readonly string[], url: string): void {
-    // The page for unknown paths does not make GET an allowed method of them.
+    // The page for unknown paths does not make GET an allowed method of all paths.
     if (url === '/*' || url === '*') return;
     const known = this.#methodsOf(url);
     for (const method of typeof methods === 'string' ? [methods] : methods) known.add(method);
   }
 
-  /** Empty where no method serves the path. */
+  /** Empty when no method serves the path. */
   of(path: string): readonly string[] {
     const found = new Set(this.#fixed.get(path));
     for (const { form, methods } of this.#patterns.values())
@@ -464,18 +471,18 @@ function toForm(url: string): RegExp {
 
 const SAFE_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-// A random start per process and a counter: unique, and a hundred times cheaper than fresh randomness on hot paths.
+// A random prefix per process plus a counter: unique, and a hundred times cheaper than fresh random bytes on hot paths.
 const processPrefix = randomBytes(9).toString('base64url');
 let count = 0;
 
-/** The caller's own request id where it is harmless in a log line, else a new one. */
+/** The caller's own request id if it is harmless in a log line, otherwise a new one. */
 function toRequestId(header: string | string[] | undefined): string {
   if (typeof header === 'string' && SAFE_REQUEST_ID.test(header)) return header;
   count += 1;
   return `${processPrefix}${count.toString(36)}`;
 }
 
-/** Handles a request inside a span of its own, which continues the caller's trace. Costs nothing where traces are off. */
+/** Handles a request inside its own span, which continues the caller's trace. Costs nothing when tracing is off. */
 export function traceRequest(
   tracing: Tracing,
   request: IncomingMessage,
@@ -489,9 +496,9 @@ export function traceRequest(
     return;
   }
   const [target = '', query] = (request.url ?? '').split('?', 2);
-  // The token of a share link is all that is needed to watch the video.
+  // The token of a share link grants access to the video.
   const path = target.replace(/^\/s\/[^/]+/, '/s/{token}');
-  // A query may have a key in it.
+  // The query is omitted because it may contain a key.
   span.set({
     'http.request.method': method,
     'url.path': path,
@@ -505,7 +512,7 @@ export function traceRequest(
   tracing.run(span, handle);
 }
 
-/** Enough to tell endpoints apart, without ids: a name of a span has few values. */
+/** Distinguishes endpoints without ids, because span names must have few values. */
 const firstSegments = (path: string): string =>
   path
     .split('/')
@@ -513,7 +520,7 @@ const firstSegments = (path: string): string =>
     .map((segment) => (/\d|[A-Z_]{2}|.{25}/.test(segment) && !/^v\d/.test(segment) ? '{id}' : segment))
     .join('/');
 
-/** Node's codes for requests that never reach a handler; everything else the parser rejects is malformed. */
+/** Node's codes for requests that never reach a handler; all others the parser rejects are malformed. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'header_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
@@ -527,25 +534,25 @@ const REQUEST_LINE = /^[A-Z]{1,20} (\/[^ ?#\r\n]{0,2000})/;
 
 interface ParserError extends Error {
   readonly code?: string;
-  /** The bytes the parser was given last, a Buffer. */
+  /** The bytes last passed to the parser, a Buffer. */
   readonly rawPacket?: unknown;
 }
 
-/** Sockets whose request was rejected, with the bytes they had received by then. */
+/** Sockets whose request was rejected, with the number of bytes they had received by then. */
 const refused = new WeakMap<Socket, number>();
 
-/** What is received and dropped after an early refusal, at most. */
+/** Longest time for which input is received and dropped after an early refusal. */
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 1024 * 1024;
 
 /**
- * Responds to a request the HTTP parser rejected as to other errors: in the envelope of its path, if that was received, with
- * a request id. The connection is closed, since the start of the next request cannot be determined.
+ * Answers a request the HTTP parser rejected like other errors: in the envelope of its path, if that was received, with
+ * a request id. The connection is closed, because the start of the next request cannot be determined.
  */
 function sendParserError(error: ParserError, socket: Socket, locale: Locale): { id: string; code: ErrorCode } {
   const code = CODES[error.code ?? ''] ?? 'malformed_request';
   const id = toRequestId(undefined);
-  // The parser fails again at all that follows.
+  // The parser fails again on all further input.
   const refusedAt = refused.get(socket);
   if (refusedAt !== undefined) {
     if (socket.bytesRead - refusedAt > LINGER_BYTES) socket.destroy();
@@ -571,7 +578,7 @@ function sendParserError(error: ParserError, socket: Socket, locale: Locale): { 
     }).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
   }
-  // A peer that still writes would lose the response to a reset.
+  // A reset would destroy the response for a peer that is still writing.
   if (socket.writableEnded) setTimeout(() => socket.destroy(), LINGER_MS).unref();
   else socket.destroySoon();
   return { id, code };

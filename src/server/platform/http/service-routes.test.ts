@@ -29,8 +29,8 @@ async function serve(config: object, reason?: NotReadyReason, site: object = {})
   return http;
 }
 
-describe('what a service says of itself', () => {
-  it('tells clients how it is set up', async () => {
+describe('service information', () => {
+  it('describes the configuration to clients', async () => {
     const status = async (site: object) => {
       const http = await serve({}, undefined, site);
       const { body } = await http.send('GET', '/api/status');
@@ -44,7 +44,7 @@ describe('what a service says of itself', () => {
     assert.deepEqual([set['phone_codes'], set['messaging_binding']], ['sms', true]);
   });
 
-  it('reports to load balancers whether it is ready, and why not', async () => {
+  it('reports readiness to load balancers, with the reason if not ready', async () => {
     const ready = await serve({});
     assert.deepEqual(await ready.send('GET', '/livez').then(({ status, body }) => [status, body]), [200, 'ok\n']);
     const { status, body } = await ready.send('GET', '/readyz');
@@ -58,7 +58,7 @@ describe('what a service says of itself', () => {
     await draining.close(0);
   });
 
-  it('shows metrics with the token alone, and not at all where none is set', async () => {
+  it('serves metrics only with the token, and not at all if none is configured', async () => {
     const http = await serve({ metricsToken: 'secret' });
     const shown = await http.send('GET', '/metrics', '', { authorization: 'Bearer secret' });
     assert.deepEqual([shown.status, shown.body], [200, 'up 1\n']);
@@ -71,7 +71,7 @@ describe('what a service says of itself', () => {
     await closed.close(0);
   });
 
-  it('has a port for metrics alone', async () => {
+  it('has a separate port for metrics', async () => {
     let broken = false;
     const render = async () => {
       if (broken) throw new Error('broken');
@@ -92,7 +92,7 @@ describe('what a service says of itself', () => {
     server.close();
   });
 
-  it('asks for the token on the port for metrics too, where one is set (T45)', async () => {
+  it('requires the token on the metrics port too, if one is configured (T45)', async () => {
     const render = async () => ({ contentType: 'text/plain', body: 'up 1\n' });
     const config = { host: '127.0.0.1', metricsToken: 'secret' };
     const server = await startMetricsServer(config, 0, { render } as unknown as Metrics);

@@ -16,16 +16,17 @@ import { isSameSecret } from '../tokens.ts';
 import { createServer } from './body.ts';
 import type { RouteRegistry } from './route-registry.ts';
 
+/** Dependencies of the health checks, status and metrics endpoints. */
 export interface HealthRouteDependencies {
   readonly config: Config;
   readonly settings: Live<SiteSettings>;
   readonly version: string;
   readonly metrics: Metrics;
-  /** Resolves with the reason why this process is not ready, undefined when it is; within two seconds. */
+  /** Why this process is not ready; undefined when it is. Resolves within two seconds. */
   notReadyReason(): Promise<NotReadyReason | undefined>;
 }
 
-/** Health checks for load balancers, and the status that clients read before they log in. */
+/** Health checks for load balancers, the status that clients read before they log in, and metrics. */
 export function addHealthStatusAndMetricsRoutes(
   routes: RouteRegistry,
   { config, settings, version, metrics, notReadyReason }: HealthRouteDependencies,
@@ -54,7 +55,7 @@ export function addHealthStatusAndMetricsRoutes(
 const hasToken = (authorization: string | undefined, token: string): boolean =>
   isSameSecret(authorization ?? '', `Bearer ${token}`);
 
-/** /metrics on a port of its own, for networks that keep it apart. Where a token is set, this port asks for it too. */
+/** Serves /metrics on a separate port, for isolated networks. If a token is set, this port requires it too. */
 export async function startMetricsServer(
   { host, metricsToken }: Pick<Config, 'host' | 'metricsToken'>,
   port: number,
@@ -78,7 +79,10 @@ export async function startMetricsServer(
   return server;
 }
 
-/** What everyone may know of the service, before signing in too: `GET /api/status` says it, and the page of the console has it inside. */
+/**
+ * The public facts about the service, available before sign-in: `GET /api/status` returns them, and the console's page
+ * embeds them.
+ */
 export const readPublicServiceSettings = (config: Config, site: SiteSettings, version: string) => ({
   version,
   sandbox: config.sandbox,
@@ -94,7 +98,7 @@ export const readPublicServiceSettings = (config: Config, site: SiteSettings, ve
   messaging_binding: site.messagingVerifyUrl !== undefined,
 });
 
-/** The files that every page takes its design from. Browsers ask each time whether they changed, so a new colour is seen at once. */
+/** The design files of all pages. Browsers revalidate them on each use, so a new colour applies immediately. */
 export function addStylesheetAndLogoRoutes(routes: RouteRegistry, site: Live<SiteDesign>): void {
   const add = (endpoint: DesignFile, type: string, render: (accent: AccentName) => string): void =>
     routes.add(endpoint, async ({ reply, request }) =>
@@ -110,7 +114,7 @@ export function addStylesheetAndLogoRoutes(routes: RouteRegistry, site: Live<Sit
   });
 }
 
-/** How the pages look. */
+/** The appearance of the pages. */
 export interface SiteDesign {
   readonly siteAccent: AccentName;
   /** A data URL; undefined: the default logo. */
@@ -122,7 +126,7 @@ const LOGO_URL = /^data:(image\/(?:png|webp|jpeg));base64,(.+)$/;
 type DesignFile = (typeof files)[keyof typeof files];
 
 function sendFile(reply: FastifyReply, known: string | undefined, type: string, body: string | Buffer): FastifyReply {
-  // Weak: the same file may be sent compressed (RFC 9110 section 8.8.1).
+  // Weak, because the same file may be sent compressed (RFC 9110 section 8.8.1).
   const etag = `W/"${hash('sha256', body, 'base64url')}"`;
   reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
   return known === etag ? reply.status(304).send() : reply.type(type).send(body);

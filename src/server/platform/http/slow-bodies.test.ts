@@ -19,7 +19,7 @@ const echo = endpoint({
   response: Type.Object({ text: Type.String() }),
 });
 
-/** Longer than a busy machine lets this process wait. */
+/** Longer than this process may be delayed on a busy machine. */
 const GRACE_MS = 800;
 
 let http: HttpServer;
@@ -45,7 +45,7 @@ after(() => http.close(0));
 const head = (length: number): string =>
   `POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-test('T66: a body that does not come on is ended by 408 in the envelope of its path, and so is its connection', async () => {
+test('T66: a stalled body ends in a 408 in the envelope of its path, and closes its connection', async () => {
   const socket = connect(port, '127.0.0.1');
   socket.write(`${head(1_000)}{"text":"`);
   let said = '';
@@ -59,7 +59,7 @@ test('T66: a body that does not come on is ended by 408 in the envelope of its p
   assert.match(said, /"success":false/);
 });
 
-test('T66: a body that comes steadily may take longer than that', async () => {
+test('T66: a body that arrives steadily may take longer than that', async () => {
   const body = JSON.stringify({ text: 'x'.repeat(20_000) });
   const socket = connect(port, '127.0.0.1');
   socket.write(head(body.length));

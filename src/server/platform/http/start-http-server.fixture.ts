@@ -3,17 +3,18 @@ import type { Endpoint } from '../../../contract/endpoint.ts';
 import { AppError } from '../app-error.ts';
 import { createHttpServer, type HttpOptions } from './server.ts';
 
-/** A line of the log: its level, and what was given with it. */
+/** A log line: its level and its fields. */
 export type LoggedLine = readonly [level: string, fields: Readonly<Record<string, unknown>>];
 
+/** A parsed HTTP response. */
 export interface Answer {
   readonly status: number;
-  /** By names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The fields of an endpoint that these tests do not read. */
+/** Required fields of an endpoint that these tests do not depend on. */
 export const plain = {
   summary: 'for a test',
   tag: 'test',
@@ -21,7 +22,7 @@ export const plain = {
   envelope: 'api',
 } as const satisfies Partial<Endpoint>;
 
-/** Everything the server says to these bytes until it closes the connection. */
+/** Sends the bytes, and resolves with everything the server sends until it closes the connection. */
 export const exchange = (port: number, bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
@@ -33,6 +34,7 @@ export const exchange = (port: number, bytes: string): Promise<string> =>
     socket.on('close', () => resolve(said));
   });
 
+/** Parses a raw HTTP response. */
 export function parseAnswer(said: string): Answer {
   const [head = '', ...rest] = said.split('\r\n\r\n');
   const [first = '', ...lines] = head.split('\r\n');
@@ -45,7 +47,7 @@ export function parseAnswer(said: string): Answer {
   };
 }
 
-/** The HTTP layer alone on a port of loopback: no database, no capability. The test adds its routes. */
+/** The HTTP layer alone on a loopback port: no database, no modules. The test adds its routes. */
 export async function startHttp(options: Partial<HttpOptions> = {}) {
   const lines: LoggedLine[] = [];
   const note = (level: string) => (fields: Readonly<Record<string, unknown>>) => void lines.push([level, fields]);

@@ -60,7 +60,7 @@ describe("errors in Jimeng's format", () => {
       });
     });
 
-  it("a wrong key gets the envelope of the vendor's front gateway", () => {
+  it("a wrong key gets the envelope of the vendor's gateway", () => {
     assert.deepEqual(toJimengError(facts('invalid_api_key', 401)), {
       status: 401,
       body: {
@@ -75,7 +75,7 @@ describe("errors in Jimeng's format", () => {
     });
   });
 
-  it('a task that does not exist is a result', () => {
+  it('a missing task is a result', () => {
     const { status, body } = toJimengError(facts('task_not_exist', 404));
     assert.equal(status, 200);
     assert.deepEqual(body, toJimengBody(10_000, 'Success', { status: 'not_found', video_url: '' }, 'r1'));
