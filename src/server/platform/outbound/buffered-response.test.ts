@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { bufferingHandler } from './client.ts';
 import type { BufferedResponse, ExchangeControl, OutboundError } from './outbound.ts';
 
-/** What becomes of a response that arrives in these chunks, and whether the exchange was ended for it. */
+/** The outcome of a response that arrives in these chunks, and whether the exchange was aborted. */
 async function receive(chunks: readonly (string | Buffer)[], maxBytes: number, headers: Record<string, string> = {}) {
   let aborted = 0;
   const control = { abort: () => void aborted++, pause() {}, resume() {} } satisfies ExchangeControl;
@@ -17,8 +17,8 @@ async function receive(chunks: readonly (string | Buffer)[], maxBytes: number, h
   return { outcome: outcome as Partial<BufferedResponse & OutboundError>, aborted };
 }
 
-describe('a response in memory', () => {
-  it('is whole up to its bound, in as many chunks as it comes', async () => {
+describe('buffered response', () => {
+  it('is complete up to its limit, in any number of chunks', async () => {
     for (const chunks of [['{"a":1}'], ['{"a"', ':1}'], ['{', '"a":1', '}']]) {
       const { outcome, aborted } = await receive(chunks, 7);
       assert.deepEqual(outcome, { status: 201, headers: {}, text: '{"a":1}', json: { a: 1 } });
@@ -27,7 +27,7 @@ describe('a response in memory', () => {
     assert.deepEqual((await receive([], 7)).outcome, { status: 201, headers: {}, text: '', json: undefined });
   });
 
-  it('is cut beyond it, and the exchange ended', async () => {
+  it('is cut off beyond the limit, and the exchange aborted', async () => {
     for (const chunks of [['12345678'], ['1234', '5678'], ['1', '234567', '8']]) {
       const { outcome, aborted } = await receive(chunks, 7);
       assert.deepEqual(outcome, { status: 201, headers: {}, text: '1234567', json: undefined });
@@ -53,7 +53,7 @@ describe('a response in memory', () => {
     assert.equal((await receive([], 200, { 'content-encoding': 'gzip' })).outcome.text, '');
   });
 
-  it('is a failure where it cannot be decoded within its bound', async () => {
+  it('fails when it cannot be decoded within its limit', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000));
     assert.ok(bomb.length < 200);
     for (const [coding, bytes] of [
@@ -72,7 +72,7 @@ describe('a response in memory', () => {
     assert.deepEqual([long.outcome.phase, long.aborted], ['body', 1], 'what is cut cannot be decoded');
   });
 
-  it('fails with the exchange', async () => {
+  it('fails together with the exchange', async () => {
     const failure = { phase: 'sent' } as OutboundError;
     await assert.rejects(
       new Promise((resolve, reject) => bufferingHandler(5, resolve, reject).fail(failure)),

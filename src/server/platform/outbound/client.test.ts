@@ -55,14 +55,14 @@ after(async () => {
 const get = (path: string) => ({ method: 'GET', url: `${base}${path}`, private: true }) as const;
 
 describe('json', () => {
-  it('reads a JSON answer', async () => {
+  it('reads a JSON response', async () => {
     const answer = await outbound.requestJson(get('/json'));
     assert.equal(answer.status, 200);
     assert.equal(answer.text, '{"a":[1,2]}');
     assert.deepEqual(answer.json, { a: [1, 2] });
   });
 
-  it('passes method, query, headers and body on and asks for an uncoded answer', async () => {
+  it('sends method, query, headers and body, and requests an unencoded response', async () => {
     const { json } = await outbound.requestJson({
       method: 'POST',
       url: `${base}/echo?x=%C3%A9&y=1`,
@@ -79,7 +79,7 @@ describe('json', () => {
   });
 
   for (const path of ['/html', '/deep', '/polluting']) {
-    it(`gives the text but no value of ${path}`, async () => {
+    it(`returns the text but no value for ${path}`, async () => {
       const answer = await outbound.requestJson(get(path));
       assert.equal(answer.json, undefined);
       assert.notEqual(answer.text, '');
@@ -90,14 +90,14 @@ describe('json', () => {
     assert.deepEqual((await outbound.requestJson(get('/bom'))).json, { a: 1 });
   });
 
-  it('cuts an answer at its bound', async () => {
+  it('cuts off a response at its limit', async () => {
     const answer = await outbound.requestJson({ ...get('/large'), maxBytes: 1001 });
     assert.equal(answer.status, 200);
     assert.equal(answer.json, undefined);
     assert.equal(Buffer.byteLength(answer.text), 1001);
   });
 
-  it('decodes one content coding that was not asked for', async () => {
+  it('decodes a single content coding despite requesting none', async () => {
     assert.deepEqual((await outbound.requestJson(get('/gzip'))).json, { a: 1 });
   });
 
@@ -107,7 +107,7 @@ describe('json', () => {
     });
   }
 
-  it('leaves a redirect of a configured host to the caller', async () => {
+  it('returns a redirect of a configured host to the caller', async () => {
     const answer = await outbound.requestJson(get('/redirect'));
     assert.equal(answer.status, 302);
     assert.equal(answer.headers.location, '/json');
@@ -127,14 +127,14 @@ describe('configured', () => {
     assert.equal(size, 8 * MIB);
   });
 
-  it('sends a body given as a stream', async () => {
+  it('sends a streamed body', async () => {
     const { Readable } = await import('node:stream');
     const body = Readable.from([Buffer.from('one '), Buffer.from('two')]);
     const { json } = await outbound.requestJson({ method: 'POST', url: `${base}/echo`, body, private: true });
     assert.equal((json as { body: string }).body, 'one two');
   });
 
-  it('ends the exchange when the body is destroyed', async () => {
+  it('aborts the exchange when the body is destroyed', async () => {
     const closed = new Promise<void>((resolve) => {
       server.once('request', (_request, response) => response.on('close', resolve));
     });
@@ -143,14 +143,14 @@ describe('configured', () => {
     await closed;
   });
 
-  it('ends a body that outgrows its bound', async () => {
+  it('fails a body that exceeds its limit', async () => {
     const { body } = await outbound.request({ ...get('/megabytes'), maxBytes: 100_000 });
     await assert.rejects(body.toArray(), { phase: 'body' });
   });
 });
 
 describe('stream', () => {
-  it('hands on head, chunks and end, and can be paused', async () => {
+  it('passes on head, chunks and end, and can be paused', async () => {
     const events: string[] = [];
     let size = 0;
     const end = Promise.withResolvers<void>();
@@ -172,7 +172,7 @@ describe('stream', () => {
     assert.equal(size, 8 * MIB);
   });
 
-  it('gives no chunk while it is paused and none after an abort', async () => {
+  it('delivers no chunk while paused and none after an abort', async () => {
     let chunks = 0;
     let control: ExchangeControl | undefined;
     const first = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('stream', () => {
     assert.equal(chunks, soFar);
   });
 
-  it('turns a throwing handler into one failure', async () => {
+  it('turns an exception in a handler into a single failure', async () => {
     const failed = Promise.withResolvers<OutboundError>();
     outbound.stream(get('/json'), {
       head() {
@@ -215,12 +215,12 @@ describe('stream', () => {
 });
 
 describe('close', () => {
-  /** A server whose requests at /slow take a minute and all others 100 ms. */
+  /** A server that takes a minute to answer /slow, and 100 ms for all other requests. */
   async function startSlowServer() {
     const slow = http.createServer((request, response) => {
       setTimeout(() => response.end('{}'), request.url === '/slow' ? 60_000 : 100).unref();
     });
-    // Sockets stay open behind their responses.
+    // Sockets stay open after their responses.
     slow.keepAliveTimeout = 120_000;
     await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
     const { port } = slow.address() as AddressInfo;
@@ -231,7 +231,7 @@ describe('close', () => {
     return { port, url: `http://127.0.0.1:${port}`, stop };
   }
 
-  it('lets a request under way finish within its grace and cuts it after', async (t) => {
+  it('lets a request in flight finish within the grace period, and aborts it afterwards', async (t) => {
     const { url, stop } = await startSlowServer();
     t.after(stop);
     const client = openOutbound();
@@ -245,7 +245,7 @@ describe('close', () => {
     await stuck;
   });
 
-  it('waits for the only request under way, to whatever host, and for nothing where there is none', async (t) => {
+  it('waits for the only request in flight, to any host, and not at all if there is none', async (t) => {
     const { port, url, stop } = await startSlowServer();
     t.after(stop);
     const untrusted = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '' };
@@ -267,9 +267,9 @@ describe('close', () => {
     assert.ok(performance.now() - startedAt < 20_000);
   });
 
-  it('ends attempts to connect', async (t) => {
+  it('aborts connection attempts', async (t) => {
     const connected = Promise.withResolvers<Socket>();
-    // Accepts and says nothing, so that the TLS handshake never ends.
+    // Accepts but stays silent, so that the TLS handshake never completes.
     const silent = createServer(connected.resolve);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     t.after(() => silent.close());
@@ -285,8 +285,8 @@ describe('close', () => {
   });
 });
 
-describe('bounds that are not given', () => {
-  /** Any name and address is public here, so that the server of this file is reached as an untrusted host. */
+describe('default limits', () => {
+  /** Treats every name and IP as public, so that this file's server is reached as an untrusted host. */
   const openPublic = (more: OutboundOptions = {}) =>
     openOutbound({
       isPublicIp: () => true,
@@ -296,7 +296,7 @@ describe('bounds that are not given', () => {
     });
   const untrusted = (path: string) => ({ method: 'GET', url: `${base}${path}` }) as const;
 
-  it('let untrusted addresses name the ports of the web alone', async (t) => {
+  it("permit only the web's ports in untrusted URLs", async (t) => {
     const client = openOutbound({ isPublicIp: () => true, resolveUntrusted: async () => [] });
     t.after(() => client.close());
     for (const [port, phase] of [
@@ -308,7 +308,7 @@ describe('bounds that are not given', () => {
       await assert.rejects(client.requestUntrusted({ method: 'GET', url: `http://a.test:${port}/` }), { phase });
   });
 
-  it('let 256 exchanges with untrusted hosts be under way', async (t) => {
+  it('permit 256 exchanges with untrusted hosts in flight', async (t) => {
     const client = openPublic();
     t.after(() => client.close());
     const first = Array.from({ length: 256 }, () => client.requestUntrusted(untrusted('/never')).catch(() => {}));
@@ -320,7 +320,7 @@ describe('bounds that are not given', () => {
     await Promise.all(first);
   });
 
-  it('let four exchanges wait for each that may be under way, and refuse more at once', async (t) => {
+  it('permit four waiting exchanges per exchange in flight, and refuse further ones immediately', async (t) => {
     const client = openPublic({ maxUntrusted: 1 });
     t.after(() => client.close());
     const outcomes: string[] = [];
@@ -333,7 +333,7 @@ describe('bounds that are not given', () => {
     assert.deepEqual(outcomes, ['5'], 'the one under way and four waiting go on');
   });
 
-  it('send what a request belongs to, where there is something', async (t) => {
+  it('send the current trace context, if there is one', async (t) => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const sent = async (options: OutboundOptions): Promise<unknown> => {
       const client = openOutbound(options);

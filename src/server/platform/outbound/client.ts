@@ -35,20 +35,24 @@ import {
   type UntrustedRequest,
 } from './outbound.ts';
 
+/** Options of the client, with defaults for production. */
 export interface OutboundOptions {
   /** Concurrent exchanges with untrusted hosts in the whole process; default 256, and four times as many may wait. */
   readonly maxUntrusted?: number;
-  /** Sockets to one configured origin for `stream`, and as many for all else; further requests wait for one. Default 4 096. */
+  /**
+   * Sockets per configured origin for `stream`, and as many for all other requests; further requests wait for one.
+   * Default 4 096.
+   */
   readonly maxSocketsPerOrigin?: number;
-  /** For names in our own configuration; default the operating system's resolver. */
+  /** Resolves names in our own configuration; default: the operating system's resolver. */
   readonly resolveConfigured?: Resolve;
-  /** Resolves names of untrusted URLs; default DNS only, without the hosts file. */
+  /** Resolves names of untrusted URLs; default: DNS only, without the hosts file. */
   readonly resolveUntrusted?: Resolve;
-  /** Ports an untrusted URL may name; default 80 and 443. */
+  /** Ports permitted in an untrusted URL; default 80 and 443. */
   readonly untrustedPorts?: readonly number[];
-  /** W3C `traceparent` of what a configured request belongs to; sent with it. */
+  /** W3C `traceparent` of the span that sends a configured request; sent with it. */
   readonly traceparent?: () => string | undefined;
-  /** Which IPs are allowed; default global unicast only. Replaced only by tests. */
+  /** Which IPs are permitted; default: global unicast only. Replaced only by tests. */
   readonly isPublicIp?: (address: string) => boolean;
 }
 
@@ -58,22 +62,22 @@ const UNTRUSTED_MAX_BYTES = 1024 ** 3;
 const UNTRUSTED_TOTAL_TIMEOUT_MS = 15 * 60_000;
 const UNTRUSTED_WAIT_MS = 5_000;
 const UNTRUSTED_EXCHANGES = 256;
-/** How many may wait for each untrusted exchange under way. */
+/** How many exchanges may wait per untrusted exchange in flight. */
 const WAITING_PER_EXCHANGE = 4;
 const UNTRUSTED_PORTS = [80, 443];
 const SOCKETS_PER_ORIGIN = 4_096;
 const UNTRUSTED_SOCKETS_PER_ORIGIN = 64;
-/** For sockets that bring files: with hundreds under way most of their memory would be what is read ahead. */
+/** For sockets that receive files: with hundreds in flight, read-ahead would account for most of their memory. */
 const NOTHING_AHEAD: ReadingOptions = { highWaterMark: 0 };
 const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** The longest connect bound that makes sense; the exchange keeps the request's own. */
+/** The longest sensible connect timeout; each exchange enforces the request's own. */
 const DIAL_TIMEOUT_MS = 10_000;
 const CLOSE_POLL_MS = 20;
 const MAX_KNOWN_TARGETS = 500;
 
-/** Ports a webhook may go to: those of the web, and those no system service has. */
+/** Ports a webhook may be sent to: those of the web, and those outside the range of system services. */
 const WEBHOOK_PORTS = { has: (port: string): boolean => port === '80' || port === '443' || Number(port) > 1023 };
 
 /** Opens the outbound HTTP client. The caller must close it. */
@@ -81,7 +85,7 @@ export function openOutbound(options: OutboundOptions = {}): OutboundClient {
   return new OutboundHttpClient(options);
 }
 
-/** What sends requests to configured hosts by one rule of which IPs are allowed. */
+/** Sends requests to configured hosts under one rule of permitted IPs. */
 interface ConfiguredSenders {
   readonly agent: Agent;
   /** For `stream`, so that polls never wait behind model calls. */
@@ -91,7 +95,7 @@ interface ConfiguredSenders {
 }
 
 class OutboundHttpClient implements OutboundClient {
-  /** Sets of sockets, so that none opened under a looser rule serves a stricter one. */
+  /** Separate sets of sockets, so that no socket opened under a looser rule serves a stricter one. */
   readonly #private: ConfiguredSenders;
   readonly #public: ConfiguredSenders;
   readonly #untrustedAgent: Agent;
@@ -152,7 +156,7 @@ class OutboundHttpClient implements OutboundClient {
     this.#begin(request, handler, exchange, this.#sendersFor(request).agent, () => toConfiguredTarget(url, isPrivate));
   }
 
-  /** Its URLs are few, those of model calls, so that each is checked and taken apart once. */
+  /** Only model calls use this method, with few distinct URLs, so each URL is checked and parsed once. */
   stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl {
     const { url, private: isPrivate = false } = request;
     const { streamAgent, streamTargets } = this.#sendersFor(request);
@@ -165,7 +169,7 @@ class OutboundHttpClient implements OutboundClient {
     return request.private === true ? this.#private : this.#public;
   }
 
-  /** @param toTarget throws where the URL is not allowed */
+  /** @param toTarget throws when the URL is not permitted */
   #begin(
     request: ConfiguredRequest,
     handler: ExchangeHandler,
@@ -218,7 +222,7 @@ class OutboundHttpClient implements OutboundClient {
     });
   }
 
-  /** Holds a place at the gate until the body has ended. */
+  /** Holds a slot until the body has ended. */
   async #requestUntrustedOnce(
     request: UntrustedRequest,
     target: UntrustedTarget,
@@ -256,7 +260,7 @@ class OutboundHttpClient implements OutboundClient {
   }
 }
 
-/** A pool even for one connection: it lets sockets be read once more before a connection is used again. */
+/** A pool even for a single connection, because a pool lets sockets be read once more before a connection is reused. */
 const openPool = (origin: string | URL, options: object): Pool => new Pool(origin, options);
 
 const withTraceparent = (
@@ -264,7 +268,10 @@ const withTraceparent = (
   traceparent: string | undefined,
 ): Readonly<Record<string, string>> => (traceparent === undefined ? headers : { ...headers, traceparent });
 
-/** Unencoded responses by default: nothing to decompress, and chunks of a stream arrive as they were sent. */
+/**
+ * Requests unencoded responses by default: there is nothing to decompress, and chunks of a stream arrive as they were
+ * sent.
+ */
 function withUncodedResponse(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return 'accept-encoding' in headers ? headers : { 'accept-encoding': 'identity', ...headers };
 }
@@ -278,7 +285,7 @@ const DECODERS: { readonly [coding: string]: Decoder } = {
   br: promisify<Buffer, BrotliOptions, Buffer>(brotliDecompress),
 };
 
-/** Collects a response in memory, at most `maxBytes` of it both as sent and as decoded. */
+/** Collects a response in memory, up to `maxBytes` both as sent and as decoded. */
 export function bufferingHandler(
   maxBytes: number,
   resolve: (answer: BufferedResponse) => void,
@@ -303,7 +310,7 @@ export function bufferingHandler(
       if (size <= maxBytes) return;
       const cut = Buffer.concat(chunks).subarray(0, maxBytes);
       chunks = [];
-      // Settled first: the failure that follows the abort then has nothing left to decide.
+      // Settled first, so that the failure caused by the abort has no effect.
       if (codingOf(headers) === undefined) settle(cut, false);
       else reject(new OutboundError('body', `the answer is longer than ${maxBytes} bytes`));
       control.abort();
@@ -345,13 +352,13 @@ function readJson(text: string): unknown {
   }
 }
 
-/** A response body as a stream that pauses the socket while it is not read and aborts the exchange when destroyed. */
+/** A response body as a stream. Pauses the socket while it is not read, and aborts the exchange when destroyed. */
 class ResponseBody extends Readable {
   readonly #control: ExchangeControl;
   constructor(control: ExchangeControl, highWaterMark: number) {
     super({ highWaterMark });
     this.#control = control;
-    // A body may fail before its receiver has been given it; the error waits there and must not end the process.
+    // A body may fail before its receiver has it. The error is kept for the receiver and must not end the process.
     this.on('error', () => {});
   }
   override _read(): void {
@@ -364,9 +371,9 @@ class ResponseBody extends Readable {
 }
 
 /**
- * Gives the memory of a chunk back at once, after its last use. The garbage collector comes later, and with many downloads at a
- * time most of their memory waits for it. Nobody else holds the chunks of this client's bodies; one that shares its memory
- * with the next, and those of other streams, are left alone.
+ * Releases the memory of a chunk immediately after its last use. With many downloads in flight, most of their memory
+ * would otherwise wait for the garbage collector. No other code holds the chunks of this client's bodies. Chunks that
+ * share memory with the next one, and those of other streams, are left alone.
  */
 export function freeChunk(body: Readable, { buffer, byteLength }: Buffer): void {
   if (body instanceof ResponseBody && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength)
@@ -375,7 +382,7 @@ export function freeChunk(body: Readable, { buffer, byteLength }: Buffer): void 
 
 const READ_AHEAD_BYTES = 64 * 1024;
 
-/** Turns the handler style into a promise of head and body; `onOver` runs once, however the exchange ends. */
+/** Converts the handler interface to a promise of head and body. `onOver` runs once, however the exchange ends. */
 export function streamingHandler(
   resolve: (response: OutboundResponse) => void,
   reject: (error: OutboundError) => void,
@@ -398,7 +405,7 @@ export function streamingHandler(
     fail(error) {
       onOver();
       if (body === undefined) reject(error);
-      // A receiver that destroyed the body needs no error; others get it.
+      // A receiver that destroyed the body needs no error; other receivers get it.
       else if (!body.destroyed) body.destroy(error);
     },
   };
@@ -406,19 +413,19 @@ export function streamingHandler(
 
 interface ProxyOptions {
   readonly resolve: Resolve;
-  /** IPs a proxy may have. */
+  /** Which IPs a proxy may have. */
   readonly allows: (address: string) => boolean;
   readonly timeoutMs: number;
-  /** Sockets to one origin behind a proxy. */
+  /** Sockets per origin behind a proxy. */
   readonly connections: number;
 }
 
-/** More are configured by nobody; one that is not used any more keeps no socket. */
+/** Far more than anyone configures; an unused proxy holds no socket. */
 const MAX_PROXIES = 200;
 
 /**
- * Agents for requests through proxies, one for each proxy. The IP of the proxy is checked; the names behind it are resolved by
- * the proxy itself.
+ * Agents for requests through proxies, one per proxy. The proxy's IP is checked; the proxy itself resolves the names
+ * behind it.
  */
 export class Proxies {
   readonly #options: ProxyOptions;
@@ -428,7 +435,7 @@ export class Proxies {
     this.#options = options;
   }
 
-  /** @throws BlockedIpError where the URL names an IP that is not allowed */
+  /** @throws BlockedIpError when the URL contains an IP that is not permitted */
   agentFor(url: string): ProxyAgent {
     const known = this.#agents.get(url);
     if (known !== undefined) return known;
@@ -438,7 +445,7 @@ export class Proxies {
     this.#forgetOldest();
     const agent = new ProxyAgent({
       uri: url,
-      // Plain http too, so that a proxy never sees the credentials of a request.
+      // Even for plain http, so that a proxy never sees the credentials of a request.
       proxyTunnel: true,
       connectTimeout: timeoutMs,
       proxyTls: { lookup: guardedLookup(this.#options) },
@@ -467,7 +474,7 @@ export class Proxies {
 const MAX_URL_LENGTH = 8_192;
 const DEFAULT_PORT: { readonly [protocol: string]: string } = { 'http:': '80', 'https:': '443' };
 
-/** Headers a request to an untrusted host may carry; everything else, credentials above all, stays here. */
+/** Headers that a request to an untrusted host may carry; all others, above all credentials, are dropped. */
 const UNTRUSTED_HEADERS = new Set([
   'accept',
   'range',
@@ -478,7 +485,7 @@ const UNTRUSTED_HEADERS = new Set([
   'if-unmodified-since',
 ]);
 
-/** Takes a configured URL apart. Plain http would show credentials to the network between, so it needs `private`. */
+/** Parses a configured URL. Plain http would expose credentials to the network in between, so it requires `private`. */
 export function toConfiguredTarget(text: string, isPrivate: boolean): Target {
   const url = parseHttpUrl(text);
   if (url.protocol === 'http:' && !isPrivate) throw blocked('plain http needs a channel marked private');
@@ -492,7 +499,7 @@ interface UntrustedTarget extends Target {
 }
 
 interface UntrustedUrlPolicy {
-  /** `host:port` pairs allowed at any port and IP. */
+  /** `host:port` pairs permitted with any port and IP. */
   readonly allowedPrivateHosts: readonly string[];
   readonly ports: Pick<ReadonlySet<string>, 'has'>;
 }
@@ -508,7 +515,7 @@ export function toUntrustedTarget(text: string, rule: UntrustedUrlPolicy, from?:
 }
 
 /**
- * `Location` as its host meant it. Header values are read byte by byte, and hosts put paths into them in UTF-8 without
+ * Decodes `Location` as its host intended it. Header values are read byte by byte, and hosts send UTF-8 paths without
  * percent-encoding.
  */
 export function readLocation(value: string): string {
@@ -521,7 +528,7 @@ export function readLocation(value: string): string {
   }
 }
 
-/** `identity`: a coding would only add a bomb to media that is compressed already. */
+/** `identity`, because a coding would only add decompression bombs to media that is already compressed. */
 export function toUntrustedHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   const kept = Object.entries(headers).filter(([name]) => UNTRUSTED_HEADERS.has(name.toLowerCase()));
   return { ...Object.fromEntries(kept), 'accept-encoding': 'identity', 'user-agent': 'reelgate' };

@@ -34,7 +34,7 @@ describe('connections to one origin', () => {
     );
   });
 
-  it('are as many as allowed; further requests wait in order and never share one', async (t) => {
+  it('do not exceed the limit; further requests wait in order and never share one', async (t) => {
     const held: ReceivedRequest[] = [];
     const server = await startServer(t, (request) => void held.push(request));
     const client = openClient(t, 2);
@@ -63,7 +63,7 @@ describe('connections to one origin', () => {
     assert.equal(server.sockets.length, 2);
   });
 
-  it('are replaced for waiting requests where one is lost, and no request is sent twice', async (t) => {
+  it('are replaced for waiting requests when one is lost, and no request is sent twice', async (t) => {
     const server = await startServer(t, (request) => {
       if (request.path === '/lost') request.socket.resetAndDestroy();
       else answerWithPath(request);
@@ -81,7 +81,7 @@ describe('connections to one origin', () => {
     ['ends', ({ socket }) => void socket.end()],
     ['is reset', ({ socket }) => void socket.resetAndDestroy()],
   ] as [string, (request: ReceivedRequest) => void][])
-    it(`are not reused where an idle one ${name}`, async (t) => {
+    it(`are not reused when an idle one ${name}`, async (t) => {
       const server = await startServer(t, answerWithPath);
       const client = openClient(t, 1);
       await ask(client, server.origin).done;
@@ -94,7 +94,7 @@ describe('connections to one origin', () => {
       assert.deepEqual([next.log, String(next.body), server.sockets.length], [ANSWERED, '/next', 2]);
     });
 
-  it('are not reused in the turn of the event loop in which an idle one is reset', async (t) => {
+  it('are not reused in the event loop turn in which an idle one is reset', async (t) => {
     const server = await startServer(t, answerWithPath);
     const client = openClient(t, 1);
     await ask(client, server.origin).done;
@@ -110,7 +110,7 @@ describe('connections to one origin', () => {
     assert.deepEqual([next.log, server.sockets.length], [ANSWERED, 2]);
   });
 
-  it('are not reused where the end follows the response at once, over TLS too', async (t) => {
+  it('are not reused when the end immediately follows the response, over TLS too', async (t) => {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'host.test' }]);
     const end = ({ socket, path }: ReceivedRequest): void => void socket.end(answerOf(path));
     const plain = await startServer(t, end);
@@ -158,7 +158,7 @@ describe('connections to one origin', () => {
     assert.ok(server.requests.every((request) => String(request.body) === body));
   });
 
-  it('add no listeners by their requests', async (t) => {
+  it('accumulate no listeners', async (t) => {
     const warnings: Error[] = [];
     const warn = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warn);
@@ -175,9 +175,9 @@ describe('connections to one origin', () => {
   });
 });
 
-describe('a request', () => {
+describe('request', () => {
   for (const size of [65_536, 65_537, 1_000_000])
-    it(`arrives whole, as text and as bytes: ${size} bytes`, async (t) => {
+    it(`arrives complete, as text and as bytes: ${size} bytes`, async (t) => {
       const server = await startServer(t, answerWithPath);
       const client = openClient(t, 1);
       const bytes = Buffer.from(Array.from({ length: size }, (_, at) => at % 253));
@@ -193,13 +193,13 @@ describe('a request', () => {
       assert.equal(server.sockets.length, 1);
     });
 
-  it('leaves its connection where the response comes before its body has been sent', async (t) => {
+  it('closes its connection when the response arrives before its body has been sent', async (t) => {
     const accepted: { destroy(): void }[] = [];
     const received: string[] = [];
     const server = createServer((socket) => {
       accepted.push(socket);
       socket.on('error', () => {});
-      // Reads the beginning alone.
+      // Reads only the start.
       socket.once('data', (bytes: Buffer) => {
         received.push(String(bytes.subarray(0, 4)));
         socket.pause();
@@ -220,7 +220,7 @@ describe('a request', () => {
     assert.deepEqual([accepted.length, received], [2, ['POST', 'GET ']]);
   });
 
-  it('has no more time for a body that the peer does not read', async (t) => {
+  it('times out when the peer does not read its body', async (t) => {
     const server = await startServer(
       t,
       () => {},
@@ -233,7 +233,7 @@ describe('a request', () => {
     assert.deepEqual([notes.log, notes.error?.mayHaveArrived], [['fail sent'], true]);
   });
 
-  it('keeps the code of a time limit, by which callers know it', async (t) => {
+  it("keeps the timeout's code, by which callers recognize it", async (t) => {
     const server = await startServer(t, ({ socket, path }) => {
       if (path === '/body') socket.write(`${OK}content-length: 2\r\n\r\nx`);
     });
@@ -244,11 +244,11 @@ describe('a request', () => {
     await Promise.all([body.done, head.done]);
     const codeOf = ({ error }: typeof body): unknown => (error?.cause as { code?: unknown } | undefined)?.code;
     assert.deepEqual([body.log, codeOf(body)], [['head 200', 'fail body'], 'UND_ERR_BODY_TIMEOUT']);
-    // The exchange's own timer has no cause, where undici's came late.
+    // The exchange's own timer has no cause, if undici's fired late.
     assert.match(`${head.log} ${codeOf(head)}`, /^fail sent (UND_ERR_HEADERS_TIMEOUT|undefined)$/);
   });
 
-  it('is refused before anything is connected where it cannot be written', async (t) => {
+  it('is refused before connecting if it cannot be written', async (t) => {
     const server = await startServer(t, answerWithPath);
     const client = openClient(t, 1);
     const values = ['\r', '\n', 'a\r\nb: c', '\0', '\x01', '\x7f', '\u0100', '你'].map((a) => ({ a }));
@@ -265,7 +265,7 @@ describe('a request', () => {
     assert.deepEqual(next.log, ANSWERED, 'and takes no connection from the next');
   });
 
-  it('may have bytes beyond ASCII in its headers', async (t) => {
+  it('may have non-ASCII bytes in its headers', async (t) => {
     const heads: string[] = [];
     const server = await startServer(
       t,
@@ -284,7 +284,7 @@ describe('a request', () => {
     assert.ok(heads.join().endsWith('\r\ncontent-length: 2\r\n\r\n\xc3\xbc'));
   });
 
-  it('is given up once, and its connection with it: by its head, in its body and before its head', async (t) => {
+  it('is aborted once, together with its connection: at its head, in its body and before its head', async (t) => {
     const server = await startServer(t, ({ socket, path }) => {
       if (path !== '/silent') socket.write(`${OK}transfer-encoding: chunked\r\n\r\n1\r\nx\r\n1\r\ny\r\n`);
     });
@@ -311,7 +311,7 @@ describe('a request', () => {
     assert.ok(server.sockets.every(({ readableEnded }) => readableEnded));
   });
 
-  it('reaches the next request on its connection no more', async (t) => {
+  it('no longer reaches the next request on its connection', async (t) => {
     const server = await startServer(t, ({ socket, turn: at }) => {
       socket.write(at === 0 ? answerOf('x') : `${OK}content-length: 2\r\n\r\na`);
     });
@@ -334,7 +334,7 @@ describe('a request', () => {
     assert.deepEqual([first.log, next.log, String(next.body), server.sockets.length], [ANSWERED, ANSWERED, 'ab', 1]);
   });
 
-  it('fails in its phase where the client is closed', async (t) => {
+  it('fails in the phase in which the client is closed', async (t) => {
     const server = await startServer(t, ({ socket, path }) => {
       if (path === '/head') socket.write(`${OK}\r\n`);
     });

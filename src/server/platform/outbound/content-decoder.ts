@@ -10,13 +10,13 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   zstd: () => createZstdDecompress(),
 };
 
-/** The coding of a response; undefined where there is none. */
+/** The content coding of a response; undefined if there is none. */
 export function codingOf(headers: Readonly<Record<string, string>>): string | undefined {
   const coding = headers['content-encoding']?.trim().toLowerCase();
   return coding === undefined || coding === '' || coding === 'identity' ? undefined : coding;
 }
 
-/** Receives what was decoded; exactly one of `end` and `fail` comes last. */
+/** Receives decoded bytes; exactly one of `end` and `fail` comes last. */
 export interface DecodedHandler {
   chunk(bytes: Buffer): void;
   end(): void;
@@ -24,8 +24,8 @@ export interface DecodedHandler {
 }
 
 /**
- * Decodes a response as it arrives, for upstreams that compress although `identity` was asked for. The handler bounds what it
- * takes; after `destroy` it is called no more.
+ * Decodes a response as it arrives, for upstreams that compress despite a request for `identity`. The handler limits
+ * how much it accepts; after `destroy` it receives nothing more.
  */
 export class ContentDecoder {
   readonly #stream: Transform | undefined;
@@ -42,7 +42,7 @@ export class ContentDecoder {
     );
   }
 
-  /** False when more is waiting to be decoded than should be. */
+  /** False when more bytes wait to be decoded than should. */
   write(bytes: Buffer): boolean {
     return this.#stream?.write(bytes) ?? true;
   }

@@ -6,7 +6,7 @@ import { Exchange, type OutboundError, type OutboundRequest } from './outbound.t
 
 const TARGET = { origin: 'https://a.example', path: '/x?y=1' };
 
-/** An exchange over a dispatcher that does nothing by itself; the test plays undici. */
+/** An exchange over an inert dispatcher; the test plays the role of undici. */
 function start(more: Partial<OutboundRequest> = {}, maxBytes?: number) {
   const log: unknown[] = [];
   let failure: OutboundError | undefined;
@@ -47,7 +47,7 @@ function start(more: Partial<OutboundRequest> = {}, maxBytes?: number) {
     control: undici,
     failure: () => failure,
     failed: failed.promise,
-    /** Up to the point named. */
+    /** Up to the named point. */
     reach(point: 'sent' | 'head') {
       exchange.onRequestStart(undici);
       if (point === 'sent') return;
@@ -57,8 +57,8 @@ function start(more: Partial<OutboundRequest> = {}, maxBytes?: number) {
   };
 }
 
-describe('an exchange', () => {
-  it('sends what was asked, with bounds of its own where none are given', () => {
+describe('exchange', () => {
+  it('sends the request, with default limits when none are given', () => {
     const { dispatched } = start({ body: 'b' });
     assert.deepEqual(dispatched, [
       { ...TARGET, method: 'POST', headers: { a: 'b' }, body: 'b', headersTimeout: 30_000, bodyTimeout: 60_000 },
@@ -67,7 +67,7 @@ describe('an exchange', () => {
     assert.deepEqual([given?.body, given?.headersTimeout, given?.bodyTimeout], [null, 5, 6]);
   });
 
-  it('hands on one head, chunks and one end', () => {
+  it('passes on one head, chunks and one end', () => {
     const { exchange, control, log, reach } = start();
     reach('sent');
     exchange.onResponseStart(control, 103, {});
@@ -85,7 +85,7 @@ describe('an exchange', () => {
     assert.deepEqual(log, [['head', 200, { a: '1, 2', b: 'x', c: '' }], ['chunk', 'one'], 'pause', 'resume', 'end']);
   });
 
-  it('may have as many bytes as allowed, and not one more', () => {
+  it('accepts exactly the maximum number of bytes, and not one more', () => {
     for (const started of [start({ maxBytes: 4 }), start({}, 4)]) {
       const { exchange, control, log, aborts, reach } = started;
       reach('head');
@@ -122,7 +122,7 @@ describe('an exchange', () => {
       assert.equal(failure()?.cause, error);
     });
 
-  it('is never written after it was given up, nor twice', () => {
+  it('is never written after an abort, nor twice', () => {
     const given = start();
     given.exchange.abort();
     given.exchange.onRequestStart(given.control);
@@ -136,7 +136,7 @@ describe('an exchange', () => {
     twice.exchange.abort();
   });
 
-  it('follows its signal, and removes its listener at the end', () => {
+  it('is aborted by its signal, and removes its listener at the end', () => {
     const before = start({ signal: AbortSignal.abort() });
     assert.deepEqual([before.log, before.dispatched], [[['fail', 'aborted', false]], []]);
     const controller = new AbortController();
@@ -162,7 +162,7 @@ describe('an exchange', () => {
     assert.equal(listeners, 0);
   });
 
-  it('does not abort again what undici has aborted', () => {
+  it('does not abort again after undici has aborted', () => {
     const { exchange, control, aborts, reach } = start();
     reach('head');
     control.abort(new Error('undici'));
@@ -171,8 +171,8 @@ describe('an exchange', () => {
   });
 });
 
-describe('the time of an exchange', () => {
-  it('ends it in each phase', async () => {
+describe('exchange timeouts', () => {
+  it('end an exchange in each phase', async () => {
     const connecting = start({ connectTimeoutMs: 1 });
     assert.deepEqual(
       [(await connecting.failed).phase, (await connecting.failed).message],
@@ -191,7 +191,7 @@ describe('the time of an exchange', () => {
     assert.deepEqual([(await sent.failed).phase, (await sent.failed).mayHaveArrived], ['sent', true]);
   });
 
-  it('is longer where bytes come at the rate asked for', async () => {
+  it('are extended while bytes arrive at the required rate', async () => {
     const { exchange, control, failed, reach } = start({ totalTimeoutMs: 5, minBytesPerSecond: 1_000 });
     reach('head');
     exchange.onResponseData(control, Buffer.alloc(40));
@@ -204,7 +204,7 @@ describe('the time of an exchange', () => {
     assert.match((await long.failed).message, /within 20 ms/);
   });
 
-  it('has no end for a response without a bound', async () => {
+  it('never end a response without a limit', async () => {
     const { failure, reach, exchange } = start({ connectTimeoutMs: 1, headersTimeoutMs: 1 });
     reach('head');
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -212,7 +212,7 @@ describe('the time of an exchange', () => {
     exchange.onResponseEnd();
   });
 
-  it('leaves undici a second to report a response that does not come', async () => {
+  it('give undici a second to report an overdue response', async () => {
     const begunAt = performance.now();
     const { failed, reach, exchange } = start({ headersTimeoutMs: 200, connectTimeoutMs: 1 });
     reach('sent');

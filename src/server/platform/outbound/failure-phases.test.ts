@@ -51,7 +51,7 @@ async function phaseOf(
 
 const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
 
-describe('the phase of a failed exchange', () => {
+describe('phase of a failed exchange', () => {
   it('is connect when the port is closed', async () => {
     const server = net.createServer();
     const host = await listen(server);
@@ -59,13 +59,13 @@ describe('the phase of a failed exchange', () => {
     assert.deepEqual(await phaseOf({ url: `http://${host}/` }), { phase: 'connect', mayHaveArrived: false });
   });
 
-  it('is resolve when the name has no address', async () => {
+  it('is resolve when the name has no IP', async () => {
     for (const name of ['nowhere.test', 'empty.test']) {
       assert.deepEqual(await phaseOf({ url: `http://${name}/` }), { phase: 'resolve', mayHaveArrived: false });
     }
   });
 
-  it('is connect when the handshake fails or takes too long', async () => {
+  it('is connect when the handshake fails or times out', async () => {
     const plain = await rawServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     assert.deepEqual(await phaseOf({ url: `https://${plain}/` }), { phase: 'connect', mayHaveArrived: false });
     const silent = await rawServer(() => {});
@@ -75,7 +75,7 @@ describe('the phase of a failed exchange', () => {
     });
   });
 
-  it('is blocked for a private address without the flag, and no connection is made', async () => {
+  it('is blocked for a private IP without the flag, and no connection is made', async () => {
     let connections = 0;
     const server = net.createServer((socket) => {
       connections++;
@@ -88,7 +88,7 @@ describe('the phase of a failed exchange', () => {
     assert.equal(connections, 0);
   });
 
-  it('is blocked for a proxy inside without the flag, and for metadata services with it', async () => {
+  it('is blocked for a private proxy without the flag, and for metadata services even with it', async () => {
     const url = 'https://upstream.test/';
     const bounds = { url, connectTimeoutMs: 200 };
     const blocked = { phase: 'blocked', mayHaveArrived: false };
@@ -110,7 +110,7 @@ describe('the phase of a failed exchange', () => {
     }
   });
 
-  it('is sent when the other side takes the request and closes', async () => {
+  it('is sent when the peer reads the request and closes', async () => {
     const host = await rawServer((socket) => socket.destroy());
     assert.deepEqual(await phaseOf({ url: `http://${host}/` }), { phase: 'sent', mayHaveArrived: true });
   });
@@ -123,18 +123,18 @@ describe('the phase of a failed exchange', () => {
       else socket.resetAndDestroy();
     });
     assert.equal((await outbound.requestJson({ method: 'GET', url: `http://${host}/`, private: true })).status, 200);
-    // undici lets one turn of the event loop pass before it uses a socket again.
+    // undici waits one event loop turn before it reuses a socket.
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.deepEqual(await phaseOf({ url: `http://${host}/` }), { phase: 'sent', mayHaveArrived: true });
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it('is sent for an answer that is not HTTP', async () => {
+  it('is sent for a response that is not HTTP', async () => {
     const host = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
     assert.equal((await phaseOf({ url: `http://${host}/` })).phase, 'sent');
   });
 
-  it('is sent when no status comes in time, even if interim answers keep coming', async () => {
+  it('is sent when the status is overdue, even while interim responses keep arriving', async () => {
     const silent = await rawServer(() => {});
     assert.equal((await phaseOf({ url: `http://${silent}/`, headersTimeoutMs: 100 })).phase, 'sent');
     const chatty = await rawServer((socket) => {
@@ -144,7 +144,7 @@ describe('the phase of a failed exchange', () => {
     assert.equal((await phaseOf({ url: `http://${chatty}/`, totalTimeoutMs: 200 })).phase, 'sent');
   });
 
-  it('is body when the answer breaks, stalls or takes too long as a whole', async () => {
+  it('is body when the response breaks off, stalls or exceeds its total time', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{';
     const broken = await rawServer((socket) => socket.end(head));
     assert.deepEqual(await phaseOf({ url: `http://${broken}/` }), { phase: 'body', mayHaveArrived: true });
@@ -163,7 +163,7 @@ describe('the phase of a failed exchange', () => {
     );
   });
 
-  it('is none while an answer comes fast enough, however long it takes', async () => {
+  it('is none while a response arrives fast enough, however long it takes', async () => {
     const steady = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n');
       let left = 40;
@@ -177,7 +177,7 @@ describe('the phase of a failed exchange', () => {
     assert.equal((await outbound.requestJson({ ...request, minBytesPerSecond: 5 })).text.length, 40);
   });
 
-  it('is aborted by our own signal, and remembers whether the request had left', async () => {
+  it('is aborted after our own signal, and records whether the request had been sent', async () => {
     const arrived = Promise.withResolvers<void>();
     const host = await rawServer(() => arrived.resolve());
     assert.deepEqual(await phaseOf({ url: `http://${host}/`, signal: AbortSignal.abort() }), {
@@ -191,7 +191,7 @@ describe('the phase of a failed exchange', () => {
     assert.deepEqual(await outcome, { phase: 'aborted', mayHaveArrived: true });
   });
 
-  it('does not write a request that was given up while it waited for a socket', async () => {
+  it('never writes a request that was aborted while it waited for a socket', async () => {
     let requests = 0;
     const server = http.createServer((_request, response) => {
       requests++;

@@ -22,7 +22,7 @@ const GOOD: readonly ResolvedIp[] = [
 ];
 const BAD: ResolvedIp = { address: '10.0.0.1', family: 4 };
 
-/** What a socket is told about a name: all addresses, or one. */
+/** The result of a socket's lookup: all addresses, or one. */
 const lookUp = (found: readonly ResolvedIp[] | Error, all: boolean) =>
   new Promise<unknown[]>((resolve) => {
     const lookup = guardedLookup({
@@ -35,13 +35,13 @@ const lookUp = (found: readonly ResolvedIp[] | Error, all: boolean) =>
     lookup('host.test', { all }, (error, ...answer) => resolve(error === null ? answer : [error]));
   });
 
-describe('the lookup of a guarded socket', () => {
-  it('gives all addresses of a name, or the first, as the socket asks', async () => {
+describe('guarded lookup', () => {
+  it('returns all addresses of a name, or the first, as the socket requests', async () => {
     assert.deepEqual(await lookUp(GOOD, true), [GOOD]);
     assert.deepEqual(await lookUp(GOOD, false), ['2001:4860::1', 6]);
   });
 
-  it('T48: fails for one address that is not allowed, wherever it stands', async () => {
+  it('T48: fails if any address is not permitted, at any position', async () => {
     for (const found of [[BAD], [BAD, ...GOOD], [...GOOD, BAD]])
       for (const all of [true, false]) assert.ok((await lookUp(found, all))[0] instanceof BlockedIpError);
   });
@@ -61,8 +61,8 @@ const [TYPE_A, TYPE_AAAA] = [1, 28];
 const NXDOMAIN = 3;
 
 /**
- * A name server on loopback (RFC 1035 section 4). It answers each query by what `records` gives for its type: addresses as
- * bytes, undefined for a name that does not exist, null for silence.
+ * A name server on loopback (RFC 1035 section 4). It answers each query with the result of `records` for its type:
+ * addresses as bytes, undefined for a name that does not exist, null for no response.
  */
 async function startNameServer(records: (type: number) => readonly number[][] | undefined | null) {
   const socket = createSocket('udp4');
@@ -88,7 +88,7 @@ async function startNameServer(records: (type: number) => readonly number[][] | 
   return { asked, address: `127.0.0.1:${socket.address().port}`, stop: () => void socket.close() };
 }
 
-describe('the addresses of an untrusted name', () => {
+describe('addresses of an untrusted name', () => {
   const V4 = [192, 0, 2, 7];
   const V6 = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
   const FOUND_V4 = { address: '192.0.2.7', family: 4 };
@@ -100,7 +100,7 @@ describe('the addresses of an untrusted name', () => {
     ['IPv6 alone', undefined, [V6], [FOUND_V6]],
     ['an empty answer beside one', [V4], [], [FOUND_V4]],
   ] as const)
-    it(`are those that DNS has: ${name}`, async (t) => {
+    it(`are those in DNS: ${name}`, async (t) => {
       const server = await startNameServer((type) => (type === TYPE_A ? v4 : v6) as number[][] | undefined);
       t.after(server.stop);
       assert.deepEqual(await resolveByDns(2_000, [server.address])('host.test'), expected);
@@ -110,14 +110,14 @@ describe('the addresses of an untrusted name', () => {
       );
     });
 
-  it('are none where the name does not exist, whatever the hosts file says', async (t) => {
+  it('are empty for an unknown name, whatever the hosts file contains', async (t) => {
     const server = await startNameServer(() => undefined);
     t.after(server.stop);
     const resolve = resolveByDns(2_000, [server.address]);
     await assert.rejects(resolve('host.test'), { code: 'ENOTFOUND', syscall: 'queryA' });
   });
 
-  it('are given up after two tries of a name server that does not answer', async (t) => {
+  it('are abandoned after two attempts with an unresponsive name server', async (t) => {
     const server = await startNameServer(() => null);
     t.after(server.stop);
     await assert.rejects(resolveByDns(100, [server.address])('host.test'), { code: 'ETIMEOUT' });
@@ -128,8 +128,8 @@ describe('the addresses of an untrusted name', () => {
   });
 });
 
-describe('the addresses of a configured name', () => {
-  it('are those of the operating system, hosts file included', async () => {
+describe('addresses of a configured name', () => {
+  it('are those of the operating system, including the hosts file', async () => {
     const [first] = await resolveBySystem('localhost');
     assert.ok(first?.address === '127.0.0.1' || first?.address === '::1', String(first?.address));
     assert.deepEqual(await resolveBySystem('127.0.0.1'), [{ address: '127.0.0.1', family: 4 }]);
@@ -137,7 +137,7 @@ describe('the addresses of a configured name', () => {
   });
 });
 
-describe('a guarded connector', () => {
+describe('guarded connector', () => {
   /** Connects to `host.test`, which has these addresses. */
   const open = (
     protocol: 'http:' | 'https:',
@@ -160,7 +160,7 @@ describe('a guarded connector', () => {
       }),
     );
   };
-  /** Resolves with the error, or null where it is connected. */
+  /** Resolves with the error, or null when connected. */
   const connect = (...target: Parameters<typeof open>): Promise<Error | null> =>
     open(...target).then(
       (socket) => {
@@ -175,14 +175,14 @@ describe('a guarded connector', () => {
     return server;
   };
 
-  it('goes on to the next address of a name where one does not answer', async (t) => {
+  it('falls back to the next address of a name if one does not respond', async (t) => {
     const server = await listen(createServer());
     t.after(() => server.close());
     const [v6, v4] = [{ address: '::1', family: 6 } as const, { address: '127.0.0.1', family: 4 } as const];
     assert.equal(await connect('http:', [v6, v4], server), null);
   });
 
-  it('reads a socket a chunk ahead, or only as it is asked to', async (t) => {
+  it('reads a socket one chunk ahead, or only on demand', async (t) => {
     const server = await listen(
       createServer((socket) => void socket.on('error', () => {}).write(Buffer.alloc(1024 ** 2))),
     );
@@ -204,7 +204,7 @@ describe('a guarded connector', () => {
     assert.equal(asked.readableLength, 0);
   });
 
-  it('offers no HTTP/2', async (t) => {
+  it('does not offer HTTP/2', async (t) => {
     const offered: string[][] = [];
     const refuseAll = ({ protocols }: { protocols: string[] }) => {
       offered.push(protocols);

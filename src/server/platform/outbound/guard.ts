@@ -4,21 +4,22 @@ import ipaddr from 'ipaddr.js';
 import { buildConnector, errors } from 'undici';
 import { invalidRequest } from '../app-error.ts';
 
+/** An IP address of a name. */
 export interface ResolvedIp {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** Resolves all IP addresses of a name; rejects when there is none. */
+/** Resolves all IP addresses of a name; rejects when there are none. */
 export type Resolve = (hostname: string) => Promise<readonly ResolvedIp[]>;
 
-/** An IP address that the guard does not allow. */
+/** An IP address that the guard does not permit. */
 export class BlockedIpError extends Error {}
 
 /** A name that has no IP address. */
 export class HostNotFoundError extends Error {}
 
-/** The operating system's way, hosts file included: for hosts of our own configuration. */
+/** Resolves like the operating system, including the hosts file: for hosts in our own configuration. */
 export const resolveBySystem: Resolve = async (hostname) =>
   (await systemLookup(hostname, { all: true, order: 'verbatim' })).map(({ address, family }) => ({
     address,
@@ -28,11 +29,10 @@ export const resolveBySystem: Resolve = async (hostname) =>
 const DNS_TRIES = 2;
 
 /**
- * DNS alone, for names of untrusted hosts. getaddrinfo would occupy one of the few threads that file system and password
- * hashing share for as long as a hostile name server cares to be slow.
- *
- * @param timeoutMs for the first try; c-ares doubles it for the second
- * @param servers `ip:port` of name servers in place of the system's
+ * Resolves by DNS only, for names of untrusted hosts. getaddrinfo would occupy one of the few threads shared with file
+ * system access and password hashing, for as long as a hostile name server delays its answer.
+ * @param timeoutMs for the first attempt; c-ares doubles it for the second
+ * @param servers `ip:port` of name servers to use instead of the system's
  */
 export function resolveByDns(timeoutMs = 2_000, servers?: readonly string[]): Resolve {
   const resolver = new Resolver({ timeout: timeoutMs, tries: DNS_TRIES });
@@ -57,7 +57,7 @@ function assertAllowed({ allows }: Pick<IpGuard, 'allows'>, address: string): vo
   if (!allows(address)) throw new BlockedIpError('the host has an address that is not public');
 }
 
-/** Resolves a name for a socket, and fails where one of its IPs is not allowed. */
+/** Resolves a name for a socket, and fails if any of its IPs is not permitted. */
 export function guardedLookup(guard: IpGuard): LookupFunction {
   return (hostname, { all }, callback) => {
     resolveChecked(guard, hostname).then(
@@ -82,10 +82,11 @@ async function resolveChecked(guard: IpGuard, hostname: string): Promise<[Resolv
 
 /** How sockets are read: options of `net.connect` and `tls.connect`. */
 export interface ReadingOptions {
-  /** Bytes that are read ahead of the response's reader. */
+  /** Bytes to read ahead of the response's reader. */
   readonly highWaterMark?: number;
 }
 
+/** Options of a guarded connector. */
 export interface ConnectorOptions extends IpGuard {
   readonly timeoutMs: number;
   readonly reading?: ReadingOptions;
@@ -94,9 +95,10 @@ export interface ConnectorOptions extends IpGuard {
 }
 
 /**
- * A connector that connects only to IPs `allows` accepts. Names are resolved in the socket's own `lookup`, so that the checked
- * IPs are the ones connected to and DNS rebinding (another IP on the next query) has no effect. One refused IP among several
- * refuses the name. HTTP/2 is not offered: only with one request per socket is it known whether a request was sent.
+ * A connector that connects only to IPs that `allows` accepts. Names are resolved in the socket's own `lookup`, so that
+ * the checked IPs are the ones connected to and DNS rebinding (another IP on the next query) has no effect. One refused
+ * IP among several refuses the name. HTTP/2 is not offered, because only with one request per socket is it known
+ * whether a request was sent.
  */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const check = (address: string): void => assertAllowed(options, address);
@@ -106,7 +108,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
     timeout: options.timeoutMs,
     lookup,
     autoSelectFamily: true,
-    // undici passes what it does not know on to `net.connect` and `tls.connect`.
+    // undici passes options it does not know to `net.connect` and `tls.connect`.
     ...options.reading,
   });
   const dialling = new Set<Socket>();
@@ -123,7 +125,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
         return;
       }
     }
-    // The declared type hides that undici's connector returns the socket it connects with.
+    // The declared type hides that undici's connector returns the connecting socket.
     const socket = dial(target, (...result) => {
       dialling.delete(socket);
       callback(...result);
@@ -133,14 +135,14 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
 }
 
 /**
- * Reports system errors of established connections as lost sockets. undici takes a reset for the proper end of a body without a
- * length, and fails requests that only wait for the connection although they could take another.
+ * Reports system errors of established connections as lost sockets. undici mistakes a reset for the proper end of a
+ * body without a length, and fails requests that merely wait for the connection although another could serve them.
  */
 export function failOnReset(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...result) => {
       result[1]?.prependListener('error', (error) => {
-        // undici's own errors pass here too: time limits, aborts.
+        // undici's own errors, timeouts and aborts, also pass through here.
         if ('syscall' in error) Object.assign(error, { code: LOST_SOCKET });
       });
       callback(...result);
@@ -155,11 +157,10 @@ const AZURE_WIRE_SERVER = '168.63.129.16';
 const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an untrusted URL may lead to this IP address: global unicast by the IANA special-purpose registries, nothing else.
- *
- * A positive rule: loopback, private, link-local (cloud metadata), shared (RFC 6598), documentation, multicast and
- * reserved ranges fail it, and so does every IPv6 form that carries an IPv4 address (mapped, NAT64, 6to4, Teredo), since
- * what it reaches depends on the network. Zone identifiers and anything that is no canonical IP text fail too.
+ * Whether an untrusted URL may lead to this IP address: only global unicast according to the IANA special-purpose
+ * registries. As an allow-list it excludes loopback, private, link-local (cloud metadata), shared (RFC 6598),
+ * documentation, multicast and reserved ranges, and every IPv6 form that carries an IPv4 address (mapped, NAT64, 6to4,
+ * Teredo), because its target depends on the network. Zone identifiers and any non-canonical IP text are excluded too.
  */
 export function isPublicIp(text: string): boolean {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
@@ -170,7 +171,10 @@ export function isPublicIp(text: string): boolean {
   return address.match(IPV6_GLOBAL_UNICAST) && address.range() === 'unicast';
 }
 
-/** IPs of cloud metadata services, which return the machine's secrets: all of IPv4's link-local block, and some outside of it. */
+/**
+ * IPs of cloud metadata services, which return the machine's secrets: IPv4's entire link-local block, and some outside
+ * of it.
+ */
 const CLOUD_METADATA_IPS: ReadonlySet<string> = new Set([
   AZURE_WIRE_SERVER,
   '100.100.100.200',
@@ -178,30 +182,39 @@ const CLOUD_METADATA_IPS: ReadonlySet<string> = new Set([
   'fd00:ec2::254',
 ]);
 
-/** Whether an address serves a machine's secrets to the machine itself; no upstream lives there, not even a private one. */
+/**
+ * Whether an address serves a machine's secrets to that machine; no upstream has such an address, not even a private
+ * one.
+ */
 export function isCloudMetadataIp(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
   return CLOUD_METADATA_IPS.has(address.toString()) || (address.kind() === 'ipv4' && address.range() === 'linkLocal');
 }
 
-/** Keys with free text of users, which may begin with a URL without meaning it to be fetched. */
+/** Keys with free text of users, which may start with a URL that is not meant to be fetched. */
 const PROSE_KEYS = new Set(['prompt', 'text', 'negative_prompt', 'negativePrompt']);
 const HTTP_SCHEME = /^https?:/i;
-/** What fetchers other than ours may follow. Schemes of vendors' own (`gs:`, `oss:`, `asset:`) mean nothing outside of them. */
+/**
+ * Schemes that other fetchers might follow. Vendors' own schemes (`gs:`, `oss:`, `asset:`) mean nothing outside of
+ * them.
+ */
 const FORBIDDEN_SCHEME = /^(file|s?ftps?|tftp|gopher|dict|ldaps?|wss?|smb|jar):/i;
 /** What readers skip in front of a URL: controls, and blanks of every kind, a byte order mark among them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what the pattern must find
 const LEADING_BLANKS = /^[\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]+/;
-/** `//host/path` and its spellings with backslashes take their scheme from wherever they are read. */
+/** `//host/path` and its variants with backslashes inherit the scheme of the context in which they are read. */
 const NO_SCHEME = /^[\\/]{2}/;
-/** Base64 is longer than this; a URL may be too. */
+/** Base64 exceeds this length; so may a URL. */
 const MAX_SCHEMELESS_LENGTH = 256;
 const MAX_URL_LENGTH = 8_192;
-/** Names that mean this machine or its network wherever they are resolved (RFC 6761, RFC 6762, RFC 8375, clouds and clusters). */
+/** Names that resolve to this machine or its network anywhere (RFC 6761, RFC 6762, RFC 8375, clouds and clusters). */
 const PRIVATE_HOST_PATTERN = /(^|\.)(localhost|local|localdomain|internal|intranet|lan|svc|home\.arpa)$/;
 
-/** Whether a host name or IP literal is by itself local or private. Names are not resolved here; the connector checks their IPs. */
+/**
+ * Whether a host name or IP literal is in itself local or private. Names are not resolved here; the connector checks
+ * their IPs.
+ */
 function isPrivateHost(hostname: string): boolean {
   const host = hostname
     .replace(/^\[|\]$/g, '')
@@ -212,9 +225,9 @@ function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * Refuses URLs of this machine and of private networks anywhere in what a caller sends. Most are not fetched here but
- * handed on, and an upstream that stands in our own network (another gateway) would reach what the caller cannot. Works
- * level by level, since depth is the sender's choice.
+ * Refuses URLs of this machine and of private networks anywhere in a caller's input. Most URLs are not fetched here but
+ * forwarded, and an upstream in our own network (such as another gateway) could reach hosts that the caller cannot.
+ * Works level by level, because the sender controls the depth.
  */
 export function assertNoPrivateUrls(body: unknown): void {
   const open: [path: string, value: unknown][] = [['', body]];
@@ -228,12 +241,11 @@ export function assertNoPrivateUrls(body: unknown): void {
 }
 
 /**
- * Refuses a text that is a URL of this machine or of a private network, however it is spelled; anything else passes.
- *
+ * Refuses a text that is a URL of this machine or of a private network, in any spelling; all other texts pass.
  * @throws AppError `invalid_request`
  */
 export function assertPublicUrl(param: string, text: string): void {
-  // The URL parser drops line breaks anywhere, so they do not hide a scheme; nor does any number of blanks in front.
+  // The URL parser drops line breaks anywhere and blanks in front, so neither can hide a scheme.
   const bare = text.replace(LEADING_BLANKS, '');
   const start = bare
     .slice(0, MAX_URL_LENGTH)
@@ -249,7 +261,7 @@ export function assertPublicUrl(param: string, text: string): void {
   if (isPrivateHost(url.hostname)) throw invalidRequest(`${param} must be a public address.`, param);
 }
 
-/** Long text of Base64's letters alone, whose first part is no name of this machine: MP3 frames begin with `//`. */
+/** Long text of Base64 characters only, whose first segment is not a local name: MP3 frames start with `//`. */
 const isBase64 = (text: string): boolean =>
   text.length > MAX_SCHEMELESS_LENGTH &&
   /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text) &&

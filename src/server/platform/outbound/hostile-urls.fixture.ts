@@ -1,9 +1,10 @@
 /**
- * Test data: addresses that must never be connected to for an untrusted URL. `PORT` stands for the port of a
- * server on loopback that counts connections. Forms come from the URL standard's host parser, the IANA special-purpose registries and published SSRF bypasses.
+ * Test data: addresses that must never be connected to for an untrusted URL. `PORT` stands for the port of a loopback
+ * server that counts connections. The forms come from the URL standard's host parser, the IANA special-purpose
+ * registries and published SSRF bypasses.
  */
 
-/** Every way the URL standard lets one write 127.0.0.1, and hosts near it. */
+/** Every spelling of 127.0.0.1 in the URL standard, and related hosts. */
 const LOOPBACK_HOSTS = [
   '127.0.0.1',
   '127.0.0.1.',
@@ -59,7 +60,10 @@ const LOOPBACK_HOSTS = [
   '12\u20607.0.0.1',
 ];
 
-/** Not public by the registries: private, link-local, shared, documentation, multicast, reserved, cloud metadata. */
+/**
+ * Not public according to the registries: private, link-local, shared, documentation, multicast, reserved, cloud
+ * metadata.
+ */
 const IPV4_HOSTS = [
   '10.0.0.1',
   '10.255.255.255',
@@ -167,7 +171,7 @@ const IPV6_HOSTS = [
   '::ffff:ffff:ffff',
 ];
 
-/** Names that mean this machine or its neighbourhood, whatever a resolver makes of them. */
+/** Names of this machine or its neighbours, independent of any resolver. */
 const LOCAL_NAMES = [
   'localhost',
   'LOCALHOST',
@@ -189,7 +193,7 @@ const LOCAL_NAMES = [
   'db.internal',
 ];
 
-/** Spellings in which the host is not where it seems to be. */
+/** Spellings that disguise the host. */
 const WHOLE = [
   'http:/\\127.0.0.1:PORT/',
   'http:\\\\127.0.0.1:PORT/',
@@ -264,6 +268,7 @@ const WHOLE = [
 
 const withHost = (host: string): string[] => [`http://${host}:PORT/`, `http://${host}/`];
 
+/** All hostile URLs; `PORT` becomes the given port. */
 export function hostileUrls(canaryPort: number): readonly string[] {
   return [
     ...[...LOOPBACK_HOSTS, ...IPV4_HOSTS, ...IPV6_HOSTS.map((host) => `[${host}]`), ...LOCAL_NAMES].flatMap(withHost),
@@ -271,11 +276,13 @@ export function hostileUrls(canaryPort: number): readonly string[] {
   ].map((url) => url.replaceAll('PORT', String(canaryPort)));
 }
 
+/** Addresses that are not public. */
 export const HOSTILE_ADDRESSES: readonly string[] = [
   ...IPV6_HOSTS,
   ...IPV4_HOSTS.filter((host) => /^\d+(\.\d+){3}$/.test(host)),
 ];
 
+/** Addresses that are public. */
 export const PUBLIC_ADDRESSES: readonly string[] = [
   '1.1.1.1',
   '8.8.8.8',

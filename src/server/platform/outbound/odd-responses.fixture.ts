@@ -1,6 +1,6 @@
 import { seededRandom } from '../../../../test/seeded-random.ts';
 
-/** Whole numbers that are the same in each run; `below` is exclusive. */
+/** A reproducible sequence of whole numbers; `below` is exclusive. */
 export function numbers(seed: number): (below: number) => number {
   const random = seededRandom(seed);
   return (below) => (random() * 2 ** 32) % below;
@@ -114,12 +114,12 @@ const replaceLine = (lines: string[], name: string, value: string): void => {
   lines.splice(at === -1 ? 1 : at, at === -1 ? 0 : 1, `${name}: ${value}`);
 };
 
-/** Bytes of a response, two thirds of them with one thing wrong or odd. */
+/** Bytes of a response, two thirds of them with a single defect or oddity. */
 export function makeResponse(next: Numbers): string {
   const { lines, body, interim } = validResponse(next);
   const whole = (): string => `${interim}${lines.join('\r\n')}\r\n\r\n${body}`;
   const text = whole();
-  // Near the beginning, where what frames the response is.
+  // Near the start, where the framing is declared.
   const at = next(Math.min(text.length, 150));
   switch (next(20)) {
     case 0:

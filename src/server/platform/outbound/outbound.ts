@@ -3,74 +3,84 @@ import { type Dispatcher, errors } from 'undici';
 import { memoizeByObject } from '../cache.ts';
 import { BlockedIpError, HostNotFoundError } from './guard.ts';
 
-/** One request that leaves this service. Times are milliseconds, sizes are bytes. */
+/** A request that leaves this service. Times are milliseconds, sizes are bytes. */
 export interface OutboundRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | Readable;
-  /** Default 5 000, at most 10 000; waiting for a free socket counts too. */
+  /** Default 5 000, at most 10 000; includes waiting for a free socket. */
   readonly connectTimeoutMs?: number;
-  /** Until the status line has come; default 30 000. */
+  /** Time until the status line arrives; default 30 000. */
   readonly headersTimeoutMs?: number;
-  /** Longest silence inside a body; default 60 000. */
+  /** Longest pause within a body; default 60 000. */
   readonly idleTimeoutMs?: number;
-  /** The whole exchange; default none for streams, 60 000 for `requestJson`, 15 minutes for `requestUntrusted`. */
+  /**
+   * Time for the entire exchange; default none for streams, 60 000 for `requestJson`, 15 minutes for
+   * `requestUntrusted`.
+   */
   readonly totalTimeoutMs?: number;
-  /** Extends `totalTimeoutMs` by the received bytes at this rate: a faster response is never cut off; default none. */
+  /**
+   * Extends `totalTimeoutMs` by the time the received bytes take at this rate, so that a faster response is never cut
+   * off; default none.
+   */
   readonly minBytesPerSecond?: number;
-  /** A body that outgrows this ends with phase `body`; default none for `request` and `stream`, 1 GiB for `requestUntrusted`. */
+  /** A larger body fails with phase `body`; default none for `request` and `stream`, 1 GiB for `requestUntrusted`. */
   readonly maxBytes?: number;
-  /** Bytes of a streamed body that are received before they are read; default 64 KiB. */
+  /** Bytes of a streamed body received ahead of its reader; default 64 KiB. */
   readonly readAheadBytes?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * A request to a host of our own configuration. Without `private` it goes by https to public IPs only, as it may
+ * A request to a host in our own configuration. Without `private` it uses https to public IPs only, because it may
  * carry credentials.
  */
 export interface ConfiguredRequest extends OutboundRequest {
   readonly private?: boolean;
-  /** URL of an http or https proxy, with its credentials; the request goes through a tunnel of it (RFC 9110 section 9.3.6). */
+  /**
+   * URL of an http or https proxy, including its credentials; the request is tunnelled through it (RFC 9110 section
+   * 9.3.6).
+   */
   readonly proxy?: string;
 }
 
-/** A request whose response is relayed as it arrives, its body in memory. */
+/** A request, with its body in memory, whose response is relayed as it arrives. */
 export interface StreamedRequest extends ConfiguredRequest {
   readonly method: 'GET' | 'POST';
   readonly body?: string | Buffer;
 }
 
 /**
- * A request to a URL from a caller or an upstream. Only `accept`, `range` and the conditional headers pass, `user-agent` and
- * whatever else is dropped, so that no credential can be sent by mistake.
+ * A request to a URL from a caller or an upstream. Only `accept`, `range` and the conditional headers are sent;
+ * `user-agent` and all others are dropped, so that no credential can be sent by mistake.
  */
 export interface UntrustedRequest extends Omit<OutboundRequest, 'method' | 'body'> {
   readonly method: 'GET' | 'HEAD';
-  /** `host:port` pairs that are allowed although private: a private channel's own artifact hosts. */
+  /** `host:port` pairs permitted although private: a private channel's own artifact hosts. */
   readonly allowedPrivateHosts?: readonly string[];
 }
 
 /**
- * A POST to a URL from a caller that carries no credential of ours: a webhook. Redirects are responses like any other, and
- * a body beyond `maxBytes` is cut.
+ * A webhook: a POST to a URL from a caller, without credentials of ours. Redirects are returned like any other
+ * response, and a body beyond `maxBytes` is cut off.
  */
 export interface UntrustedPost extends Pick<OutboundRequest, 'url' | 'totalTimeoutMs' | 'maxBytes' | 'signal'> {
   readonly body: string;
-  /** All headers that are sent, none is added but those of HTTP itself. */
+  /** The complete headers; only those of HTTP itself are added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Without it only https is allowed. */
+  /** Without it only https is permitted. */
   readonly allowHttp: boolean;
-  /** `host:port` pairs that are allowed although private, and by http. */
+  /** `host:port` pairs permitted although private, also by http. */
   readonly allowedPrivateHosts: readonly string[];
 }
 
+/** A response whose body is a stream. */
 export interface OutboundResponse {
   readonly status: number;
   /** Lower-case names; repeated headers joined by ", ". */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undecoded bytes as they arrive; must be consumed or destroyed by the receiver. */
+  /** Undecoded bytes as they arrive; the receiver must consume or destroy the stream. */
   readonly body: Readable;
 }
 
@@ -78,11 +88,12 @@ export interface OutboundResponse {
 export interface BufferedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as text, always there, cut at the bound. */
+  /** The body as text, always present, cut off at the limit. */
   readonly text: string;
   /**
-   * Parsed JSON, or undefined where the text is not JSON (HTML pages of gateways), too deep or too large. Whole numbers beyond 2^53
-   * are text with all their digits: vendors write identifiers of 17 to 20 digits as JSON numbers.
+   * Parsed JSON, or undefined when the text is not JSON (HTML pages of gateways), too deep or too large. Whole numbers
+   * beyond 2^53 become text with all their digits, because vendors write identifiers of 17 to 20 digits as JSON
+   * numbers.
    */
   readonly json: unknown;
 }
@@ -90,16 +101,17 @@ export interface BufferedResponse {
 /**
  * Phase in which an exchange failed.
  * - `blocked`: the IP guard refused it; nothing left this machine
- * - `resolve`, `connect`: no byte of the request left
- * - `sent`: the request, or a part of it, left and no status came back: the outcome is unknown
- * - `body`: a status came, then the body broke, stalled or outgrew its bound
+ * - `resolve`, `connect`: no byte of the request was sent
+ * - `sent`: the request, or part of it, was sent and no status came back: the outcome is unknown
+ * - `body`: a status arrived, then the body broke off, stalled or exceeded its limit
  * - `aborted`: our own signal ended it
  */
 export type OutboundPhase = 'blocked' | 'resolve' | 'connect' | 'sent' | 'body' | 'aborted';
 
+/** The only error thrown by the outbound client. */
 export class OutboundError extends Error {
   readonly phase: OutboundPhase;
-  /** True when the other side may have acted on the request. */
+  /** True when the peer may have acted on the request. */
   readonly mayHaveArrived: boolean;
   constructor(phase: OutboundPhase, message: string, options: { cause?: unknown; mayHaveArrived?: boolean } = {}) {
     super(message, { cause: options.cause });
@@ -111,49 +123,56 @@ export class OutboundError extends Error {
 
 /** Controls an exchange in progress. */
 export interface ExchangeControl {
-  /** Stops reading from the socket; the idle timeout is suspended meanwhile. */
+  /** Stops reading from the socket, and suspends the idle timeout. */
   pause(): void;
   resume(): void;
-  /** Ends the exchange; `fail` follows with phase `aborted` unless the exchange has ended already. */
+  /** Aborts the exchange; `fail` follows with phase `aborted` unless the exchange has already ended. */
   abort(): void;
 }
 
 /**
- * Receives a response as it arrives, without a stream object: one `head`, any number of `chunk`, then exactly one of `end`
- * and `fail`. Without a response only `fail` is called. After `end` or `fail` nothing is called any more. A method that
- * throws ends the exchange with `fail`.
+ * Receives a response as it arrives, without a stream object: one `head`, any number of `chunk`, then exactly one of
+ * `end` and `fail`. Without a response only `fail` is called. Nothing is called after `end` or `fail`. If a method
+ * throws, the exchange ends with `fail`.
  */
 export interface ExchangeHandler {
-  /** `headers` have lower-case names, repeated ones joined by ", ". */
+  /** `headers` have lower-case names; repeated headers are joined by ", ". */
   head(status: number, headers: Readonly<Record<string, string>>, control: ExchangeControl): void;
-  /** Undecoded bytes. Call `control.pause()` to be given no more until `control.resume()`. */
+  /** Undecoded bytes. Call `control.pause()` to receive no more until `control.resume()`. */
   chunk(bytes: Buffer, control: ExchangeControl): void;
   end(): void;
   fail(error: OutboundError): void;
 }
 
 /**
- * The one HTTP client for requests that leave the service.
+ * The only HTTP client for requests that leave the service.
  *
- * `request`, `requestJson` and `stream` serve hosts from our own configuration and may carry credentials; private IPs and plain
- * http only with `private: true` on the channel, never a cloud's metadata service; redirects are responses like any other.
- * `requestUntrusted` serves URLs from a caller or an upstream: http(s) on ports 80 and 443 to public unicast IPs only, checked
- * on the IP that is connected to, redirects (at most 3) re-checked, no credentials. All fail with OutboundError and nothing else.
+ * `request`, `requestJson` and `stream` serve hosts in our own configuration and may carry credentials. Private IPs and
+ * plain http require `private: true` on the channel; a cloud's metadata service is never permitted. Redirects are
+ * returned like any other response.
+ *
+ * `requestUntrusted` serves URLs from a caller or an upstream: http(s) on ports 80 and 443 to public unicast IPs only,
+ * checked on the IP that is connected to, with redirects (at most 3) checked again, and without credentials.
+ *
+ * All methods fail only with OutboundError.
  */
 export interface OutboundClient {
   request(request: ConfiguredRequest): Promise<OutboundResponse>;
   requestUntrusted(request: UntrustedRequest): Promise<OutboundResponse>;
-  /** To ports 80, 443 and those above 1023. Takes no place among the exchanges of `requestUntrusted`: its callers bound their number. */
+  /**
+   * Permits ports 80, 443 and those above 1023. Not counted among the exchanges of `requestUntrusted`: the callers
+   * limit their number.
+   */
   postUntrusted(request: UntrustedPost): Promise<BufferedResponse>;
   /**
-   * Reads a complete JSON response; `maxBytes` default 8 MiB, JSON depth at most 64. A longer one is cut and has no `json`.
-   * Requests an unencoded response; one encoding (gzip, deflate, br) is decoded within `maxBytes`, as some gateways
-   * compress anyway; stacked and unknown encodings end with phase `body`.
+   * Reads a complete JSON response; `maxBytes` defaults to 8 MiB, JSON depth is at most 64. A longer response is cut
+   * off and has no `json`. Requests an unencoded response, but decodes one encoding (gzip, deflate, br) within
+   * `maxBytes`, as some gateways compress anyway; stacked and unknown encodings fail with phase `body`.
    */
   requestJson(request: ConfiguredRequest): Promise<BufferedResponse>;
-  /** The cheapest way to relay a response chunk by chunk; never throws, reports through `handler`. */
+  /** The cheapest way to relay a response chunk by chunk. Never throws; reports through `handler`. */
   stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl;
-  /** Ends idle sockets; requests in progress are given `graceMs` (default 0) to finish. */
+  /** Closes idle sockets; requests in flight get `graceMs` (default 0) to finish. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -164,7 +183,7 @@ const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
 /** Extra time before our own timer ends a wait that undici's coarse timers should have ended. */
 const BACKSTOP_MS = 1_000;
 
-/** Where a request goes: a URL that was checked and parsed. */
+/** Destination of a request: a checked and parsed URL. */
 export interface Target {
   readonly origin: string;
   /** Path and query. */
@@ -172,10 +191,9 @@ export interface Target {
 }
 
 /**
- * One request and its response at undici's dispatch level.
- *
- * `onRequestStart` is called right before it writes the first byte of this request to a connected socket, on fresh and
- * reused sockets alike. That call is the border between "nothing left" and "may have arrived".
+ * One request and its response at undici's dispatch level. `onRequestStart` is called right before undici writes the
+ * first byte of this request to a connected socket, on fresh and reused sockets alike. That call is the boundary
+ * between "nothing was sent" and "may have arrived".
  */
 export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   readonly #handler: ExchangeHandler;
@@ -195,7 +213,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#maxBytes = maxBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Sends the request. Never throws: whatever happens reaches the handler. */
+  /** Sends the request. Never throws: every failure reaches the handler. */
   begin(dispatcher: Pick<Dispatcher, 'dispatch'>, target: Target, headers: Readonly<Record<string, string>>): this {
     const { method, body, signal, headersTimeoutMs, idleTimeoutMs } = this.#request;
     if (signal?.aborted) {
@@ -237,13 +255,13 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   readonly #onSignal = (): void => this.abort();
 
   onRequestStart(control: Dispatcher.DispatchController): void {
-    // A request given up while it waited for a socket must not be written, and none is ever written twice.
+    // A request aborted while it waited for a socket must not be written, and none is ever written twice.
     if (this.#ended || this.#control !== undefined) {
       control.abort(new errors.RequestAbortedError());
       return;
     }
     this.#control = control;
-    // A body in memory is not waited for, however slowly it is read.
+    // A body in memory is not waited for, however slowly the peer reads it.
     if (!(this.#request.body instanceof Readable)) this.#bodySentAt = performance.now();
   }
 
@@ -301,7 +319,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#handler.fail(failure);
   }
 
-  /** One timer serves every bound in turn, so that a quick exchange arms and clears a single one. */
+  /** One timer serves all timeouts in turn, so that a quick exchange arms and clears only one. */
   #armTimer(): void {
     const { at } = this.#nextDeadline();
     if (at === Number.POSITIVE_INFINITY) return;
@@ -324,7 +342,8 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
         ? { at: this.#begunAt + (connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS), message: 'no connection in time' }
         : phase === 'sent'
           ? {
-              // While an upload is in progress, each check moves the deadline on; it is fixed once the body has been sent.
+              // While an upload is in progress, each check extends the deadline; it is fixed once the body has been
+              // sent.
               at:
                 (this.#bodySentAt ?? performance.now()) +
                 (headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS) +
@@ -340,7 +359,10 @@ export class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** undici writes what frames a message and keeps a connection (RFC 9110 section 7.6.1, RFC 9112 section 6). */
+/**
+ * Headers that undici writes itself because they frame a message or keep a connection alive (RFC 9110 section 7.6.1,
+ * RFC 9112 section 6).
+ */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'expect',
@@ -351,8 +373,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether undici accepts these headers. A pool takes a request that it refuses for a sign that its connection is full, and
- * never uses that connection again. The headers of a channel are one object for all its calls, so they are checked once.
+ * Whether undici accepts these headers. A pool mistakes a refused request for a sign that its connection is full, and
+ * never uses that connection again. The headers of a channel are one object for all its calls, so they are checked
+ * once.
  */
 const areWritable = memoizeByObject((headers: Readonly<Record<string, string>>): boolean =>
   Object.entries(headers).every(
@@ -360,12 +383,13 @@ const areWritable = memoizeByObject((headers: Readonly<Record<string, string>>):
   ),
 );
 
-/** The write buffer of a socket: undici reuses a connection although more than this may still be waiting to be sent on it. */
+/** The write buffer of a socket: undici reuses a connection even when more than this still waits to be sent on it. */
 const MAX_SINGLE_WRITE_BYTES = 64 * 1024;
 
 /**
- * Headers and body as undici takes them. A large body is written piece by piece: only then does undici know of a response
- * that comes before its end, and closes the connection, on which the next request would wait behind the rest of the body.
+ * Headers and body in the form undici accepts. A large body is written piece by piece: only then does undici notice a
+ * response that precedes the body's end and close the connection, on which the next request would otherwise wait behind
+ * the rest of the body.
  */
 function toWrittenBody(
   headers: Readonly<Record<string, string>>,
@@ -375,7 +399,7 @@ function toWrittenBody(
     return { headers, body: body ?? null };
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const pieces: Iterable<Buffer> = piecesOf(bytes);
-  // undici writes any iterable; its types name streams alone.
+  // undici writes any iterable, but its types allow only streams.
   return { headers: { ...headers, 'content-length': String(bytes.length) }, body: pieces as unknown as Readable };
 }
 
@@ -386,12 +410,18 @@ function* piecesOf(bytes: Buffer): Generator<Buffer> {
 
 type ReceivedHeaders = Record<string, string | string[] | undefined>;
 
-/** Only `chunked`, once, has an end that every reader sees at the same place; undici reads the rest by other framings. */
+/**
+ * Only `chunked`, once, has an end that every reader sees at the same position; undici frames other codings
+ * differently.
+ */
 function hasKnownFraming({ 'transfer-encoding': coding }: ReceivedHeaders): boolean {
   return coding === undefined || (typeof coding === 'string' && coding.toLowerCase() === 'chunked');
 }
 
-/** undici gives repeated headers as arrays and keeps blanks behind values. Most responses have neither; their object is kept. */
+/**
+ * Joins repeated headers, which undici returns as arrays, and trims blanks after values. Most responses have neither,
+ * and their object is returned as is.
+ */
 function joinRepeated(headers: ReceivedHeaders): Readonly<Record<string, string>> {
   for (const name in headers) {
     const value = headers[name];
@@ -401,7 +431,10 @@ function joinRepeated(headers: ReceivedHeaders): Readonly<Record<string, string>
   return headers as Record<string, string>;
 }
 
-/** Blanks and tabs alone: other white space of Unicode is part of a value. A regular expression would take quadratic time. */
+/**
+ * Trims only blanks and tabs, because other Unicode white space is part of a value. A regular expression would take
+ * quadratic time.
+ */
 function trimEnd(value: string): string {
   let end = value.length;
   while (end > 0 && isBlank(value.charCodeAt(end - 1))) end--;

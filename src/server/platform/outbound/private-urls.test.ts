@@ -34,7 +34,7 @@ for (const [name, text] of [
   test(`${name} passes`, () => check(text));
 }
 
-/** The detail of the refusal; undefined where the text passes. */
+/** The detail of the refusal; undefined when the text passes. */
 function refusalOf(work: () => void): string | undefined {
   try {
     work();
@@ -48,7 +48,7 @@ function refusalOf(work: () => void): string | undefined {
 const MUST_BE_PUBLIC = 'image must be a public address.';
 const url = (text: string) => refusalOf(() => assertPublicUrl('image', text));
 
-test('names of this machine and its networks are refused, public ones pass', () => {
+test('names of this machine and its networks are refused, public names pass', () => {
   for (const host of [
     'localhost',
     'LOCALHOST.',
@@ -68,13 +68,13 @@ test('names of this machine and its networks are refused, public ones pass', () 
     for (const start of ['http://', '//']) assert.equal(url(`${start}${host}/a`), undefined, start + host);
 });
 
-test('other schemes that fetchers follow are refused, those of vendors pass', () => {
+test("other schemes that fetchers follow are refused, vendors' own schemes pass", () => {
   for (const scheme of ['file', 'ftp', 'sftp', 'gopher', 'ws', 'wss', 'smb', 'jar', 'FILE'])
     assert.equal(url(`${scheme}://pictures.example/a`), 'image must be an http(s) address.', scheme);
   for (const scheme of ['gs', 'oss', 'asset', 'data']) assert.equal(url(`${scheme}://localhost/a`), undefined, scheme);
 });
 
-test('what looks like an address must be one', () => {
+test('a text that looks like a URL must be a valid one', () => {
   assert.equal(url('http://'), 'image is no valid address.');
   assert.equal(url('http://[::1'), 'image is no valid address.');
   assert.equal(url('//['), undefined, 'without a scheme it may be anything');
@@ -84,13 +84,13 @@ test('what looks like an address must be one', () => {
   assert.equal(url(long('//pictures.example/-', 8_193)), 'image is no valid address.');
 });
 
-test('text behind two slashes that is no address is examined no further than the length of one', () => {
+test('a text after two slashes that is not a URL is examined only up to the length of one', () => {
   const noAddress = (length: number) => '//a b/-'.padEnd(length, '-');
   assert.equal(url(noAddress(8_192)), undefined);
   assert.equal(url(noAddress(8_193)), 'image is no valid address.');
 });
 
-test('Base64 is distinguished from an address by its length and its letters', () => {
+test('Base64 is distinguished from a URL by its length and characters', () => {
   const base64 = (length: number) => '//db/'.padEnd(length, 'A');
   assert.equal(url(base64(256)), MUST_BE_PUBLIC);
   assert.equal(url(base64(257)), undefined);
@@ -99,7 +99,7 @@ test('Base64 is distinguished from an address by its length and its letters', ()
   assert.equal(url('//metadata/'.padEnd(300, 'A')), MUST_BE_PUBLIC);
 });
 
-test('texts are checked wherever they are but in prose', () => {
+test('texts are checked everywhere except in prose', () => {
   const of = (body: unknown) => refusalOf(() => assertNoPrivateUrls(body));
   const inside = 'http://10.0.0.1/';
   assert.equal(of({ a: [{ b: inside }] }), 'a.0.b must be a public address.');

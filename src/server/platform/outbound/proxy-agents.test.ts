@@ -4,19 +4,19 @@ import { Proxies } from './client.ts';
 import { BlockedIpError } from './guard.ts';
 
 const MOST = 200;
-/** undici's declarations leave this out. */
+/** undici's type declarations omit these properties. */
 const stateOf = (agent: unknown) => agent as { readonly closed: boolean; readonly destroyed: boolean };
 const proxies = () =>
   new Proxies({
     resolve: async () => [],
-    // Names are no addresses: they are checked when they are resolved.
+    // Names are not addresses; they are checked after resolution.
     allows: (address) => address === '::2' || address === '10.0.0.2',
     timeoutMs: 1_000,
     connections: 2,
   });
 
-describe('agents of proxies', () => {
-  it('are one for each proxy, and end together', async () => {
+describe('proxy agents', () => {
+  it('are created once per proxy, and closed together', async () => {
     const own = proxies();
     const agent = own.agentFor('http://proxy.test:1');
     assert.equal(own.agentFor('http://proxy.test:1'), agent);
@@ -26,13 +26,13 @@ describe('agents of proxies', () => {
     assert.deepEqual([stateOf(agent).destroyed, stateOf(other).destroyed], [true, true]);
   });
 
-  it('are none for an address that is not allowed, in brackets too', () => {
+  it('are refused for an IP that is not permitted, in brackets too', () => {
     for (const url of ['http://10.0.0.1:1', 'http://[::1]:1'])
       assert.throws(() => proxies().agentFor(url), BlockedIpError, url);
     for (const url of ['http://10.0.0.2:1', 'http://[::2]:1']) assert.doesNotThrow(() => proxies().agentFor(url), url);
   });
 
-  it('are kept for the 200 proxies named last; the oldest is closed for another', async () => {
+  it('are kept for the 200 most recent proxies; the oldest is closed to make room', async () => {
     const own = proxies();
     const agents = Array.from({ length: MOST }, (_, port) => own.agentFor(`http://proxy.test:${port + 1}`));
     assert.ok(agents.every((agent) => !stateOf(agent).closed));

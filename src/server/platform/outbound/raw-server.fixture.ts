@@ -49,7 +49,7 @@ function recordRequests(answer: (request: ReceivedRequest) => void) {
   return { requests, sockets, accept };
 }
 
-/** Starts a server of raw sockets; the end of the test stops it. */
+/** Starts a server of raw sockets, which is stopped when the test ends. */
 export async function startServer(
   t: TestContext,
   answer: (request: ReceivedRequest) => void,
@@ -73,14 +73,14 @@ export async function startServer(
 
 type Sender = Pick<OutboundClient, 'stream'>;
 
-/** A client with so many connections to one origin; the end of the test closes it. */
+/** A client with this many connections per origin, closed when the test ends. */
 export function openClient(t: TestContext, connections = 10, more: OutboundOptions = {}): OutboundClient {
   const client = openOutbound({ maxSocketsPerOrigin: connections, ...more });
   t.after(() => client.close());
   return client;
 }
 
-/** Sends as the client does, but to servers whose certificate nobody signed. */
+/** Sends like the client, but to servers with a self-signed certificate. */
 export function openTlsSender(t: TestContext, connections = 10): Sender {
   const connect = guardedConnector({
     resolve: async () => [{ address: '127.0.0.1', family: 4 }],
@@ -99,14 +99,14 @@ export function openTlsSender(t: TestContext, connections = 10): Sender {
   };
 }
 
-/** What a handler does when it is called, besides taking notes. */
+/** Actions of a handler in addition to recording its calls. */
 export interface Hooks {
   readonly head?: (control: ExchangeControl) => void;
   readonly chunk?: (control: ExchangeControl) => void;
   readonly end?: () => void;
 }
 
-/** Notes of the calls of a handler: one line a call, chunks left out. */
+/** Records the calls of a handler, one line per call, without chunks. */
 export class Notes implements ExchangeHandler {
   readonly log: string[] = [];
   readonly #hooks: Hooks;
@@ -120,11 +120,11 @@ export class Notes implements ExchangeHandler {
     this.#hooks = hooks;
   }
 
-  /** Resolved by the end or the failure. */
+  /** Resolves at the end or the failure. */
   get done(): Promise<void> {
     return this.#done.promise;
   }
-  /** Resolved by the head. */
+  /** Resolves with the head. */
   get begun(): Promise<ExchangeControl> {
     return this.#begun.promise;
   }
@@ -154,7 +154,7 @@ export class Notes implements ExchangeHandler {
   }
 }
 
-/** Sends a request, by default a GET whose limits no test reaches. */
+/** Sends a request, by default a GET with timeouts that no test reaches. */
 export function ask(
   client: Sender,
   origin: string,
@@ -168,7 +168,7 @@ export function ask(
   return notes;
 }
 
-/** Waits until it is so; the test's own assertion tells that it never was. */
+/** Waits until the condition holds; on a timeout, the test's own assertion reports the failure. */
 export async function until(isSo: () => boolean, withinMs = 20_000): Promise<void> {
   const endsAt = performance.now() + withinMs;
   while (!isSo() && performance.now() < endsAt) await sleep(5);
@@ -181,12 +181,14 @@ export const turn = async (): Promise<void> => {
   await nextTurn();
 };
 
+/** Status line of a successful response. */
 export const OK = 'HTTP/1.1 200 OK\r\n';
+/** A complete response with this body. */
 export const answerOf = (body: string, lines = ''): string =>
   `${OK}${lines}content-length: ${body.length}\r\n\r\n${body}`;
 
 /** Responds with the path of the request. */
 export const answerWithPath = ({ socket, path }: ReceivedRequest): void => void socket.write(answerOf(path));
 
-/** The notes of a request that got its response. */
+/** The recorded calls of a request that received its response. */
 export const ANSWERED: readonly string[] = ['head 200', 'end'];

@@ -80,7 +80,7 @@ const RESPONSES: Readonly<Record<string, readonly [string, Read]>> = {
   ],
 };
 
-/** Writes the bytes in so many pieces, each by itself. */
+/** Writes the bytes in this many separate pieces. */
 async function writePieces({ socket }: ReceivedRequest, text: string, next: (below: number) => number): Promise<void> {
   const bytes = Buffer.from(text, 'latin1');
   for (let at = 0; at < bytes.length; ) {
@@ -91,10 +91,10 @@ async function writePieces({ socket }: ReceivedRequest, text: string, next: (bel
   }
 }
 
-describe('a response', () => {
+describe('response framing', () => {
   for (const [name, [text, { status = 200, headers, body = '', isReused = true }]] of Object.entries(RESPONSES))
-    it(`is the same however its bytes are split, and leaves nothing to the next: ${name}`, async (t) => {
-      // Bytes behind a response that came late would meet the next request.
+    it(`does not depend on how the bytes are split, and leaves nothing to the next response: ${name}`, async (t) => {
+      // Late bytes after a response would reach the next request.
       for (let split = 0; split < (isReused ? 4 : 1); split++) {
         const server = await startServer(t, (request) => {
           if (request.path === '/next') request.socket.write(answerOf('next'));
@@ -112,7 +112,7 @@ describe('a response', () => {
       }
     });
 
-  it('may have headers named as what objects have', async (t) => {
+  it('accepts headers named like object properties', async (t) => {
     const lines = '__proto__: a\r\n__proto__: b\r\nconstructor: c\r\ntoString: d\r\n';
     const server = await startServer(t, ({ socket }) => void socket.write(answerOf('x', lines)));
     const notes = ask(openClient(t), server.origin);
@@ -152,8 +152,8 @@ describe('a response', () => {
 const CASES = 2_000;
 const AT_ONCE = 12;
 
-describe('T55: of two thousand responses, valid and broken', () => {
-  it('each ends once, is read alike whole and in pieces, and none reaches the next request', async (t) => {
+describe('T55: two thousand valid and broken responses', () => {
+  it('each end once, are read identically whole and in pieces, and never reach the next request', async (t) => {
     const next = numbers(20_261_126);
     const texts = Array.from({ length: CASES }, () => makeResponse(next));
     const respond = async (request: ReceivedRequest): Promise<void> => {

@@ -6,9 +6,9 @@ import { generate } from 'selfsigned';
 import type { ExchangeControl } from './outbound.ts';
 import { ANSWERED, answerOf, ask, OK, openClient, openTlsSender, startServer, turn } from './raw-server.fixture.ts';
 
-describe('a handler that pauses', () => {
+describe('pausing handler', () => {
   const BODY = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251));
-  it(`is given nothing more until it resumes, then every byte in order`, async (t) => {
+  it(`receives nothing until it resumes, then every byte in order`, async (t) => {
     const server = await startServer(t, ({ socket }) => {
       socket.write(`${OK}content-length: ${BODY.length}\r\n\r\n`);
       socket.write(BODY);
@@ -36,7 +36,7 @@ describe('a handler that pauses', () => {
     assert.equal(server.sockets.length, 1, 'and its connection is used again');
   });
 
-  it(`stops the other side`, async (t) => {
+  it(`stops the peer`, async (t) => {
     let written = 0;
     const server = await startServer(t, ({ socket }) => {
       socket.write(`${OK}content-length: 500000000\r\n\r\n`);
@@ -63,7 +63,7 @@ describe('a handler that pauses', () => {
     ['of a length', answerOf('all of it')],
     ['in chunks', `${OK}transfer-encoding: chunked\r\n\r\n4\r\nall \r\n5\r\nof it\r\n0\r\n\r\n`],
   ] as const)
-    it(`loses nothing where the other side ends meanwhile, with a body ${framing}`, async (t) => {
+    it(`loses nothing when the peer closes meanwhile, with a body ${framing}`, async (t) => {
       const server = await startServer(t, ({ socket }) => void socket.end(text));
       const client = openClient(t, 1);
       const notes = ask(client, server.origin, { head: (control) => control.pause() });
@@ -79,7 +79,7 @@ describe('a handler that pauses', () => {
       assert.deepEqual([next.log, server.sockets.length], [ANSWERED, 2], 'the next has another connection');
     });
 
-  it('loses nothing over TLS, where the end comes with the last bytes', async (t) => {
+  it('loses nothing over TLS when the end arrives with the last bytes', async (t) => {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'host.test' }]);
     const server = await startServer(
       t,
@@ -103,7 +103,7 @@ describe('a handler that pauses', () => {
     }
   });
 
-  it('has each chunk once where it resumes within the call it has paused in', async (t) => {
+  it('receives each chunk once when it resumes within the call in which it paused', async (t) => {
     const chunks = Array.from({ length: 50 }, (_, at) => `2\r\n${10 + at}\r\n`).join('');
     const text = `${OK}transfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`;
     const server = await startServer(t, ({ socket }) => void socket.write(text));
@@ -125,7 +125,7 @@ describe('a handler that pauses', () => {
     );
   });
 
-  it('is told of the end of a complete response only when it resumes', async (t) => {
+  it('receives the end of a complete response only after it resumes', async (t) => {
     const server = await startServer(t, ({ socket }) => void socket.write(answerOf('x')));
     const client = openClient(t, 1);
     const notes = ask(client, server.origin, { chunk: (control) => control.pause() });

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ANSWERED, answerOf, ask, OK, openClient, type ReceivedRequest, startServer } from './raw-server.fixture.ts';
 
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
-/** Each could be framed in two ways, or is no HTTP at all. */
+/** Responses with ambiguous framing, or that are not HTTP at all. */
 const MALFORMED: Readonly<Record<string, readonly string[]>> = {
   'another protocol than HTTP/1.1': [
     'SSH-2.0-OpenSSH\r\n\r\n',
@@ -104,7 +104,7 @@ describe('T55: a response is refused, whole and byte by byte, for', () => {
     });
 });
 
-/** Read by undici; none of it frames a message or reaches a caller. */
+/** Oddities that undici accepts; none of them frames a message or reaches a caller. */
 const TOLERATED: Readonly<Record<string, string>> = {
   'line ends before the status line (RFC 9112 section 2.2)': `\r\n\r\n${answerOf('x')}`,
   'a control character in the reason, which nobody reads': 'HTTP/1.1 200 O\0K\x7f\r\ncontent-length: 1\r\n\r\nx',
@@ -112,7 +112,7 @@ const TOLERATED: Readonly<Record<string, string>> = {
   'blanks behind a header value': `${OK}x-a: b \t \r\ncontent-length: 1\r\n\r\nx`,
 };
 
-describe('T55: a response is read in spite of', () => {
+describe('T55: a response is accepted despite', () => {
   for (const [name, text] of Object.entries(TOLERATED))
     it(name, async (t) => {
       const server = await startServer(t, ({ socket }) => void socket.write(text));
@@ -123,7 +123,7 @@ describe('T55: a response is read in spite of', () => {
     });
 });
 
-/** Refused by undici alone: a failure whose request may have arrived, so that nobody sends it again by itself. */
+/** Refused only by undici: a failure after which the request may have arrived, so no code repeats it automatically. */
 const STRICTER: Readonly<Record<string, string>> = {
   '100 Continue, which was not asked for': `HTTP/1.1 100 Continue\r\n\r\n${answerOf('x')}`,
   'blanks behind a length': `${OK}content-length: 1 \r\n\r\nx`,
@@ -131,7 +131,7 @@ const STRICTER: Readonly<Record<string, string>> = {
   'an unquoted comma in the extension of a chunk': `${OK}transfer-encoding: chunked\r\n\r\n1;a=b,c\r\nx\r\n0\r\n\r\n`,
 };
 
-describe('T55: a request may have arrived where its response has', () => {
+describe('T55: a request may have arrived when its response has', () => {
   for (const [name, text] of Object.entries(STRICTER))
     it(name, async (t) => {
       const server = await startServer(t, ({ socket }) => void socket.write(text));
@@ -142,7 +142,7 @@ describe('T55: a request may have arrived where its response has', () => {
 });
 
 const MAX = 16 * 1024;
-describe('the limits of a response', () => {
+describe('response limits', () => {
   for (const [name, text] of [
     ['a head', `${OK}a: ${'x'.repeat(MAX)}\r\n\r\n`],
     ['a head of many fields', `${OK}${'ab: cd\r\n'.repeat(MAX / 4)}\r\n`],
@@ -157,7 +157,7 @@ describe('the limits of a response', () => {
       assert.match(String(notes.error?.message), /header/i);
     });
 
-  it('allow a head and trailers of nearly 16 KiB', async (t) => {
+  it('permit a head and trailers of nearly 16 KiB', async (t) => {
     const fields = `a: ${'x'.repeat(MAX - 100)}\r\n`;
     const text = `${OK}transfer-encoding: chunked\r\n${fields}\r\n1\r\nx\r\n0\r\n${fields}\r\n`;
     const server = await startServer(t, ({ socket }) => void socket.write(text));
@@ -166,7 +166,7 @@ describe('the limits of a response', () => {
     assert.deepEqual([notes.log, String(notes.body), Object.keys(notes.headers).length], [ANSWERED, 'x', 2]);
   });
 
-  it('end a head that comes in drips, and interim responses without end', async (t) => {
+  it('end a head that trickles in, and endless interim responses', async (t) => {
     const server = await startServer(t, ({ socket, path }) => {
       socket.write(path === '/head' ? OK : '');
       const drip = path === '/head' ? 'a: b\r\n' : 'HTTP/1.1 103 x\r\n\r\n';
@@ -181,7 +181,7 @@ describe('the limits of a response', () => {
     }
   });
 
-  it('end the extension of a chunk that never ends, as nothing of the body comes', async (t) => {
+  it('end an endless chunk extension, because no part of the body arrives', async (t) => {
     const server = await startServer(t, ({ socket }) => {
       socket.write(`${OK}transfer-encoding: chunked\r\n\r\n1;`);
       const timer = setInterval(() => socket.write('x'.repeat(1_000)), 20);
@@ -192,7 +192,7 @@ describe('the limits of a response', () => {
     assert.deepEqual(notes.log, ['head 200', 'fail body']);
   });
 
-  it('are those of a body in bytes, whatever length its head names', async (t) => {
+  it("apply to the body's bytes, whatever length its head declares", async (t) => {
     const server = await startServer(
       t,
       ({ socket }) => void socket.write(`${OK}content-length: ${'9'.repeat(15)}\r\n\r\nxyz`),

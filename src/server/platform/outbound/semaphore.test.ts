@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Semaphore } from '../concurrency.ts';
 
-describe('a bounded number of holders', () => {
-  it('lets the others wait in order, and a place passes from one to the next', async () => {
+describe('Semaphore', () => {
+  it('lets waiters queue in order, and passes a slot from one holder to the next', async () => {
     const semaphore = new Semaphore(2, 2);
     const [one, two] = [await semaphore.acquire(1_000), await semaphore.acquire(1_000)];
     assert.equal(semaphore.holders, 2);
@@ -31,7 +31,7 @@ describe('a bounded number of holders', () => {
     assert.equal(semaphore.holders, 1);
   });
 
-  it('admits no waiter whose time is up, and keeps no slot for it', async () => {
+  it('admits no waiter after its timeout, and keeps no slot for it', async () => {
     const semaphore = new Semaphore(1, 1);
     const leave = await semaphore.acquire(0);
     assert.equal(await semaphore.acquire(1), undefined);

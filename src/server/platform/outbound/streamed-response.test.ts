@@ -37,7 +37,7 @@ function open() {
 
 const broken = new OutboundError('body', 'broken');
 
-describe('a response as a stream', () => {
+describe('streamed response', () => {
   it('has its head, its chunks and its end', async () => {
     const { handler, control, begin, log } = open();
     const { status, headers, body } = begin();
@@ -50,7 +50,7 @@ describe('a response as a stream', () => {
     assert.ok(!log.includes('pause'));
   });
 
-  it('frees a chunk that shares its memory with nothing, and no other', async () => {
+  it('releases a chunk that shares its memory with nothing, and no other', async () => {
     const { handler, control, begin } = open();
     const { body } = begin();
     const [whole, part] = [Buffer.alloc(100, 1), Buffer.alloc(100, 2).subarray(1)];
@@ -77,7 +77,7 @@ describe('a response as a stream', () => {
     body.destroy();
   });
 
-  it('ends the exchange when it is destroyed, without an error', async () => {
+  it('aborts the exchange when it is destroyed, without an error', async () => {
     const { handler, begin, log } = open();
     const { body } = begin();
     const errors: unknown[] = [];
@@ -89,7 +89,7 @@ describe('a response as a stream', () => {
     assert.deepEqual(log, ['abort', 'over']);
   });
 
-  it('passes a failure to its reader, also one that came before the read', async () => {
+  it('passes a failure to its reader, even one that occurred before the read', async () => {
     const { handler, begin } = open();
     const { body } = begin();
     handler.fail(broken);
@@ -101,7 +101,7 @@ describe('a response as a stream', () => {
     await assert.rejects(reading, (error) => error === broken);
   });
 
-  it('is a rejection where it fails before its head', () => {
+  it('rejects when it fails before its head', () => {
     const { handler, rejection, log } = open();
     handler.fail(broken);
     assert.equal(rejection(), broken);

@@ -7,7 +7,7 @@ import { isCloudMetadataIp, isPublicIp, type Resolve } from './guard.ts';
 import { HOSTILE_ADDRESSES, hostileUrls, PUBLIC_ADDRESSES } from './hostile-urls.fixture.ts';
 import { OutboundError, type UntrustedRequest } from './outbound.ts';
 
-/** In these tests 127.0.0.1 plays the public internet, and everything else on loopback is inside. */
+/** In these tests 127.0.0.1 plays the public internet, and all other loopback addresses are internal. */
 const PUBLIC = '127.0.0.1';
 const INSIDE = '127.0.0.2';
 const isPublicHere = (address: string): boolean => address === PUBLIC;
@@ -56,7 +56,7 @@ async function text(client: ReturnType<typeof openOutbound>, request: Partial<Un
 }
 
 describe('isCloudMetadataIp', () => {
-  it('T59: knows the services of clouds by all their spellings, and nothing else', () => {
+  it('T59: recognizes cloud metadata services in all spellings, and nothing else', () => {
     for (const address of ['169.254.169.254', '169.254.170.2', '::ffff:a9fe:a9fe', '168.63.129.16', 'fd00:ec2::254'])
       assert.equal(isCloudMetadataIp(address), true, address);
     for (const address of ['127.0.0.1', '10.0.0.1', '::1', 'fe80::1', '8.8.8.8', 'fd00::1', 'metadata', ''])
@@ -89,7 +89,7 @@ describe('untrusted host', () => {
     for (const [index, server] of others.entries()) {
       await listen(server, index === 0 ? INSIDE : '::1', canaryPort).catch((error) => t.diagnostic(String(error)));
     }
-    // The real rule, and a resolver that sends every name inside.
+    // The real rule, with a resolver that maps every name to an internal address.
     const client = openOutbound({
       resolveUntrusted: async () => [{ address: '127.0.0.1', family: 4 }],
       untrustedPorts: [canaryPort, 80, 443],
@@ -110,7 +110,7 @@ describe('untrusted host', () => {
     for (const server of servers) server.close();
   });
 
-  it('T48: connects to the address it checked, however often the name resolves to another', async () => {
+  it('T48: connects to the IP it checked, however often the name resolves to another', async () => {
     let turn = 0;
     const client = openClient(async () => [{ address: turn++ % 2 === 0 ? PUBLIC : INSIDE, family: 4 }]);
     routes.set('/rebind', (_request, response) => response.writeHead(200, { connection: 'close' }).end('public'));
@@ -130,7 +130,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('T48: refuses a name with one bad address among good ones', async () => {
+  it('T48: refuses a name with one bad IP among good ones', async () => {
     canaryConnections = 0;
     for (const addresses of [
       [PUBLIC, INSIDE],
@@ -146,7 +146,7 @@ describe('untrusted host', () => {
     assert.equal(canaryConnections, 0);
   });
 
-  it('follows three redirects and no fourth, in one place', async () => {
+  it('follows three redirects and no fourth, within one slot', async () => {
     const client = openClient(toPublic, { maxUntrusted: 1 });
     for (let hop = 1; hop <= 4; hop++) {
       const location = hop === 1 ? '/end' : `http://hop${hop}.test:${port}/hop${hop - 1}`;
@@ -159,7 +159,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('T49: checks where a redirect leads', async () => {
+  it('T49: checks the target of a redirect', async () => {
     const client = openClient(async (name) => [{ address: name === 'inside.test' ? INSIDE : PUBLIC, family: 4 }]);
     canaryConnections = 0;
     for (const status of [301, 302, 303, 307, 308]) {
@@ -187,7 +187,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('gives its place back where a redirect comes with a body that is not read', async () => {
+  it('releases its slot when a redirect has an unread body', async () => {
     const client = openClient(toPublic, { maxUntrusted: 1 });
     routes.set('/large-redirect', (_request, response) =>
       response.writeHead(302, { location: '/end' }).end(Buffer.alloc(8_000_000)),
@@ -196,7 +196,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('takes Refresh and meta refresh for content, and a location without a redirect', async () => {
+  it('treats Refresh and meta refresh as content, and ignores a location without a redirect', async () => {
     const client = openClient(toPublic);
     routes.set('/created', (_request, response) => response.writeHead(201, { location: '/end' }).end('created'));
     const created = await text(client, { url: `http://out.test:${port}/created` });
@@ -212,7 +212,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('carries no credential, whatever the caller hands over', async () => {
+  it('carries no credential, whatever the caller passes', async () => {
     const client = openClient(toPublic);
     let seen: http.IncomingHttpHeaders = {};
     routes.set('/headers', (request, response) => {
@@ -242,7 +242,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('reaches a private host that is vouched for, and only that port of it', async () => {
+  it('reaches a permitted private host, but only on that port', async () => {
     const client = openOutbound();
     const url = `http://${PUBLIC}:${port}/`;
     assert.equal((await text(client, { url, allowedPrivateHosts: [`${PUBLIC}:${port}`] })).text, 'public');
@@ -251,7 +251,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('bounds size and time', async () => {
+  it('limits size and time', async () => {
     const client = openClient(toPublic);
     routes.set('/long', (_request, response) => response.end(Buffer.alloc(300_000)));
     await assert.rejects(text(client, { url: `http://out.test:${port}/long`, maxBytes: 200_000 }), { phase: 'body' });
@@ -264,7 +264,7 @@ describe('untrusted host', () => {
     await client.close();
   });
 
-  it('lets a bounded number of exchanges in at once and gives every place back', async () => {
+  it('limits concurrent exchanges and releases every slot', async () => {
     const client = openClient(toPublic, { maxUntrusted: 3 });
     let under = 0;
     let most = 0;
@@ -281,7 +281,7 @@ describe('untrusted host', () => {
     assert.equal(all.length, 12);
     assert.ok(most <= 3, String(most));
 
-    // Bodies that are dropped, failures and refusals must not keep places.
+    // Dropped bodies, failures and refusals must not occupy slots.
     for (let round = 0; round < 5; round++) {
       (await client.requestUntrusted({ method: 'GET', url: `http://out.test:${port}/long` })).body.destroy();
       await assert.rejects(text(client, { url: `http://out.test:${port}/long`, maxBytes: 10 }));

@@ -9,7 +9,7 @@ import { type OutboundClient, OutboundError, type UntrustedPost } from './outbou
 const PUBLIC = '127.0.0.1';
 const PRIVATE = '127.0.0.2';
 
-describe('a post to an untrusted host', () => {
+describe('post to an untrusted host', () => {
   let client: OutboundClient;
   const servers: http.Server[] = [];
   let port = 0;
@@ -54,7 +54,7 @@ describe('a post to an untrusted host', () => {
       (error: unknown) => (error instanceof OutboundError ? error.phase : String(error)),
     );
 
-  it('carries its headers and body, and gives the answer up to its bound', async () => {
+  it('sends its headers and body, and returns the response up to its limit', async () => {
     seen = [];
     const answer = await post(`http://receiver.test:${port}/hook`, { maxBytes: 4 });
     assert.deepEqual([answer.status, answer.text], [200, 'rece']);
@@ -63,7 +63,7 @@ describe('a post to an untrusted host', () => {
     assert.equal(request?.headers['accept-encoding'], 'identity');
   });
 
-  it('T47: goes to the ports of the web and to those above 1023, and to no other', async () => {
+  it('T47: may use the ports of the web and those above 1023, and no other', async () => {
     for (const blocked of [1, 22, 25, 79, 81, 442, 444, 1_023])
       assert.equal(await phaseOf(`http://receiver.test:${blocked}/`), 'blocked', String(blocked));
     for (const allowed of [80, 443, 1_024])
@@ -71,7 +71,7 @@ describe('a post to an untrusted host', () => {
     assert.equal(await phaseOf(`http://receiver.test:${port}/`), '200');
   });
 
-  it('goes in clear only where that is allowed, or to a private host that is listed', async () => {
+  it('may use plain http only where permitted, or to a listed private host', async () => {
     const listed = { allowedPrivateHosts: [`${PRIVATE}:${port}`] };
     const url = `http://${PRIVATE}:${port}/`;
     assert.equal(await phaseOf(`http://receiver.test:${port}/`, { allowHttp: false }), 'blocked');

@@ -22,7 +22,7 @@ it('T49: a redirect never leads from https to http', () => {
   );
 });
 
-it('lets plain http leave to private channels alone, and no credentials inside a URL', () => {
+it('permits plain http only for private channels, and credentials in no URL', () => {
   assert.throws(() => toConfiguredTarget('http://api.example/', false), { phase: 'blocked' });
   assert.equal(toConfiguredTarget('http://api.example/x?y=1', true).path, '/x?y=1');
   for (const url of [
@@ -34,7 +34,7 @@ it('lets plain http leave to private channels alone, and no credentials inside a
     assert.throws(() => toConfiguredTarget(url, true), { phase: 'blocked' }, url);
 });
 
-it('lets untrusted addresses name the allowed ports, and any where a private channel vouches for them', () => {
+it('permits the allowed ports in untrusted URLs, and any port of a host that a private channel permits', () => {
   const target = (url: string) => {
     const { origin, path, isAllowedPrivateHost } = toUntrustedTarget(url, policy);
     return [origin, path, isAllowedPrivateHost];
@@ -54,7 +54,7 @@ it('lets untrusted addresses name the allowed ports, and any where a private cha
   assert.throws(() => toUntrustedTarget('http://inside.example/', listed), { phase: 'blocked' });
 });
 
-it('takes addresses of 8,192 characters at most', () => {
+it('accepts URLs of up to 8,192 characters', () => {
   const url = (length: number) => `https://a.example/${'x'.repeat(length - 'https://a.example/'.length)}`;
   assert.equal(toConfiguredTarget(url(8_192), false).origin, 'https://a.example');
   assert.throws(() => toConfiguredTarget(url(8_193), false), /too long/);
