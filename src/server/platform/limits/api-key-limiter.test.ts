@@ -11,7 +11,7 @@ type Outcome = Admission | { readonly refused: string };
 
 const admitted = (outcomes: readonly Outcome[]): Admission[] => outcomes.filter((outcome) => 'end' in outcome);
 
-/** The behaviour of every store. `make` adds one more process at the same store. */
+/** The behaviour of every store. `make` adds another process on the same store. */
 function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
   let key = 0;
   const start = async (limits: KeyLimits, processes = 1) => {
@@ -30,14 +30,14 @@ function behavesAsKeyLimits(make: () => Promise<RateLimits>): void {
         });
   };
 
-  it('admits as many requests a minute as the limit, however many are concurrent', async () => {
+  it('admits exactly as many requests a minute as the limit, however many are concurrent', async () => {
     const ask = await start({ requestsPerMinute: 7 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => ask()));
     assert.equal(admitted(outcomes).length, 7);
     assert.deepEqual(await ask(), { refused: 'key_requests_limit' });
   });
 
-  it('counts the tokens a call may use, then the tokens it used', async () => {
+  it('counts the estimated tokens of a call first, then the actual ones', async () => {
     const ask = await start({ tokensPerMinute: 1_000 });
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => ask(300)));
     const running = admitted(outcomes);
@@ -96,7 +96,7 @@ describe('in memory', () => {
   const clock = manualClock();
   behavesAsKeyLimits(async () => createRateLimits());
 
-  it('starts a new minute with the first request after the old one, unaffected by late figures', async () => {
+  it('starts a new minute with the first request after the old one, unaffected by late corrections', async () => {
     const limiter = new ApiKeyLimiter(createRateLimits({ clock }), clock);
     const use = { format: 'anthropic', tokens: 100 } as const;
     const limited = { tokenId: 1, limits: { requestsPerMinute: 1, tokensPerMinute: 100 } };
@@ -129,7 +129,7 @@ forEachDatabase((name, open) => {
   const shared = async (): Promise<RateLimits> => createRateLimits({ sharedDatabase: (await opened).kysely as never });
   behavesAsKeyLimits(shared);
 
-  it('is exact over processes', async () => {
+  it('is exact across processes', async () => {
     const limits = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrentCalls: 4 };
     const limiters = await Promise.all(
       Array.from({ length: 4 }, async () => new ApiKeyLimiter(await shared(), systemClock)),
@@ -146,7 +146,7 @@ forEachDatabase((name, open) => {
     assert.equal(more.filter((outcome) => outcome !== undefined).length, 4);
   });
 
-  it('frees the slots of a dead process, and takes none from a living one', async () => {
+  it('frees the slots of a dead process, and none of a living one', async () => {
     const clock = manualClock();
     const { kysely } = await opened;
     const make = () => createRateLimits({ sharedDatabase: kysely as never, clock }).defineSlots('died');

@@ -7,25 +7,25 @@ import type { Clock } from '../clock.ts';
 export interface TakenPoints {
   readonly taken: boolean;
   readonly used: number;
-  /** When the window ends, Unix milliseconds by the clock of the store; identifies the window. */
+  /** End of the window in Unix milliseconds, by the clock of the store; identifies the window. */
   readonly endsAt: number;
   /** Milliseconds until the window ends and `used` is 0 again. */
   readonly endsInMs: number;
 }
 
-/** The maximum that every number of points fits below. */
+/** A maximum that admits any number of points. */
 export const NO_MAX = Number.MAX_SAFE_INTEGER;
-/** The maximum that nothing fits below: the window is only read. */
+/** A maximum that admits nothing: the window is only read. */
 export const READ_ONLY = -1;
 
-/** The figures of one limit. The window of a key starts with its first use and is never prolonged. */
+/** The counters of one limit. The window of a key starts with its first use and is never prolonged. */
 export interface Counters {
   /**
    * Adds the points if they fit below the maximum, in one atomic step; otherwise nothing changes. Negative points are a refund, and
    * `used` never goes below 0.
    */
   take(key: string, points: number, max: number): Promise<TakenPoints>;
-  /** Adds to the window that ends at this time if it is still the current one. */
+  /** Adds points to the window that ends at this time, if it is still the current one. */
   adjust(key: string, endsAt: number, points: number): Promise<void>;
   remove(key: string): Promise<void>;
 }
@@ -45,13 +45,13 @@ interface ChangedWindow {
   readonly endsAt: number;
 }
 
-/** For one process. */
+/** Counters of a single process. */
 export class MemoryCounters implements Counters {
-  // Bounded by size, as `max` would allocate megabytes for every limit.
+  // Limited by size, because `max` would allocate megabytes for every limit.
   readonly #windows = new LRUCache<string, Window>(upToEntries(MAX_KEYS));
   readonly #durationMs: number;
   readonly #clock: Clock;
-  /** Keys changed since they were last taken; undefined where they are not saved. */
+  /** Keys changed since the last `takeChanged`; undefined when they are not saved. */
   #changed: Set<string> | undefined;
 
   constructor(durationMs: number, clock: Clock) {
@@ -83,7 +83,7 @@ export class MemoryCounters implements Counters {
     this.#changed?.add(key);
   }
 
-  /** Restores the windows of an earlier process and records changes from now on. */
+  /** Restores the windows of an earlier process, and records changes from now on. */
   restore(windows: readonly ChangedWindow[]): void {
     this.#changed = new Set();
     for (const { key, used, endsAt } of windows) this.#windows.set(key, { used, endsAt });
@@ -110,7 +110,7 @@ export class MemoryCounters implements Counters {
 /** One of the calls of a key that may run concurrently. */
 interface Slot {
   readonly key: string;
-  /** Unique over all processes. */
+  /** Unique across all processes. */
   readonly holder: string;
 }
 
@@ -122,7 +122,7 @@ export interface SlotStore {
   release(slot: Slot): Promise<void>;
 }
 
-/** For one process. */
+/** Slots of a single process. */
 class MemorySlots implements SlotStore {
   readonly #held = new Map<string, Set<string>>();
 
@@ -142,13 +142,13 @@ class MemorySlots implements SlotStore {
   }
 }
 
-/** How long the slot of a killed process stays taken. */
+/** How long the slot of a killed process remains occupied. */
 const TTL_MS = 30_000;
 const RENEW_EVERY_MS = 10_000;
 
 /**
- * Limits the concurrent calls of a key over all processes. While the shared store is down, each process counts for itself with half
- * the maximum, as rate limits do.
+ * Limits the concurrent calls of a key across all processes. While the shared store is down, each process counts for
+ * itself with half the maximum, like rate limits do.
  */
 export class ConcurrencySlots {
   readonly #shared: SlotStore | undefined;
@@ -163,7 +163,10 @@ export class ConcurrencySlots {
     this.#onStoreDown = onStoreDown;
   }
 
-  /** Resolves to the function that releases the slot, to be called once, which does not reject; undefined when `max` are taken. */
+  /**
+   * Resolves to the function that releases the slot, which must be called once and never rejects; undefined when `max`
+   * slots are occupied.
+   */
   async acquire(key: string, max: number): Promise<(() => Promise<void>) | undefined> {
     const slot = { key, holder: randomUUID() };
     const shared = this.#shared;

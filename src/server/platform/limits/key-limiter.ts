@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { ConcurrencySlots, TakenPoints } from './counters.ts';
 import type { KeyedBudget, RateLimits } from './rate-limits.ts';
 
-/** What the owner of a key allows it; a limit that is not set is undefined. */
+/** The limits set by the owner of a key; an unset limit is undefined. */
 export interface KeyLimits {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
@@ -18,29 +18,29 @@ export interface LimitedKey {
   readonly limits: KeyLimits;
 }
 
-/** What a request is about to use. */
+/** The planned use of a request. */
 interface RequestUse {
   readonly format: LimitFormat;
-  /** Tokens of a model call, as far as they can be estimated; undefined: it is no model call. */
+  /** Estimated tokens of a model call; undefined for all other requests. */
   readonly tokens: number | undefined;
 }
 
-/** A request within the limits of its key. */
+/** An admitted request. */
 export interface Admission {
-  /** For the response. */
+  /** Headers for the response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** To be called when the request is over, with the tokens it really used; a second call changes nothing. */
+  /** Must be called when the request is over, with the tokens it actually used; a second call has no effect. */
   end(tokens: number): void;
 }
 
 const MINUTE_SECONDS = 60;
 const NO_SLOT = async (): Promise<void> => {};
-/** When to ask again where it depends on when another call ends. */
+/** Retry delay when the next slot depends on the end of another call. */
 const SLOT_RETRY_MS = 1_000;
 
 /**
- * The limits of single keys: requests and tokens of a minute, and model calls at once. A minute begins with its first request. Counted
- * where the rate limits are, for all processes together.
+ * The limits of individual keys: requests and tokens per minute, and concurrent model calls. A minute starts with its
+ * first request. Counted in the same store as the rate limits, across all processes.
  */
 export class ApiKeyLimiter {
   readonly #requests: KeyedBudget;
@@ -56,9 +56,9 @@ export class ApiKeyLimiter {
   }
 
   /**
-   * Admits a request, or refuses it without using anything. What a call uses is taken before it begins, so that calls that begin at once
-   * do not pass the limit together. A call that may use more than a whole minute's tokens takes all of them.
-   *
+   * Admits a request, or refuses it without using anything. The estimated use of a call is counted before the call
+   * starts, so that concurrent calls cannot exceed the limit together. A call that may exceed a full minute's tokens
+   * uses all of them.
    * @throws AppError `rate_limit_exceeded` naming the limit, with the headers of the dialect
    */
   async admit({ tokenId, limits }: LimitedKey, { tokens, format }: RequestUse): Promise<Admission> {
@@ -77,7 +77,7 @@ export class ApiKeyLimiter {
     const headers = toLimitHeaders(format, figures, this.#clock.now());
     const refused = findRefusal(requests, used, figures, headers);
     if (refused !== undefined) {
-      // Nothing is left to be returned later: the next request of the key must find it as it was.
+      // Returned immediately, because the next request of the key must see the unchanged count.
       if (requests?.taken === true) await this.#requests.adjust(key, requests.endsAt, -1);
       await release();
       throw refused;
@@ -90,7 +90,7 @@ export class ApiKeyLimiter {
   }
 }
 
-/** A key that has as many videos under way as it may. */
+/** The error for a key with the maximum number of unfinished videos. */
 export const tooManyTasksError = (limit: number): AppError => refusal('key_tasks_limit', limit, TASK_RETRY_MS, {});
 const TASK_RETRY_MS = 10_000;
 
@@ -131,23 +131,23 @@ function once(action: (tokens: number) => void): (tokens: number) => void {
   };
 }
 
-/** A window of one minute of one key. */
+/** A one-minute window of one key. */
 interface WindowFigures {
   readonly limit: number;
   readonly remaining: number;
   readonly resetsInMs: number;
 }
 
-/** What is left of a key's limits; undefined: it has no such limit. */
+/** The remainder of a key's limits; undefined: the key has no such limit. */
 interface LimitFigures {
   readonly requests: WindowFigures | undefined;
   readonly tokens: WindowFigures | undefined;
 }
 
-/** Whose names the headers have. Google's API has none: its 429 says in the body when to come again. */
+/** The API whose header names are used. Google's API has none: its 429 states the retry delay in the body. */
 type LimitFormat = 'openai' | 'anthropic' | 'gemini';
 
-/** The headers by which clients of a dialect know how much they may still send. */
+/** The headers by which clients of a dialect see their remaining limits. */
 function toLimitHeaders(
   format: LimitFormat,
   { requests, tokens }: LimitFigures,
@@ -178,7 +178,7 @@ const HEADERS: Readonly<
   gemini: () => [],
 };
 
-/** As OpenAI writes durations of up to a minute: `340ms`, `8.64s`, `1m0s`. */
+/** Formats durations of up to a minute like OpenAI: `340ms`, `8.64s`, `1m0s`. */
 function formatDuration(ms: number): string {
   const whole = Math.max(0, Math.ceil(ms));
   if (whole < 1_000) return `${whole}ms`;

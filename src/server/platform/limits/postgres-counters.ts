@@ -3,10 +3,10 @@ import type { Clock } from '../clock.ts';
 import type { Counters, MemoryCounters, SlotStore } from './counters.ts';
 import type { RateLimitTables } from './tables.ts';
 
-/** Every 500th use deletes ended windows, which keeps the table small without a job of its own. */
+/** Every 500th use deletes ended windows, which keeps the table small without a separate job. */
 const SWEEP_EVERY = 500;
 
-/** For several processes with one PostgreSQL and no Valkey: one statement for each use. */
+/** For several processes with one PostgreSQL and no Valkey: one statement per use. */
 export function postgresCounters(
   kysely: Kysely<RateLimitTables>,
   name: string,
@@ -61,7 +61,7 @@ export function postgresCounters(
   };
 }
 
-/** The current window with the points added, or a new window with these points only. */
+/** The current window with the points added, or a new window with only these points. */
 const addedTo = (now: number, points: number) => ({
   points: sql<number>`case when rate_limits.ends_at <= ${now} then excluded.points
     when rate_limits.points + ${points} < 0 then 0 else rate_limits.points + ${points} end`,
@@ -71,8 +71,8 @@ const addedTo = (now: number, points: number) => ({
 const HOLDERS_PER_UPDATE = 500;
 
 /**
- * Slots in PostgreSQL, for several processes without a Valkey. The slots of a key are numbered from 1 to its maximum, and the number is
- * part of the primary key, so no interleaving admits more, without a lock.
+ * Slots in PostgreSQL, for several processes without a Valkey. The slots of a key are numbered from 1 to its maximum,
+ * and the number is part of the primary key, so no interleaving admits more, without a lock.
  */
 export function postgresSlots(kysely: Kysely<RateLimitTables>, name: string, clock: Clock): SlotStore {
   const rowKey = (key: string): string => `${name}:${key}`;
@@ -140,8 +140,8 @@ interface SnapshotLog {
 }
 
 /**
- * Saves the counters of a single process, so that a restart lifts no lock-out. Counting stays in memory; windows with half of their
- * points used are written every second and when the service stops, and restored at the next start.
+ * Saves the counters of a single process, so that a restart lifts no lockout. Counting stays in memory; windows with at
+ * least half of their points used are written every second and when the service stops, and restored at the next start.
  */
 export class CounterSnapshots {
   readonly #kysely: Kysely<RateLimitTables>;
@@ -168,7 +168,7 @@ export class CounterSnapshots {
     }, SAVE_INTERVAL_MS).unref();
   }
 
-  /** @param points what the limit allows */
+  /** @param points the maximum of the limit */
   register(name: string, points: number, counters: MemoryCounters): void {
     const restored = this.#restored.get(name) ?? [];
     const toKey = (key: string): string => key.slice(name.length + 1);
@@ -194,7 +194,7 @@ export class CounterSnapshots {
       for (const { key, used, endsAt } of counters.takeChanged(ROWS_PER_SAVE - rows.length)) {
         const rowKey = `${name}:${key}`;
         const isWorthSaving = used >= minPoints;
-        // A saved window that was refunded since is written as well, or a restart would restore the lock-out.
+        // A saved window that was refunded since must be written too, or a restart would restore the lockout.
         if (isWorthSaving || saved.has(rowKey)) rows.push({ key: rowKey, points: used, ends_at: endsAt });
         if (isWorthSaving) saved.add(rowKey);
         else saved.delete(rowKey);

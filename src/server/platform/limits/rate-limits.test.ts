@@ -13,9 +13,9 @@ import { type RateLimitTables, rateLimitMigrations } from './tables.ts';
 
 const RULE = { name: 'test', points: 5, durationSeconds: 60 };
 
-/** The behaviour of every store. `make` adds one more process at the same store. */
+/** The behaviour of every store. `make` adds another process on the same store. */
 function behavesAsALimit(make: () => Promise<RateLimits>): void {
-  it('allows as many uses as there are points and returns when to retry', async () => {
+  it('allows as many uses as there are points, and returns when to retry', async () => {
     const limiter = (await make()).define({ ...RULE, name: 'plain' });
     for (let left = 4; left >= 0; left--) {
       assert.deepEqual(await limiter.consume('a'), { allowed: true, remaining: left, retryAfterMs: 0 });
@@ -46,7 +46,7 @@ function behavesAsALimit(make: () => Promise<RateLimits>): void {
     assert.equal((await limiter.peek('a')).remaining, 5);
   });
 
-  it('adds no points by a refund of what was not used', async () => {
+  it('adds no points by refunding unused ones', async () => {
     const limiter = (await make()).define({ ...RULE, name: 'over-refund' });
     await limiter.refund('a', 3);
     const verdicts = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')));
@@ -55,7 +55,7 @@ function behavesAsALimit(make: () => Promise<RateLimits>): void {
     assert.equal((await limiter.consume('a')).remaining, 4);
   });
 
-  it('keeps limits and keys apart, long ones too', async () => {
+  it('separates limits and keys, including long keys', async () => {
     const limits = await make();
     const [one, two] = [limits.define({ ...RULE, name: 'one' }), limits.define({ ...RULE, name: 'two' })];
     await one.penalty('a', 5);
@@ -69,7 +69,7 @@ function behavesAsALimit(make: () => Promise<RateLimits>): void {
 describe('in memory', () => {
   behavesAsALimit(async () => createRateLimits());
 
-  it('starts a new window when the old one has ended, which attempts do not prolong', async () => {
+  it('starts a new window after the old one has ended, which attempts do not prolong', async () => {
     const clock = manualClock();
     const limiter = createRateLimits({ clock }).define(RULE);
     await limiter.penalty('a', 5);
@@ -86,7 +86,7 @@ forEachDatabase((_name, open) => {
     createRateLimits({ sharedDatabase: (await opened).kysely, ...more });
   behavesAsALimit(() => make());
 
-  it('counts over all processes, and from zero when the window has ended', async () => {
+  it('counts across all processes, and from zero after the window has ended', async () => {
     const clock = manualClock();
     const [one, other] = [(await make({ clock })).define(RULE), (await make({ clock })).define(RULE)];
     const verdicts = await Promise.all(
@@ -142,7 +142,7 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
 
   behavesAsALimit(() => make());
 
-  it('counts over all processes', async () => {
+  it('counts across all processes', async () => {
     const [one, other] = [(await make()).define(RULE), (await make()).define(RULE)];
     const verdicts = await Promise.all(
       Array.from({ length: 20 }, (_, turn) => (turn % 2 ? one : other).consume('shared')),
@@ -164,8 +164,8 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
   });
 });
 
-describe('over a restart of a single process', () => {
-  it('T22: keeps used-up windows, drops refunded ones, and lets them end on time', async () => {
+describe('after a restart of a single process', () => {
+  it('T22: keeps exhausted windows, drops refunded ones, and ends them on time', async () => {
     const database = openDatabase<RateLimitTables>('sqlite::memory:');
     await migrate(database, rateLimitMigrations);
     const clock = manualClock();

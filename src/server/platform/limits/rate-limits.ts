@@ -19,7 +19,7 @@ import type { ValkeyConnection } from './valkey-counters.ts';
 
 /** How many points a key may use in a window that starts with its first use. */
 export interface RateLimitRule {
-  /** Unique; part of what is stored. */
+  /** Unique; part of the stored key. */
   readonly name: string;
   readonly points: number;
   readonly durationSeconds: number;
@@ -35,16 +35,14 @@ interface RateLimitResult {
 }
 
 /**
- * One limit. Nothing here throws: when the shared store is unavailable, each process continues with its own counters and
- * half the points, and logs it.
- *
- * Where only failures count, `consume` before the attempt and `refund` after success. `peek` before and `penalty` after would admit
- * every attempt that arrives in between.
+ * One limit. No method throws: when the shared store is unavailable, each process continues with its own counters and
+ * half the points, and logs it. To count only failures, `consume` before the attempt and `refund` after success. `peek`
+ * before and `penalty` after would admit every attempt that arrives in between.
  */
 export interface RateLimiter {
   /** Uses points and returns whether they were still available. */
   consume(key: string, points?: number): Promise<RateLimitResult>;
-  /** Uses points whether they are available or not; the result is about the next one. */
+  /** Uses points whether or not they are available; the result applies to the next use. */
   penalty(key: string, points?: number): Promise<RateLimitResult>;
   refund(key: string, points?: number): Promise<void>;
   /** Whether a point is available, without using it. */
@@ -54,16 +52,17 @@ export interface RateLimiter {
 
 /** A limit whose maximum differs by key. Like `RateLimiter`, it does not throw. */
 export interface KeyedBudget {
-  /** Uses points if they fit below `max`. While the store is down, below half of `max`, in this process. */
+  /** Uses points if they fit below `max`. While the store is down, this process admits up to half of `max`. */
   take(key: string, points: number, max: number): Promise<TakenPoints>;
-  /** Corrects the points taken, unless that window has ended. */
+  /** Corrects the points used, unless that window has ended. */
   adjust(key: string, endsAt: number, points: number): Promise<void>;
 }
 
+/** Creates limits on one store. */
 export interface RateLimits {
   define(rule: RateLimitRule): RateLimiter;
   defineBudget(rule: Pick<RateLimitRule, 'name' | 'durationSeconds'>): KeyedBudget;
-  /** @param name unique; part of what is stored */
+  /** @param name unique; part of the stored key */
   defineSlots(name: string): ConcurrencySlots;
   close(): Promise<void>;
 }
@@ -71,18 +70,19 @@ export interface RateLimits {
 interface RateLimitsOptions {
   /** A Valkey or Redis shared by all processes. */
   readonly valkeyUrl?: string;
-  /** A PostgreSQL shared by all processes, taken when there is no Valkey. Without both, counters are kept in memory. */
+  /** A PostgreSQL shared by all processes, used without a Valkey. Without both, counters are kept in memory. */
   readonly sharedDatabase?: Kysely<RateLimitTables>;
-  /** Saves the counters of a single process, so that a restart lifts no lock-out. */
+  /** Saves the counters of a single process, so that a restart lifts no lockout. */
   readonly snapshots?: CounterSnapshots;
   readonly clock?: Clock;
   readonly log?: { warn(details: object, message: string): void };
 }
 
-/** Keys come from callers; longer keys are stored as their hash. */
+/** Callers choose the keys; longer keys are stored as their hash. */
 const MAX_KEY_LENGTH = 100;
 const WARN_EVERY_MS = 60_000;
 
+/** Creates rate limits on the configured store. */
 export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
   const clock = options.clock ?? systemClock;
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -144,7 +144,7 @@ export function createRateLimits(options: RateLimitsOptions = {}): RateLimits {
   };
 }
 
-/** When the store is back, an adjustment of points taken here finds another window there and changes nothing. */
+/** When the store has recovered, an adjustment of points counted here meets another window there and has no effect. */
 function withFallback(shared: Counters, memory: Counters, onStoreDown: (error: unknown) => void): KeyedBudget {
   return {
     async take(key, points, max) {
@@ -162,7 +162,9 @@ function withFallback(shared: Counters, memory: Counters, onStoreDown: (error: u
   };
 }
 
-/** Runs one operation on the shared or the local counters, and returns its result with the limit that applies to them. */
+/**
+ * Runs one operation on the shared or the local counters, and returns its result with the limit that applies to them.
+ */
 type CounterAccess = <T>(use: (counters: Counters) => Promise<T>) => Promise<readonly [result: T, points: number]>;
 
 function createLimiter(counting: CounterAccess): RateLimiter {
@@ -219,7 +221,6 @@ const deferredSlots = (slots: Promise<SlotStore>): SlotStore => ({
 
 /**
  * Turns a refused result into the error response with Retry-After.
- *
  * @param publicCode the error code for clients that know only the codes of RFC 6749 and RFC 8628
  * @throws rate_limit_exceeded
  */

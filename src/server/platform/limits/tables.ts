@@ -1,12 +1,13 @@
 import { type Migration, required } from '../db/migrate.ts';
 
-/** Counters of rate limits that several processes share. A row past `ends_at` means nothing. */
+/** Rate limit counters shared by several processes. A row past `ends_at` is void. */
 export interface RateLimitTables {
   rate_limits: { key: string; points: number; ends_at: number };
-  /** What runs at once, by key and number; a row past `ends_at` belongs to a process that died. */
+  /** Occupied concurrency slots, by key and number; a row past `ends_at` belongs to a process that died. */
   limit_slots: { key: string; slot: number; holder: string; ends_at: number };
 }
 
+/** Schema migrations of the rate limits. */
 export const rateLimitMigrations: readonly Migration[] = [
   {
     id: '0001-rate-limits',

@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
 import type { Counters, SlotStore } from './counters.ts';
 
-/** The store that processes share for limits. Loaded only where one is configured: the client takes megabytes. */
+/** The Valkey store shared by processes for limits. Loaded only if configured, because the client takes megabytes. */
 export interface ValkeyConnection {
   counters(name: string, durationMs: number): Counters;
   slots(name: string): SlotStore;
   close(): void;
 }
 
-/** Fails fast instead of queueing: a limit that waits for its store would stop the service with it. */
+/** Fails fast instead of queueing: a limit that waits for its store would block the service. */
 export function openValkey(url: string, onError: (error: unknown) => void): ValkeyConnection {
   const client = new Redis(url.replace(/^valkey/, 'redis'), {
     enableOfflineQueue: false,
@@ -25,7 +25,9 @@ export function openValkey(url: string, onError: (error: unknown) => void): Valk
   };
 }
 
-/** Uses the store's clock, so that processes whose clocks differ share one window. Returns taken, used, end and now. */
+/**
+ * Uses the store's clock, so that processes with different clocks share one window. Returns taken, used, end and now.
+ */
 const TAKE = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -66,7 +68,7 @@ function countersOn(client: Redis, name: string, durationMs: number): Counters {
   };
 }
 
-/** Removes the slots of dead processes by the store's clock, and adds one where fewer than the maximum are left. */
+/** Removes the slots of dead processes by the store's clock, and adds one if fewer than the maximum remain. */
 const ACQUIRE = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -75,7 +77,7 @@ if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
 redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`;
-/** Renews existing slots only: a lost slot may belong to another process by now. */
+/** Renews only existing slots: a lost slot may belong to another process by now. */
 const RENEW = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -83,7 +85,7 @@ redis.call('ZADD', KEYS[1], 'XX', now + tonumber(ARGV[2]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`;
 
-/** Slots as the members of one sorted set for each key, ordered by expiry. */
+/** Slots as members of one sorted set per key, ordered by expiry. */
 function valkeySlots(client: Redis, name: string): SlotStore {
   const storedKey = (key: string): string => `reelgate:slots:${name}:${key}`;
   return {
