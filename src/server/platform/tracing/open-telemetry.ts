@@ -28,9 +28,8 @@ const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
 };
 
 /**
- * Traces through the official SDK, sent as OTLP over HTTP. Imported only when an endpoint is configured.
- *
- * @param url where they are sent
+ * Tracing through the official SDK, sent as OTLP over HTTP. Imported only when an endpoint is configured.
+ * @param url the endpoint to send to
  */
 export function openOpenTelemetry(
   url: string,
@@ -119,7 +118,7 @@ class RecordedSpan implements Span {
   }
 }
 
-/** W3C Trace Context 1: version 00, or a later one that begins the same. Zeros are no ids. */
+/** W3C Trace Context 1: version 00, or a later version with the same start. All-zero ids are invalid. */
 function parseTraceparent(text: string | undefined): SpanContext | undefined {
   const match = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/.exec(
     text ?? '',
@@ -129,7 +128,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 
-/** `a=1,b=2` with percent-encoded values, as the standard variables have it. */
+/** `a=1,b=2` with percent-encoded values, the format of the standard variables. */
 function parsePairs(text = ''): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.includes('='));
   return Object.fromEntries(

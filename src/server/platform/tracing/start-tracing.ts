@@ -1,6 +1,6 @@
 import { NO_TRACING, type Tracing, type TracingSettings } from './tracing.ts';
 
-/** Loads the SDK only where an endpoint is configured: it takes some megabytes and a tenth of a second. */
+/** Loads the SDK only if an endpoint is configured: it takes some megabytes and a tenth of a second. */
 export async function startTracing(
   settings: TracingSettings,
   process: { readonly instance: string; readonly version: string },

@@ -1,44 +1,47 @@
-/** Facts of a span under their names in OpenTelemetry's semantic conventions. */
+/** Attributes of a span under their names in OpenTelemetry's semantic conventions. */
 export type SpanAttributes = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** `server`: a request that came in. `client`: one that leaves. `internal`: work of this process. */
+/** `server`: an incoming request. `client`: an outgoing request. `internal`: work of this process. */
 export type SpanKind = 'server' | 'client' | 'internal';
 
+/** Options of a new span. */
 export interface SpanOptions {
   readonly name: string;
   readonly kind: SpanKind;
-  /** W3C `traceparent` of what caused it; default the span this code runs in. One that is ill-formed counts as none. */
+  /** W3C `traceparent` of the cause; default: the current span. A malformed one is ignored. */
   readonly parent?: string;
   readonly attributes?: SpanAttributes;
 }
 
-/** One piece of work in a trace. */
+/** A unit of work in a trace. */
 export interface Span {
-  /** W3C `traceparent` for what it causes, here or at another service. */
+  /** W3C `traceparent` for work this span causes, here or in another service. */
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;
   rename(name: string): void;
-  /** @param errorType a short class of the failure; undefined: it succeeded */
+  /** @param errorType a short class of the failure; undefined: success */
   end(errorType?: string): void;
 }
 
-/** Traces of OpenTelemetry, or nothing where they are switched off. */
+/** OpenTelemetry tracing, or a no-op when it is switched off. */
 export interface Tracing {
-  /** Whether spans are recorded; hot paths ask before they describe one. */
+  /** Whether spans are recorded; hot paths check this before they describe one. */
   readonly isOn: boolean;
-  /** Undefined where traces are off, so that nothing is computed for them. */
+  /** Undefined when tracing is off, so that callers compute nothing for it. */
   start(options: SpanOptions): Span | undefined;
-  /** Runs the work inside the span: it is the parent of spans begun there, and requests that leave carry it. */
+  /**
+   * Runs the work inside the span, which becomes the parent of spans started there and is sent with outgoing requests.
+   */
   run<T>(span: Span | undefined, work: () => T): T;
-  /** The same for work that ends later: begins the span and ends it with the work, by the error's name when it throws. */
+  /** Starts a span for asynchronous work and ends it with the work, named after the error when the work throws. */
   trace<T>(options: SpanOptions, work: () => Promise<T>): Promise<T>;
-  /** W3C `traceparent` of the span this code runs in. */
+  /** W3C `traceparent` of the current span. */
   current(): string | undefined;
-  /** Sends what has not been sent. */
+  /** Sends the spans that are still pending. */
   close(): Promise<void>;
 }
 
-/** Traces are off: no SDK is loaded and nothing is recorded. */
+/** Tracing is off: no SDK is loaded and nothing is recorded. */
 export const NO_TRACING: Tracing = {
   isOn: false,
   start: () => undefined,
@@ -48,12 +51,12 @@ export const NO_TRACING: Tracing = {
   close: async () => {},
 };
 
-/** Settings under the standard names of OpenTelemetry. */
+/** Settings under OpenTelemetry's standard names. */
 export interface TracingSettings {
   readonly otelSdkDisabled: boolean;
-  /** To which the path of traces is added. */
+  /** The path for traces is appended to this URL. */
   readonly otelExporterOtlpEndpoint: string | undefined;
-  /** With its path. */
+  /** Complete URL, including the path. */
   readonly otelExporterOtlpTracesEndpoint: string | undefined;
   readonly otelExporterOtlpHeaders: string | undefined;
   readonly otelServiceName: string;
