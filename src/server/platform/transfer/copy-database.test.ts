@@ -13,7 +13,7 @@ import { assertEmptyTarget, copyTables, SEEDED_TABLES } from './copy-database.ts
 import { PostgresTarget } from './postgres-target.ts';
 import { SqliteSource, sqlitePathOf } from './sqlite-source.ts';
 
-/** Text that a careless format would change. */
+/** Texts that a careless format would change. */
 const HOSTILE_TEXTS = [
   'tab\tline\nreturn\rback\\slash',
   '\\N',
@@ -34,7 +34,7 @@ interface Column {
   readonly pk: number;
 }
 
-/** Adds a row with every column filled and one with as many nulls as there may be to every table there is. */
+/** Adds two rows to every table: one with every column filled, and one with as many nulls as permitted. */
 function fillEveryTable(path: string, flags: ReadonlySet<string>): void {
   const database = new DatabaseSync(path);
   const tables = database
@@ -49,7 +49,7 @@ function fillEveryTable(path: string, flags: ReadonlySet<string>): void {
         if (withNulls && notnull === 0 && pk === 0) return null;
         if (/double/i.test(type)) return HOSTILE_DOUBLES[number % HOSTILE_DOUBLES.length] ?? 0;
         if (flags.has(`${name}.${column}`)) return withNulls ? 1 : 0;
-        // Different in each row: any column may be a key.
+        // Differs per row, because any column may be a key.
         if (/int/i.test(type)) return pk > 0 || withNulls ? 1_000_000 + number : (HOSTILE_NUMBERS[index % 3] ?? 0);
         return `${HOSTILE_TEXTS[number % HOSTILE_TEXTS.length]}${number}`;
       });
@@ -78,7 +78,7 @@ async function tablesOf(database: Database<Tables>): Promise<string[]> {
     tables
       .filter(({ isView, name }) => !isView && name !== 'schema_migrations')
       .map(({ name }) => name)
-      // Parts of a table on PostgreSQL alone.
+      // Partitions, which exist only on PostgreSQL.
       .filter((name) => !/_(rest|\d{4}_\d{2})$/.test(name))
       .sort()
   );
@@ -109,7 +109,7 @@ async function copy(path: string, url: string): Promise<readonly { table: string
   }
 }
 
-describe('a copy of a database', () => {
+describe('copy of a database', () => {
   forEachDatabase((name, open, _freshUrl, emptyUrl) => {
     if (name === 'sqlite') return;
     const freshTarget = async (): Promise<string> => {
@@ -120,7 +120,7 @@ describe('a copy of a database', () => {
       return url;
     };
 
-    it('has every row of every table and column there is', async () => {
+    it('contains every row of every table and column', async () => {
       const { path, url } = await makeSource();
       const targetUrl = await freshTarget();
       fillEveryTable(path, await flagsOf(targetUrl));
@@ -141,7 +141,7 @@ describe('a copy of a database', () => {
       }
     });
 
-    it('numbers new rows above every number that was ever given', async () => {
+    it('numbers new rows above every number ever assigned', async () => {
       const { path, url } = await makeSource();
       const database = openDatabase<Tables>(url);
       const note = { note: '', created_by: 1, created_at: 1 };
@@ -185,7 +185,7 @@ describe('a copy of a database', () => {
       assert.equal(copied.find(({ table }) => table === 'meta')?.rows, 1);
     });
 
-    it('refuses a target with rows, and one that belongs to something else', async () => {
+    it('refuses a target with rows, and one that belongs to another application', async () => {
       const { path } = await makeSource();
       const used = await freshTarget();
       const database = openDatabase<Tables>(used);
@@ -201,14 +201,14 @@ describe('a copy of a database', () => {
       await target.close();
     });
 
-    it('says which of the two URLs is wrong, and which server cannot be reached', async () => {
+    it('names the wrong URL of the two, and the unreachable server', async () => {
       assert.throws(() => sqlitePathOf('postgres://db/x'), /is not the URL of a SQLite database/);
       assert.throws(() => sqlitePathOf('sqlite:/nowhere/reelgate.db'), /There is no database at \/nowhere/);
       await assert.rejects(PostgresTarget.open('sqlite:./x.db'), /is not the URL of a PostgreSQL database/);
       await assert.rejects(PostgresTarget.open('postgres://a@127.0.0.1:1/x'), /cannot be reached: .*ECONNREFUSED/);
     });
 
-    it('accepts what the migrations alone made, and nothing else is there then', async () => {
+    it('finds rows of a fresh schema in the seeded tables only', async () => {
       const database = await open();
       for (const table of await tablesOf(database))
         assert.equal((await rowsOf(database, table)).length > 0, SEEDED_TABLES.includes(table), table);

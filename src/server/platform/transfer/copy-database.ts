@@ -1,30 +1,32 @@
 import { type PostgresTarget, RowDigest, toCopyLine } from './postgres-target.ts';
 import type { CellValue, SourceTable, SqliteSource } from './sqlite-source.ts';
 
-/** Characters that are sent to PostgreSQL at a time; with the copy in pg's buffer this is what a copy keeps in memory. */
+/** Characters sent to PostgreSQL at a time; together with pg's buffer, this is the memory a copy needs. */
 const PIECE_LENGTH = 256 * 1024;
 const PROGRESS_INTERVAL_MS = 250;
 
+/** Progress of a copy. */
 export interface CopyProgress {
   readonly table: string;
   readonly rows: number;
   readonly totalRows: number;
-  /** Of all tables so far. */
+  /** Total of all tables so far. */
   readonly characters: number;
 }
 
+/** Result for one table. */
 export interface CopiedTable {
   readonly table: string;
   readonly rows: number;
 }
 
 interface CopyOptions {
-  /** Compare each row of the copy with its original. */
+  /** Whether to compare each copied row with its original. */
   readonly verify: boolean;
   readonly onProgress: (progress: CopyProgress) => void;
 }
 
-/** Tables that have rows from their migration on; they are replaced by the source's. */
+/** Tables that contain rows as soon as they are migrated; these are replaced by the source's. */
 export const SEEDED_TABLES: readonly string[] = [
   'device_clients',
   'device_client_secrets',
@@ -33,7 +35,7 @@ export const SEEDED_TABLES: readonly string[] = [
   'schema_migrations',
 ];
 
-/** @throws Error when the target has a table that is not ours, or a row that a new schema does not have */
+/** @throws Error when the target has a foreign table, or a row that a fresh schema does not have */
 export async function assertEmptyTarget(target: PostgresTarget): Promise<void> {
   const tables = await target.columns();
   if (tables.size === 0) return;
@@ -46,10 +48,9 @@ export async function assertEmptyTarget(target: PostgresTarget): Promise<void> {
 }
 
 /**
- * Copies every table of a SQLite database into a PostgreSQL database with the same schema, all of it or nothing, and compares
- * the number of rows of each.
- *
- * @throws Error when the schemas differ, a value cannot be stored, or the copy is not what the source is
+ * Copies every table of a SQLite database into a PostgreSQL database with the same schema, all or nothing, and compares
+ * the row counts.
+ * @throws Error when the schemas differ, a value cannot be stored, or the copy differs from the source
  */
 export async function copyTables(
   source: SqliteSource,
@@ -93,7 +94,7 @@ export async function copyTables(
   return copied;
 }
 
-/** Both have the same tables with the same columns; their order may differ. */
+/** Checks that both have the same tables with the same columns; their order may differ. */
 function assertSameSchema(tables: readonly SourceTable[], target: ReadonlyMap<string, readonly string[]>): void {
   const ours = new Set(tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column}`)));
   const theirs = new Set(
@@ -138,7 +139,7 @@ function toLine(table: SourceTable, row: readonly CellValue[]): string {
   }
 }
 
-/** Writes floating-point columns of a line as JavaScript does: PostgreSQL has 1e-07 for 1e-7. */
+/** Rewrites floating-point columns of a line in JavaScript's notation: PostgreSQL writes 1e-07 for 1e-7. */
 function lineNormalizer(columns: readonly string[], doubles: ReadonlySet<string>): (line: string) => string {
   if (doubles.size === 0) return (line) => line;
   const places = columns.flatMap((column, index) => (doubles.has(column) ? [index] : []));

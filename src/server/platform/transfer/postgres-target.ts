@@ -6,7 +6,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { loadPg } from '../db/postgres.ts';
 import type { CellValue } from './sqlite-source.ts';
 
-/** A PostgreSQL database that is written in bulk: one connection, no limit on the time of a statement. */
+/** A PostgreSQL database for bulk writes: one connection, no statement timeout. */
 export class PostgresTarget {
   readonly #client: Client;
 
@@ -14,7 +14,7 @@ export class PostgresTarget {
     this.#client = client;
   }
 
-  /** @throws Error that says which server could not be reached and why */
+  /** @throws Error naming the unreachable server and the reason */
   static async open(url: string): Promise<PostgresTarget> {
     if (!/^postgres(ql)?:/.test(url))
       throw new Error(`"${url}" is not the URL of a PostgreSQL database (postgres://…).`);
@@ -36,7 +36,7 @@ export class PostgresTarget {
     return new PostgresTarget(client);
   }
 
-  /** Tables of the schema in use, with their columns; partitions belong to theirs. */
+  /** Tables of the current schema with their columns; partitions count as part of their table. */
   async columns(): Promise<ReadonlyMap<string, readonly string[]>> {
     const { rows } = await this.#client.query<{ table_name: string; column_name: string }>(`
       select c.table_name, c.column_name from information_schema.columns c
@@ -58,7 +58,7 @@ export class PostgresTarget {
     return Number(rows[0]?.count ?? 0);
   }
 
-  /** Everything of the work, or nothing. */
+  /** Runs the work in a transaction, all or nothing. */
   async transaction(work: () => Promise<void>): Promise<void> {
     await this.#client.query('begin');
     try {
@@ -74,13 +74,16 @@ export class PostgresTarget {
     await this.#client.query(`delete from ${quote(table)}`);
   }
 
-  /** Adds rows, given as pieces of COPY's text format; a piece is made only when the server has taken the one before. */
+  /**
+   * Adds rows, given as pieces of COPY's text format; a piece is requested only after the server has accepted the
+   * previous one.
+   */
   async copyIn(table: string, columns: readonly string[], pieces: Iterable<string>): Promise<void> {
     const stream = this.#client.query(copyFrom(`copy ${quote(table)} (${columns.map(quote).join(', ')}) from stdin`));
     await pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), stream);
   }
 
-  /** The next row of the table is numbered above `last`. */
+  /** Numbers the next row of the table above `last`. */
   async setSequence(table: string, last: bigint): Promise<void> {
     await this.#client.query(
       `select setval(pg_get_serial_sequence($1, attname), greatest($2::bigint, 1), $2::bigint > 0)
@@ -93,7 +96,7 @@ export class PostgresTarget {
     await this.#client.query('analyze');
   }
 
-  /** A checksum of all rows of a table, as `RowDigest` makes it of the source's rows. */
+  /** A checksum over all rows of a table, comparable with the `RowDigest` of the source's rows. */
   async digest(table: string, columns: readonly string[], normalize: (line: string) => string): Promise<RowDigest> {
     const digest = new RowDigest();
     const stream = this.#client.query(
@@ -108,7 +111,7 @@ export class PostgresTarget {
     return digest;
   }
 
-  /** Columns of type double precision, whose text PostgreSQL and JavaScript may write differently. */
+  /** Columns of type double precision, whose text may differ between PostgreSQL and JavaScript. */
   async doubleColumns(table: string): Promise<ReadonlySet<string>> {
     const { rows } = await this.#client.query<{ column_name: string }>(
       `select column_name from information_schema.columns
@@ -125,11 +128,14 @@ export class PostgresTarget {
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** What COPY's text format cannot have as it is (PostgreSQL's manual, "COPY", "Text Format"). */
+/** Characters that COPY's text format must escape (PostgreSQL manual, "COPY", "Text Format"). */
 const SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** One value in the text format of PostgreSQL's COPY. @throws Error for text with U+0000, which PostgreSQL cannot store */
+/**
+ * One value in the text format of PostgreSQL's COPY.
+ * @throws Error for text with U+0000, which PostgreSQL cannot store
+ */
 function toCopyField(value: CellValue): string {
   if (value === null) return '\\N';
   if (typeof value === 'bigint' || typeof value === 'number') return String(value);
@@ -142,8 +148,8 @@ function toCopyField(value: CellValue): string {
 export const toCopyLine = (row: readonly CellValue[]): string => row.map(toCopyField).join('\t');
 
 /**
- * A checksum over rows that does not depend on their order: the sum of the first 64 bits of each line's SHA-1. It tells a copy
- * from its original; it is no protection against somebody who forges rows.
+ * A checksum over rows that does not depend on their order: the sum of the first 64 bits of each line's SHA-1. It
+ * distinguishes a copy from its original, but does not protect against forged rows.
  */
 export class RowDigest {
   #sum = 0n;

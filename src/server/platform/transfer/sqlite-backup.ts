@@ -4,25 +4,27 @@ import { dirname } from 'node:path';
 import { backup as backUp, DatabaseSync } from 'node:sqlite';
 import { MASTER_KEY_META_NAME } from '../master-key.ts';
 
-/** The fact in `meta` that makes a SQLite file a backup. */
+/** The entry in `meta` that marks a SQLite file as a backup. */
 const BACKUP_META_NAME = 'backup';
-/** More pages than a database has: all are copied in one read transaction, so writers of another process do not restart it. */
+/**
+ * More pages than any database has: all are copied in one read transaction, so that writers of another process do not
+ * restart it.
+ */
 const ALL_PAGES = 0x7fff_ffff;
 
-/** What a backup says of itself. */
+/** Metadata of a backup. */
 interface BackupInfo {
-  /** The release that made it. */
+  /** The release that created it. */
   readonly version: string;
   /** ISO 8601. */
   readonly madeAt: string;
-  /** The master key; null where it was left out. */
+  /** The master key; null if it was omitted. */
   readonly key: SealedWithPassphrase | null;
 }
 
 /**
- * Copies a database, in use or not, into a new file that only its owner can read, and checks that the copy is sound. The file
- * is an ordinary SQLite database with one more fact in `meta`; it appears when it is complete.
- *
+ * Copies a database, in use or not, into a new file that only its owner can read, and verifies the copy. The file is an
+ * ordinary SQLite database with one more entry in `meta`; it appears once it is complete.
  * @returns its size in bytes
  * @throws Error when the file exists, unless `replace`
  */
@@ -50,11 +52,11 @@ export async function backUpSqlite(
   return statSync(file).size;
 }
 
-/** A backup, as far as it has to be known before it is restored. */
+/** The facts about a backup that are needed before it is restored. */
 export interface BackupFile extends BackupInfo {
-  /** Ids of the migrations its schema has. */
+  /** Ids of the migrations in its schema. */
   readonly migrations: ReadonlySet<string>;
-  /** By which the master key it was written with is recognized. */
+  /** Identifies the master key it was written with. */
   readonly keyCheck: string;
 }
 
@@ -80,9 +82,8 @@ export function readBackup(file: string): BackupFile {
 }
 
 /**
- * Puts a copy of a backup in the place of a database, readable for its owner alone.
- *
- * @param clear called when the copy is complete and sound; whatever is in its place has to be moved away then
+ * Replaces a database with a copy of a backup, readable only by its owner.
+ * @param clear called when the copy is complete and verified; it must move the existing files away
  */
 export async function restoreSqlite(file: string, path: string, clear: () => void): Promise<void> {
   const draft = `${path}.part`;
@@ -100,7 +101,7 @@ export async function restoreSqlite(file: string, path: string, clear: () => voi
   }
 }
 
-/** What SQLite finds wrong with the pages of a file that may be in use; undefined when it is sound. */
+/** The damage SQLite finds in the pages of a file, which may be in use; undefined when it is sound. */
 export function findDamage(path: string): string | undefined {
   const database = new DatabaseSync(path, { timeout: 5_000 });
   try {
@@ -116,9 +117,12 @@ function damageOf(database: DatabaseSync): string | undefined {
   return first?.quick_check === 'ok' ? undefined : String(first?.quick_check);
 }
 
-/** Copies a database that may be in use, changes and checks the copy, and leaves one file that is complete without its log. */
+/**
+ * Copies a database that may be in use, applies `change` to the copy and verifies it. The result is a single file that
+ * is complete without its log.
+ */
 async function copyFile(from: string, draft: string, change: (copy: DatabaseSync) => void): Promise<void> {
-  // Opened for writing too: a connection that only reads could not remove the empty log it makes.
+  // Opened for writing too, because a read-only connection could not remove the empty log it creates.
   const source = new DatabaseSync(from, { timeout: 5_000 });
   try {
     source.exec('pragma query_only = on');
@@ -154,13 +158,13 @@ function sync(path: string): void {
 
 /** RFC 9106 section 4, second recommended option: 64 MiB, three passes, four lanes. */
 const COST = { memory: 65_536, passes: 3, parallelism: 4 } as const;
-/** What a file asks for beyond this is not computed: it is none of ours. */
+/** Upper limit on the cost a file may specify: files of this service stay below. */
 const MAX_COST = { memory: 1_048_576, passes: 16, parallelism: 16 } as const;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** A secret encrypted under a passphrase: argon2id (RFC 9106) and AES-256-GCM. Binary values are base64. */
+/** A secret encrypted with a passphrase: argon2id (RFC 9106) and AES-256-GCM. Binary values are base64. */
 interface SealedWithPassphrase {
   readonly kdf: 'argon2id';
   readonly memory: number;
@@ -171,6 +175,7 @@ interface SealedWithPassphrase {
   readonly sealed: string;
 }
 
+/** Encrypts a secret with a passphrase. */
 export function sealWithPassphrase(secret: Buffer, passphrase: string): SealedWithPassphrase {
   const salt = randomBytes(16);
   const nonce = randomBytes(NONCE_BYTES);
@@ -179,7 +184,7 @@ export function sealWithPassphrase(secret: Buffer, passphrase: string): SealedWi
   return { kdf: 'argon2id', ...COST, salt: salt.toString('base64'), sealed: sealed.toString('base64') };
 }
 
-/** @throws Error when the passphrase is another one, or the value was changed */
+/** @throws Error for a wrong passphrase or a modified value */
 export function openWithPassphrase({ salt, sealed, ...cost }: SealedWithPassphrase, passphrase: string): Buffer {
   const bytes = Buffer.from(sealed, 'base64');
   const isSane = (['memory', 'passes', 'parallelism'] as const).every((name) => cost[name] <= MAX_COST[name]);

@@ -2,21 +2,25 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../db/database.ts';
 
-/** Migrations are noted in each database by itself. */
+/** Each database records its own migrations. */
 const MIGRATIONS_TABLE = 'schema_migrations';
 
-/** A value of a row; whole numbers arrive as bigint, so that none is rounded. */
+/** A value of a row; whole numbers are read as bigint, so that none is rounded. */
 export type CellValue = null | bigint | number | string | Uint8Array;
 
+/** A table to copy. */
 export interface SourceTable {
   readonly name: string;
   readonly columns: readonly string[];
   readonly rowCount: number;
-  /** Highest number the table has ever given to a row; undefined where it does not number its rows. */
+  /** Highest number the table has ever assigned to a row; undefined when it does not number its rows. */
   readonly sequence: bigint | undefined;
 }
 
-/** The path in a `sqlite:` URL. @throws Error for any other URL, or where there is no such file */
+/**
+ * The path in a `sqlite:` URL.
+ * @throws Error for any other URL, or when the file does not exist
+ */
 export function sqlitePathOf(url: string): string {
   if (!url.startsWith('sqlite:')) throw new Error(`"${url}" is not the URL of a SQLite database (sqlite:PATH).`);
   const path = url.slice('sqlite:'.length);
@@ -32,7 +36,7 @@ export class DatabaseInUseError extends Error {
   }
 }
 
-/** @throws DatabaseInUseError; a file that is no sound database is nobody's */
+/** @throws DatabaseInUseError; a file that is not a sound database counts as unused */
 export function assertNotInUse(path: string): void {
   try {
     new SqliteSource(path).close();
@@ -42,10 +46,9 @@ export function assertNotInUse(path: string): void {
 }
 
 /**
- * A SQLite database of this service that nobody else has open, for as long as this object lives. Only reads it.
- *
- * In exclusive locking mode SQLite takes the lock at the first read and keeps it, and every other process that has the file
- * open, idle or not, is in the way of that (https://sqlite.org/pragma.html#pragma_locking_mode).
+ * A SQLite database of this service, read-only and held exclusively for as long as this object lives. In exclusive
+ * locking mode SQLite acquires the lock at the first read and keeps it, which fails while any other process has the
+ * file open, idle or not (https://sqlite.org/pragma.html#pragma_locking_mode).
  */
 export class SqliteSource {
   readonly #database: DatabaseSync;
@@ -65,20 +68,20 @@ export class SqliteSource {
     }
   }
 
-  /** Ids of the migrations that were applied; empty for a database that is not this service's. */
+  /** Ids of the applied migrations; empty for a database of another application. */
   appliedMigrations(): ReadonlySet<string> {
     if (!this.#all<{ name: string }>(`select name from sqlite_master where name = '${MIGRATIONS_TABLE}'`).length)
       return new Set();
     return new Set(this.#all<{ id: string }>(`select id from ${MIGRATIONS_TABLE}`).map(({ id }) => id));
   }
 
-  /** The value of a fact in `meta`. */
+  /** The value of an entry in `meta`. */
   meta(name: string): string | undefined {
     const row = this.#database.prepare('select value from meta where name = ?').get(name);
     return row === undefined ? undefined : String(row.value);
   }
 
-  /** In the order in which they were made: a table after the tables it refers to. */
+  /** Tables in the order of their creation, so that a table follows the tables it refers to. */
   tables(): SourceTable[] {
     const sequences = new Map(
       this.#all<{ name: string; seq: bigint }>('select name, seq from sqlite_sequence').map(({ name, seq }) => [
@@ -98,7 +101,7 @@ export class SqliteSource {
       }));
   }
 
-  /** The least value of a column of numbers; undefined for an empty table. */
+  /** The minimum of a numeric column; undefined for an empty table. */
   least(table: string, column: string): number | undefined {
     const [row] = this.#all<{ least: bigint | null }>(`select min(${quote(column)}) as least from ${quote(table)}`);
     return row?.least == null ? undefined : Number(row.least);
