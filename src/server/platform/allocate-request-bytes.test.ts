@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allocateRequestBytes, concatRequestBytes, toRequestBytes } from './request-bytes.ts';
 
-describe('memory of requests', () => {
-  it('is shared by small pieces alone, which never overlap', () => {
+describe('request memory', () => {
+  it('shares slabs among small pieces only, which never overlap', () => {
     const pieces = Array.from({ length: 500 }, (_, index) => allocateRequestBytes(index % 97).fill(index % 251));
     for (const [index, piece] of pieces.entries()) {
       assert.equal(piece.length, index % 97);
@@ -14,12 +14,12 @@ describe('memory of requests', () => {
     assert.ok(new Set(pieces.map(({ buffer }) => buffer)).size <= 4);
   });
 
-  it('is its own for a large piece, which can be given back by itself', () => {
+  it('allocates a large piece separately, so that it can be released by itself', () => {
     const piece = allocateRequestBytes(5_000);
     assert.equal(piece.buffer.byteLength, 5_000);
   });
 
-  it('takes parts in their order, and text as UTF-8', () => {
+  it('concatenates parts in order, and encodes text as UTF-8', () => {
     const parts = ['{"a":', '', '1}'].map((part) => Buffer.from(part));
     assert.equal(concatRequestBytes(parts).toString(), '{"a":1}');
     assert.equal(concatRequestBytes([]).length, 0);

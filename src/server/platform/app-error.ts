@@ -2,30 +2,30 @@ import { ERRORS, type ErrorCode } from '../../contract/error-codes.ts';
 import type { Localized, MessageKey, MessageParams } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
 
-/** What a coded failure carries: what the caller may hear and, apart, what only the log may know. */
+/** Contents of a coded error: the public part, and `log` for the log alone. */
 export interface AppErrorOptions {
-  /** Fills the places of the code's text. */
+  /** Values for the placeholders of the code's message. */
   readonly params?: MessageParams;
-  /** The field at fault, for OpenAI's `error.param`. */
+  /** The invalid field, for OpenAI's `error.param`. */
   readonly param?: string;
-  /** Another text of `contract/localized-messages` in place of the code's own. */
+  /** Another message of `contract/localized-messages`, replacing the code's own. */
   readonly messageKey?: MessageKey;
-  /** A text for the caller in place of the code's own (an upstream's words). */
+  /** A literal message for the caller, replacing the code's own (an upstream's words). */
   readonly message?: string;
-  /** A code for the caller in place of ours, where the contract passes an upstream's through. */
+  /** A code for the caller, replacing ours, where the contract passes on an upstream's. */
   readonly publicCode?: string;
-  /** A status for the caller in place of the code's own, where an upstream's is kept. */
+  /** A status for the caller, replacing the code's own, where an upstream's is kept. */
   readonly status?: number;
   /** Seconds for the Retry-After header. */
   readonly retryAfterSeconds?: number;
-  /** Further headers of the response, in lower case. */
+  /** Additional response headers, in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Only for the log. */
+  /** Details for the log only. */
   readonly log?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/** The one way a capability fails: a code of the contract's table. */
+/** The error type of all expected failures, with a code from the contract's table. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly options: AppErrorOptions;
@@ -37,18 +37,20 @@ export class AppError extends Error {
   }
 }
 
-/** A failure of fields: HTTP 400 in every envelope. */
+/** An invalid field: HTTP 400 in every envelope. */
 export const invalidRequest = (detail: string | Localized, param?: string): AppError =>
   new AppError('invalid_request', defined({ params: { detail }, param }));
 
-/** A model outside what a token or a plan admits. */
+/** The error for a model that a token or a plan does not permit. */
 export const modelNotAllowedError = (model: string): AppError =>
   new AppError('model_not_allowed', { params: { model }, param: 'model' });
 
-/** The price of a model has no line for this request, so it cannot be charged and is not begun. */
+/** The price of a model has no entry for this request, so the request cannot be charged and is not started. */
 export const noPriceError = (): AppError => invalidRequest('The model has no price for this request.');
 
+/** The error for a missing object. */
 export const notExistError = (what: string): AppError => new AppError('not_exist', { params: { what } });
 
+/** Whether an error is an AppError, optionally with the given code. */
 export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>
   error instanceof AppError && (code === undefined || error.code === code) && error.code in ERRORS;

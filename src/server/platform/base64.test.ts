@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { seededRandom } from '../../../test/seeded-random.ts';
 import { Base64Text, decodeBase64, LONG_TEXT_LENGTH } from './base64.ts';
 
-/** Decoded from the text and from its bytes, which must agree. */
+/** Decodes the text and its bytes, which must agree. */
 function isBase64(text: string): boolean {
   const decoded = decodeBase64(text);
   assert.deepEqual(decodeBase64(Buffer.from(text)), decoded, JSON.stringify(text.slice(0, 99)));
@@ -23,7 +23,7 @@ test('decodes any number of bytes, padded', () => {
   }
 });
 
-test('finds an illegal character at any position', () => {
+test('detects an illegal character at any position', () => {
   const text = randomBytes(150_000).toString('base64');
   for (const character of ['-', '_', '=', ' ', '\n', '"', '\\', '\u0000', '\u00e9', '\u0141', '\ud83d'])
     for (const at of [0, 1, 65_534, 65_535, 65_536, 131_071, text.length - 3, text.length - 2])
@@ -44,7 +44,7 @@ test('agrees with the definition on short texts', () => {
   assert.ok(accepted > 2_000, `${accepted} of them were Base64`);
 });
 
-test('encodes the text in pieces, the same on each call', () => {
+test('encodes the text in pieces, identically on each call', () => {
   // Around the size of a piece, which is 48 KiB.
   for (const size of [0, 1, 2, 3, 49_151, 49_152, 49_153, 98_304, 98_305, 200_000])
     for (const prefix of ['', 'data:image/png;base64,']) {
@@ -66,7 +66,7 @@ test('ends early once the memory of its bytes was released', () => {
   assert.equal(pieces.next().done, true);
 });
 
-test('equals another with the same prefix and bytes', () => {
+test('equals another text with the same prefix and bytes', () => {
   const text = new Base64Text(Buffer.from('a'), 'data:;base64,');
   assert.ok(text.equals(new Base64Text(Buffer.from('a'), 'data:;base64,')));
   for (const other of [new Base64Text(Buffer.from('a')), new Base64Text(Buffer.from('b'), 'data:;base64,')])

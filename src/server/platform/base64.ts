@@ -1,13 +1,13 @@
-/** Base64 of this length, an image as a rule, is decoded while a body is read and encoded while one is sent. */
+/** Base64 of at least this length, usually an image, is decoded while a body is read and encoded while one is sent. */
 export const LONG_TEXT_LENGTH = 64 * 1024;
-/** Encoded at a time. Divisible by 3, so that the Base64 of every piece but the last has no padding. */
+/** Bytes encoded at a time. Divisible by 3, so that the Base64 of every piece but the last has no padding. */
 const PIECE_BYTES = 48 * 1024;
-/** Characters decoded at a time. Divisible by 4, so that each window stands for whole bytes. */
+/** Characters decoded at a time. Divisible by 4, so that each window decodes to whole bytes. */
 const WINDOW_LENGTH = 64 * 1024;
 
 /**
- * Bytes that JSON holds as Base64, alone or in a data URL. Encoded piece by piece where the JSON is written: one string of
- * 13 MB would stall the event loop for 10 to 60 ms while the system provides its memory.
+ * Bytes that JSON contains as Base64, alone or in a data URL. They are encoded piece by piece while the JSON is
+ * written: a single string of 13 MB would stall the event loop for 10 to 60 ms while the system provides its memory.
  */
 export class Base64Text {
   readonly bytes: Buffer;
@@ -19,12 +19,12 @@ export class Base64Text {
     this.prefix = prefix;
   }
 
-  /** Characters, all ASCII. */
+  /** Length in characters, which are all ASCII. */
   get length(): number {
     return this.prefix.length + Math.ceil(this.bytes.length / 3) * 4;
   }
 
-  /** The text in chunks of its own memory, from the start on each call. */
+  /** The text in separately allocated chunks, from the start on each call. */
   *pieces(): Generator<Buffer> {
     if (this.prefix !== '') yield Buffer.from(this.prefix, 'latin1');
     for (let at = 0; at < this.bytes.length; at += PIECE_BYTES)
@@ -48,16 +48,15 @@ const EQUALS_SIGN = 0x3d;
 
 /**
  * Decodes Base64 with its padding (RFC 4648, section 4).
- *
  * @param text a string, or its ASCII bytes
- * @returns undefined for text with anything else in it
+ * @returns undefined for text with any other content
  */
 export function decodeBase64(text: string | Buffer): Buffer | undefined {
   const { length } = text;
   if (length % 4 !== 0) return undefined;
   const codeAt = (at: number): number | undefined => (typeof text === 'string' ? text.charCodeAt(at) : text[at]);
   const padding = codeAt(length - 1) !== EQUALS_SIGN ? 0 : codeAt(length - 2) !== EQUALS_SIGN ? 1 : 2;
-  // Memory of its own, so that the bytes of a large image can be released at once.
+  // Allocated outside of the pool, so that the bytes of a large image can be released immediately.
   const bytes = Buffer.allocUnsafeSlow((length / 4) * 3 - padding);
   let size = 0;
   try {
@@ -70,6 +69,6 @@ export function decodeBase64(text: string | Buffer): Buffer | undefined {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
-  // White space is skipped, and padding in the middle ends a window early: either leaves fewer bytes.
+  // White space is skipped, and padding in the middle ends a window early: both yield fewer bytes.
   return size === bytes.length ? bytes : undefined;
 }

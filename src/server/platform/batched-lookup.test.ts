@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BatchedLookup } from './concurrency.ts';
 
-describe('look-ups that share queries', () => {
-  /** Queries are answered one at a time, when the test says so. */
+describe('BatchedLookup', () => {
+  /** Queries are answered one at a time, when the test permits. */
   function lookup() {
     const queries: {
       readonly keys: readonly string[];
@@ -18,7 +18,7 @@ describe('look-ups that share queries', () => {
   }
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('asks at once, and together for all that arrive meanwhile, each key once', async () => {
+  it('queries immediately, and batches the distinct keys that arrive meanwhile', async () => {
     const { batched, queries } = lookup();
     const first = batched.find('a');
     const others = [batched.find('b'), batched.find('b'), batched.find('a'), batched.find('none')];
@@ -41,7 +41,7 @@ describe('look-ups that share queries', () => {
     assert.equal(queries.length, 2);
   });
 
-  it('tells a failure to those of its query alone', async () => {
+  it('reports a failure only to the callers of that query', async () => {
     const { batched, queries } = lookup();
     const first = batched.find('a');
     const second = batched.find('b');

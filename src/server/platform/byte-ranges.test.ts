@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { toRangeResponse } from './media.ts';
 
-describe('a range of bytes the service holds itself (RFC 9110, section 14)', () => {
+describe('byte ranges of buffered files (RFC 9110, section 14)', () => {
   const file = Buffer.from('0123456789');
   const served: [range: string | undefined, status: number, body: string, contentRange?: string][] = [
     [undefined, 200, '0123456789'],
@@ -11,7 +11,7 @@ describe('a range of bytes the service holds itself (RFC 9110, section 14)', () 
     ['bytes=4-', 206, '456789', 'bytes 4-9/10'],
     ['bytes=4-999', 206, '456789', 'bytes 4-9/10'],
     ['bytes=-3', 206, '789', 'bytes 7-9/10'],
-    // A suffix longer than the file selects all of it.
+    // A suffix longer than the file selects the entire file.
     ['bytes=-999', 206, '0123456789', 'bytes 0-9/10'],
     ['bytes=10-', 416, '', 'bytes */10'],
     ['bytes=-0', 416, '', 'bytes */10'],

@@ -1,4 +1,4 @@
-/** Computes what follows from an object once, and keeps it for as long as the object lives. */
+/** Memoizes a computation per object, for the lifetime of the object. */
 export function memoizeByObject<K extends object, V>(compute: (object: K) => V): (object: K) => V {
   const known = new WeakMap<K, V>();
   return (object) => {
@@ -17,7 +17,7 @@ interface Entries<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** The entry of a map, made and kept where there is none. */
+/** The entry of a map, created and stored if missing. */
 export function getOrMakeEntry<K, V>(map: Entries<K, V>, key: K, make: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;
@@ -27,8 +27,8 @@ export function getOrMakeEntry<K, V>(map: Entries<K, V>, key: K, make: () => V):
 }
 
 /**
- * Options of an LRU cache of at most so many entries, whose arrays grow with what is in it. `max` would allocate them for all entries at
- * once: 80 KB for each array and 10,000 entries, at every start.
+ * Options of an LRU cache with at most `count` entries, whose arrays grow with its contents. `max` would allocate them
+ * for all entries at once: 80 KB per array and 10,000 entries, at every start.
  */
 export const upToEntries = (count: number): { readonly maxSize: number; readonly sizeCalculation: () => number } => ({
   maxSize: count,

@@ -10,8 +10,8 @@ function requestFrom(remoteAddress: string | undefined, forwarded?: string) {
   };
 }
 
-describe('the address of a client', () => {
-  it('T71: is the peer, whatever its headers claim, when no proxy is trusted', () => {
+describe('client IP', () => {
+  it('T71: is that of the peer, whatever its headers claim, when no proxy is trusted', () => {
     const addressOf = createClientIpResolver([]);
     const seen = new Set<string>();
     for (let turn = 0; turn < 1000; turn++)
@@ -21,7 +21,7 @@ describe('the address of a client', () => {
     assert.equal(addressOf(requestFrom(undefined)), 'unknown');
   });
 
-  it('is the peer when the peer is no trusted proxy', () => {
+  it('is that of the peer when the peer is not a trusted proxy', () => {
     const addressOf = createClientIpResolver(['10.0.0.0/8']);
     assert.equal(addressOf(requestFrom('203.0.113.9', '1.2.3.4')), '203.0.113.9');
   });
@@ -48,15 +48,15 @@ describe('the address of a client', () => {
     });
   }
 
-  it('names the entry that cannot be trusted', () => {
+  it('errors name the entry that cannot be parsed', () => {
     for (const entry of ['proxy', '10.0.0.0/33', '10.0.0.0/x', '::/129', '', '10.0.0.1/']) {
       assert.throws(() => createClientIpResolver([entry]), TypeError, entry);
     }
   });
 });
 
-describe('the key of an address in limits', () => {
-  it('puts one customer of IPv6 into one key', () => {
+describe('rate-limit key of an IP', () => {
+  it('is shared by all IPv6 addresses of one customer', () => {
     assert.equal(toIpLimitKey('2001:db8:1:2:3:4:5:6'), toIpLimitKey('2001:db8:1:2:ffff::1'));
     assert.notEqual(toIpLimitKey('2001:db8:1:2::1'), toIpLimitKey('2001:db8:1:3::1'));
     assert.equal(toIpLimitKey('2001:db8:1:2::1', 48), toIpLimitKey('2001:db8:1:3::1', 48));

@@ -6,9 +6,8 @@ import ipaddr from 'ipaddr.js';
 type ClientIpResolver = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
- * Skips only trusted proxies. X-Forwarded-For counts only when the peer itself is trusted; then the rightmost IP address that
- * is not trusted is the client, since everything left of it is sent by that client and may be forged.
- *
+ * Skips only trusted proxies. X-Forwarded-For counts only when the peer itself is trusted; then the rightmost IP
+ * address that is not trusted is the client, because the client sent everything left of it and may have forged it.
  * @param trusted IP addresses and CIDR ranges
  * @throws TypeError naming the entry that is neither
  */
@@ -30,7 +29,7 @@ export function createClientIpResolver(trusted: readonly string[]): ClientIpReso
 }
 
 /**
- * The rate-limit key of an IP address: IPv6 by a prefix, else the address.
+ * The rate-limit key of an IP address: a prefix for IPv6, the address for IPv4.
  * @param prefix 64: the network of one customer; 48: the largest that a single customer usually gets
  */
 export function toIpLimitKey(address: string, prefix: 48 | 64 = 64): string {
@@ -39,7 +38,9 @@ export function toIpLimitKey(address: string, prefix: 48 | 64 = 64): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/${prefix}`;
 }
 
-/** Canonical text of an IP address: no port, no brackets, no zone, IPv4-mapped as IPv4. Undefined for anything else. */
+/**
+ * Canonical text of an IP address: no port, no brackets, no zone, IPv4-mapped as IPv4. Undefined for any other text.
+ */
 function toCanonicalIp(text: string): string | undefined {
   if (isIP(text) === 4) return text;
   const bare = text
@@ -53,8 +54,7 @@ function toCanonicalIp(text: string): string | undefined {
 }
 
 /**
- * Whether an IP address is in one of some ranges; anything that is no IP address is in none.
- *
+ * Creates a check whether an IP address is within any of the ranges; text that is not an IP address is in none.
  * @param ranges IP addresses and CIDR ranges
  * @throws TypeError naming the entry that is neither
  */
@@ -69,8 +69,8 @@ export function createIpCheck(ranges: readonly string[]): (ip: string) => boolea
 }
 
 /**
- * An IP address or CIDR range in canonical text: IPv4-mapped addresses as IPv4, as the addresses of clients are written.
- * Undefined for anything else, addresses with a zone included.
+ * Canonical text of an IP address or CIDR range: IPv4-mapped addresses as IPv4, like client addresses. Undefined for
+ * any other text, including addresses with a zone.
  */
 export function toIpRange(text: string): string | undefined {
   const range = parseIpRange(text.trim());

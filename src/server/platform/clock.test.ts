@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from './clock.ts';
 
-it('has a clock that moves only by hand', () => {
+it('a manual clock changes only when set', () => {
   const clock = manualClock(1000);
   assert.equal(clock.now(), 1000);
   clock.advance(50);

@@ -1,8 +1,8 @@
 import type { Log } from './log.ts';
 
 /**
- * Shares one operation among all callers that request it while it runs. Nothing is cached afterwards: all waiting callers get
- * its success or failure, and the next call starts it again.
+ * Shares one operation among all callers that request it while it runs. Results are not cached: all waiting callers get
+ * the same success or failure, and the next call starts the operation again.
  */
 export class SingleFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
@@ -17,8 +17,8 @@ export class SingleFlight<T> {
 }
 
 /**
- * Shares reads among concurrent callers without ever returning data read before the call: a call that arrives during a read
- * waits for the next read, together with all other calls that arrived meanwhile.
+ * Shares reads among concurrent callers without ever returning data read before the call: a call that arrives during a
+ * read waits for the next read, together with all other calls that arrived meanwhile.
  */
 export class FreshReadSingleFlight<T> {
   readonly #fetch: () => Promise<T>;
@@ -48,11 +48,11 @@ export class FreshReadSingleFlight<T> {
   }
 }
 
-/** Runs work on the same key one after the other within this process; work on different keys runs concurrently. */
+/** Serializes work on the same key within this process; work on different keys runs concurrently. */
 export class KeyedMutex<K> {
   readonly #last = new Map<K, Promise<unknown>>();
 
-  /** Runs `work` when all earlier work on this key has ended, whether it succeeded or failed. */
+  /** Runs `work` after all earlier work on this key has ended, whether it succeeded or failed. */
   runExclusive<T>(key: K, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const result = before.then(work, work);
@@ -68,7 +68,7 @@ export class KeyedMutex<K> {
   }
 }
 
-/** Lets a bounded number in at once; the others wait in order of arrival, up to a bound of their own. */
+/** Limits concurrent holders. Others wait in order of arrival, up to a limit of their own. */
 export class Semaphore {
   readonly #maxHolders: number;
   readonly #maxWaiting: number;
@@ -96,7 +96,7 @@ export class Semaphore {
     };
   }
 
-  /** A place passes from the one who leaves to the first who waits, without becoming free for a latecomer. */
+  /** A slot passes directly from the releasing holder to the first waiter, so that no newcomer can take it. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#holders--;
@@ -119,15 +119,15 @@ export class Semaphore {
 }
 
 /**
- * Shares queries among concurrent look-ups of different keys, without ever returning data read before the call: look-ups that arrive during a
- * query wait for the next one and share it.
+ * Shares queries among concurrent look-ups of different keys, without ever returning data read before the call:
+ * look-ups that arrive during a query wait for the next one and share it.
  */
 export class BatchedLookup<V> {
   readonly #find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>;
   #waiting = new Map<string, PromiseWithResolvers<V | undefined>>();
   #isRunning = false;
 
-  /** @param find resolves to those of the keys that exist */
+  /** @param find resolves to the values of those keys that exist */
   constructor(find: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>) {
     this.#find = find;
   }
@@ -160,18 +160,18 @@ export class BatchedLookup<V> {
 
 const WRITE_EVERY_MS = 10_000;
 
-/** What a `PeriodicWriter` needs. `V` is what is kept for each id. */
+/** Options of a `PeriodicWriter`. `V` is the value stored for each id. */
 interface PeriodicWriterOptions<V> {
   readonly log: Log;
-  /** For the log where a write fails: `the last use of tokens`. */
+  /** Names the data in the log when a write fails: `the last use of tokens`. */
   readonly subject: string;
   /** Stores one batch; called with at least one entry. */
   write(batch: ReadonlyMap<number, V>): Promise<void>;
 }
 
 /**
- * Collects the newest value of each id and stores the batch every ten seconds, so that no request waits for a write that
- * is only shown to users (when a key was last used). A crash loses at most those ten seconds.
+ * Collects the newest value of each id and stores the batch every ten seconds, so that no request waits for a write
+ * that is only displayed to users (when a key was last used). A crash loses at most those ten seconds.
  */
 export class PeriodicWriter<V> {
   readonly #options: PeriodicWriterOptions<V>;
@@ -191,13 +191,13 @@ export class PeriodicWriter<V> {
     this.#pending.set(id, value);
   }
 
-  /** Writes what is pending and stops. */
+  /** Writes pending values and stops. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.flush();
   }
 
-  /** Writes what is pending now. */
+  /** Writes pending values now. */
   async flush(): Promise<void> {
     if (this.#pending.size === 0) return;
     const batch = this.#pending;

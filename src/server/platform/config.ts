@@ -10,32 +10,35 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
   ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
   : Lowercase<Name>;
 
-/** The settings of a table as their readers return them, under their names in camel case. */
+/** The settings of a table as their readers return them, with camel-case names. */
 type ValuesOf<Table extends SettingTable> = {
   readonly [Name in keyof Table & string as CamelCase<Name>]: ReturnType<Table[Name]['read']>;
 };
 
-/** The settings that are read once at start: checked, typed, and the same until the process ends. */
+/** The settings that are read once at start: checked, typed, and constant until the process ends. */
 export interface Config extends Omit<ValuesOf<typeof FIXED_SETTINGS>, 'baseUrl' | 'webmailUrl' | 'instanceName'> {
   readonly baseUrl: string;
   readonly instanceName: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly webmailUrl: string;
-  /** Names of the settings that the environment gives a value. */
+  /** Names of the settings that are set in the environment. */
   readonly environmentNames: ReadonlySet<string>;
-  /** Site settings before anything is stored. Their values in effect are in `Live<SiteSettings>`. */
+  /** Site settings before any are stored. Their effective values are in `Live<SiteSettings>`. */
   readonly siteDefaults: SiteSettings;
 }
 
 /** The settings that root changes while the service runs. */
 export type SiteSettings = ValuesOf<typeof SITE_SETTINGS>;
 
-/** A value that changes while the service runs. Call `current()` at each use, and keep no copy of the result. */
+/** A value that changes while the service runs. Call `current()` at each use, and do not keep a copy. */
 export interface Live<T> {
   current(): T;
 }
 
-/** Settings of similar products that an administrator may have kept; each causes one hint at start, none is used. */
+/**
+ * Settings of similar products that an administrator may have left in place; each causes one hint at start, none is
+ * used.
+ */
 const OTHER_PRODUCTS_SETTINGS: Readonly<Record<string, string>> = {
   SQL_DSN: 'DATABASE_URL',
   SESSION_SECRET: 'MASTER_KEY',
@@ -85,11 +88,14 @@ const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
 
 interface LoadedConfig {
   readonly config: Config;
-  /** Lines for the person who starts the service. */
+  /** Messages for the person who starts the service. */
   readonly hints: readonly string[];
 }
 
-/** Reads `.env` (where there is one; the environment wins) and the environment. Throws ConfigError on the first bad value. */
+/**
+ * Reads `.env` if present, and the environment, which takes precedence.
+ * @throws ConfigError on the first invalid value
+ */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile = '.env'): LoadedConfig {
   const env = { ...readEnvFile(envFile), ...environment };
   const config = parseConfig(env);
@@ -104,9 +110,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
 }
 
 /**
- * The pure part: raw texts in, checked settings out.
- *
- * @throws ConfigError on the first setting that cannot be used
+ * Parses raw texts to checked settings. Pure.
+ * @throws ConfigError on the first invalid setting
  */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const values = readSettings(FIXED_SETTINGS, env);
@@ -133,11 +138,11 @@ function readSettings<Table extends SettingTable>(
     const text = given === undefined || given === '' ? setting.default : given;
     return [toCamelCase(name), setting.read(text, name)];
   });
-  // The keys and values are those of the table by construction, which `fromEntries` cannot express.
+  // The keys and values match the table by construction, which `fromEntries` cannot express.
   return Object.fromEntries(entries) as ValuesOf<Table>;
 }
 
-/** Without the names of settings that only the console has. */
+/** Omits the names of settings that exist only in the console. */
 const onlySettingsOf = (env: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, env[name]]));
 
@@ -174,7 +179,7 @@ function assertConsistent(config: Config): void {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
-/** Lines `NAME=value`; `#` starts a comment line; quotes around a value are taken off. */
+/** Parses lines `NAME=value`. `#` starts a comment line; quotes around a value are removed. */
 function readEnvFile(path: string): Record<string, string> {
   let text: string;
   try {
@@ -191,7 +196,7 @@ function readEnvFile(path: string): Record<string, string> {
   return found;
 }
 
-/** Errors whose message alone tells an operator what to do. */
+/** Errors whose message alone tells an operator how to fix the problem. */
 const PLAIN = [ConfigError, DatabaseUnavailableError, AlreadyServedError, SchemaMismatchError, DatabaseFileError];
 const PORT_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this port; stop it, or set PORT',
@@ -199,7 +204,7 @@ const PORT_ERRORS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not open this port; set PORT to one above 1023',
 };
 
-/** What is printed where the service cannot start: one line where the cause is known, else the stack. */
+/** The message for a failed start: one line for a known cause, otherwise the stack. */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (PLAIN.some((kind) => error instanceof kind)) return error.message;

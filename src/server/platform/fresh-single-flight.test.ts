@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FreshReadSingleFlight } from './concurrency.ts';
 
-describe('shared reads', () => {
-  it('never answer with something older than the question, and are few', async () => {
+describe('FreshReadSingleFlight', () => {
+  it('never returns data older than the call, and runs few reads', async () => {
     let value = 0;
     let reads = 0;
     const fresh = new FreshReadSingleFlight(async () => {
@@ -24,7 +24,7 @@ describe('shared reads', () => {
     assert.equal(await fresh.read(), value);
   });
 
-  it('fail the callers that waited for that read, and no later ones', async () => {
+  it('reports a failure only to the callers that waited for that read', async () => {
     let fails = true;
     const fresh = new FreshReadSingleFlight(async () => {
       await delay(1);

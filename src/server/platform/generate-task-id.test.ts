@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newTaskId } from './tokens.ts';
 
-it('makes task ids of the documented form, each another', () => {
+it('generates unique task ids in the documented format', () => {
   const ids = Array.from({ length: 1000 }, newTaskId);
   for (const id of ids) assert.match(id, /^task_[0-9A-Za-z]{32}$/);
   assert.equal(new Set(ids).size, 1000);
 });
 
-it('lets ids rise with time in their first characters and nowhere else', () => {
+it('increases only the first characters of ids with time', () => {
   const early = newTaskId(1_700_000_000_000);
   const late = newTaskId(1_700_000_000_001);
   assert.ok(early < late);

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { hasControlCharacter } from './text.ts';
 
 describe('hasControlCharacter', () => {
-  it('finds each byte below 0x20 and no other, at every place and alignment', () => {
+  it('detects every byte below 0x20 and no other, at every position and alignment', () => {
     const memory = Buffer.alloc(64);
     for (let start = 0; start < 8; start++)
       for (let length = 0; length <= 12; length++)
         for (const around of [0x20, 0x41, 0x80, 0xff]) {
-          // What stands beside the bytes does not count.
+          // Bytes outside of the buffer must not matter.
           memory.fill(0);
           const bytes = memory.subarray(start, start + length).fill(around);
           assert.equal(hasControlCharacter(bytes), false, `${length} bytes from ${start}`);

@@ -1,6 +1,6 @@
 import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 
-/** Markup that is safe to send: made by `html`, or from a text of our own. */
+/** Markup that is safe to send: created by `html`, or from a constant text of ours. */
 export class Markup {
   readonly text: string;
   constructor(text: string) {
@@ -10,10 +10,10 @@ export class Markup {
 
 type TemplateValue = string | number | Markup | undefined | readonly Markup[];
 
-/** Text as it may stand anywhere in HTML, attribute values in quotes included. */
+/** Text escaped for any position in HTML, including quoted attribute values. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** Markup from a template: whatever is put in is escaped, unless it is markup itself; undefined is nothing. */
+/** Markup from a template: inserted values are escaped unless they are markup; undefined inserts nothing. */
 export function html(parts: TemplateStringsArray, ...values: readonly TemplateValue[]): Markup {
   return new Markup(parts.reduce((text, part, index) => `${text}${toMarkup(values[index - 1])}${part}`));
 }
@@ -26,24 +26,24 @@ function toMarkup(piece: TemplateValue): string {
 
 interface StandalonePage {
   readonly locale: Locale;
-  /** Name of the service; what an error page does not know is left out. */
+  /** Name of the service; omitted on error pages that do not know it. */
   readonly siteName?: string;
-  /** What the page is about, without the name of the site. */
+  /** Title of the page, without the name of the site. */
   readonly title: string;
-  /** What stands in `<head>` beside what every page has. */
+  /** Content of `<head>` in addition to that of all pages. */
   readonly head?: Markup;
   /** Links at the right of the header. */
   readonly nav?: Markup;
   readonly main: Markup;
   readonly footer?: string;
-  /** For text and tables; without, the page is as wide as a form. */
+  /** A wide layout for text and tables; otherwise the page is as wide as a form. */
   readonly wide?: boolean;
 }
 
-/** Where the mark of the service leads; its words where the service's name is not known. */
+/** Label of the link behind the service's logo, used when the service's name is not known. */
 export const START_PAGE_LINKS: Readonly<Record<Locale, string>> = { en: 'To the start page', 'zh-CN': '返回首页' };
 
-/** A page rendered by the server, in the same design as the console. It is sent with `STANDALONE_PAGE_HEADERS`. */
+/** A page rendered by the server, in the same design as the console. Send it with `STANDALONE_PAGE_HEADERS`. */
 export function standalonePage(page: StandalonePage): string {
   const { locale, siteName, title, head, nav, main, footer, wide = false } = page;
   return html`<!doctype html>
@@ -66,7 +66,10 @@ ${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
 
 const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = { en: 'English', 'zh-CN': '简体中文' };
 
-/** Links to the same page in the other languages. @param label names the choice */
+/**
+ * Links to the same page in the other languages.
+ * @param label names the choice
+ */
 export function languageLinks(locale: Locale, label: string, pathIn: (locale: Locale) => string): Markup {
   const others = LOCALES.filter((each) => each !== locale).map(
     (each) => html`<a href="${pathIn(each)}" hreflang="${each}" lang="${each}">${LANGUAGE_NAMES[each]}</a>`,
@@ -75,11 +78,11 @@ export function languageLinks(locale: Locale, label: string, pathIn: (locale: Lo
 }
 
 /**
- * Headers of a page that stands alone: no script; style sheet, font and mark of this service; forms to this origin only, no
- * framing, no caching or indexing, and no referrer that would reveal its URL to other sites.
+ * Headers of a standalone page: no scripts; style sheet, font and logo only from this service; forms only to this
+ * origin; no framing, caching or indexing; and no referrer that would reveal its URL to other sites.
  */
 export const STANDALONE_PAGE_HEADERS = toStandalonePageHeaders();
-/** The same of a page that plays videos of this service. */
+/** Like `STANDALONE_PAGE_HEADERS`, for a page that plays videos of this service. */
 export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
 function toStandalonePageHeaders(media: readonly string[] = []): Readonly<Record<string, string>> {

@@ -3,7 +3,10 @@ import { Base64Text, decodeBase64, LONG_TEXT_LENGTH } from './base64.ts';
 import { assertNoPollutingKeys, countValues, JsonRejectedError } from './json.ts';
 import { cutText, hasControlCharacter, hasOnlyWellFormedText } from './text.ts';
 
-/** What a JSON document may have before it is parsed. A wider one costs more to parse and to check than to send. */
+/**
+ * Limits of a JSON document, checked before it is parsed. A wider document costs more to parse and validate than to
+ * send.
+ */
 interface JsonScanBounds {
   /** Levels of arrays and objects. */
   readonly maxDepth: number;
@@ -11,20 +14,20 @@ interface JsonScanBounds {
   readonly maxValues: number;
 }
 
-/** Bytes of one member name; the longest names in use are paths and identifiers of some hundred characters. */
+/** Bytes of one member name; the longest names in use are paths and identifiers of a few hundred characters. */
 const MAX_KEY_BYTES = 1_024;
 /** Bytes of one number; a double needs 25. */
 const MAX_NUMBER_BYTES = 128;
-/** Bytes outside of strings: punctuation, numbers, white space. Indented documents of the widest kind stay below. */
+/** Bytes outside of strings: punctuation, numbers, white space. Even the widest indented documents stay below. */
 const MAX_BYTES_OUTSIDE_STRINGS = 8 * 1024 * 1024;
-/** Escapes in all strings together: what a megabyte of Chinese needs where every character is escaped, several times over. */
+/** Escapes in all strings together: several times those of a megabyte of fully escaped Chinese text. */
 const MAX_ESCAPES = 2_000_000;
-/** Longest name that `isPollutingName` needs to see: `constructor`. */
+/** Longest name that `isPollutingName` must see: `constructor`. */
 const KEPT_KEY_BYTES = 12;
 
-/** Bytes of a string that are read one by one before those that follow are searched many at a time. */
+/** Bytes of a string that are read one by one before the scanner switches to searching many at a time. */
 const SHORT_TEXT_BYTES = 64;
-/** Searched at a time: so few that finding something early in it, again and again, costs little. */
+/** Bytes searched at a time: so few that repeated early matches cost little. */
 const WINDOW_BYTES = 4 * 1024;
 
 const QUOTE = 0x22;
@@ -37,7 +40,7 @@ const SMALL_U = 0x75;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** What the bytes between two pushes belong to. */
+/** The state between two pushes. */
 const OUTSIDE = 0;
 const IN_STRING = 1;
 const AFTER_BACKSLASH = 2;
@@ -45,45 +48,44 @@ const IN_UNICODE_ESCAPE = 3;
 
 /** A long string of a document. */
 interface LongString {
-  /** Of its first byte and of its closing quote. */
+  /** Offset of its first byte and of its closing quote. */
   readonly start: number;
   readonly end: number;
-  /** Where it is, level by level: the index in an array, the first byte of the name in an object. */
+  /** Its path, level by level: the index in an array, the first byte of the name in an object. */
   readonly places: readonly number[];
 }
 
 /**
- * Reads a JSON document byte by byte as it arrives and stops at the first violation of its bounds, so that a hostile body is
- * rejected before it was received as a whole and before anything was built from it. It does not check the grammar, which is
- * left to `JSON.parse`, but notes what later checks need to know so that they can be skipped for ordinary documents.
- *
- * One pass costs about a nanosecond a byte, a tenth of it inside long strings, and no memory.
+ * Scans a JSON document byte by byte as it arrives and stops at the first exceeded limit, so that a hostile body is
+ * rejected before it was fully received and before any value was created. The scanner leaves the grammar to
+ * `JSON.parse`, but records facts by which later checks can be skipped for ordinary documents. One pass costs about a
+ * nanosecond per byte, a tenth of it inside long strings, and no memory.
  */
 export class JsonBoundsScanner {
-  /** A byte above 0x7F: the text is not ASCII, so its UTF-8 must be checked. */
+  /** Contains a byte above 0x7F, so the text is not ASCII and its UTF-8 must be checked. */
   hasNonAscii = false;
-  /** An escape for U+0000 or for a surrogate, which may be a lone one. */
+  /** Contains an escape for U+0000 or for a surrogate, which may be a lone one. */
   hasSuspectEscape = false;
-  /** A member name that may pollute a prototype: `__proto__`, `constructor`, or one with an escape in it. */
+  /** Contains a member name that may pollute a prototype: `__proto__`, `constructor`, or one with an escape. */
   hasSuspectKey = false;
-  /** A number written with a fraction or an exponent. */
+  /** Contains a number written with a fraction or an exponent. */
   hasFraction = false;
-  /** Values directly in the root: members written, those with the same name counted each. */
+  /** Values directly in the root: members as written, including duplicate names. */
   rootMembers = 0;
   /** Values of the document so far: members, elements and the root. */
   values = 0;
-  /** Strings of 64 KiB and more without escapes: images in Base64, as a rule. */
+  /** Strings of 64 KiB and more without escapes, usually Base64 images. */
   readonly longStrings: LongString[] = [];
 
   readonly #bounds: JsonScanBounds;
-  /** By level. Of up to 64 bytes, which the engine keeps beside the object; more would be allocated apart. */
+  /** By level. Arrays of up to 64 bytes are stored inline by the engine; larger ones would be allocated separately. */
   readonly #isObject: Uint8Array;
   #depth = 0;
   #outside = 0;
   #state = OUTSIDE;
   #atKey = false;
   #isKey = false;
-  /** Bytes of the chunks before this one. */
+  /** Total bytes of the previous chunks. */
   #before = 0;
   #stringStart = 0;
   #hasEscape = false;
@@ -150,17 +152,17 @@ export class JsonBoundsScanner {
     return at;
   }
 
-  /** A byte of a number or of a word. */
+  /** Handles a byte of a number or keyword. */
   #pushScalar(byte: number): void {
     if (!this.#inScalar) {
       this.#inScalar = true;
       this.#scalarBytes = 0;
       this.#countValue();
     }
-    // A byte order mark, or what is no JSON: either must be decoded as UTF-8.
+    // A byte order mark, or invalid JSON: either must be decoded as UTF-8.
     if (byte > 0x7f) this.hasNonAscii = true;
     if (++this.#scalarBytes > MAX_NUMBER_BYTES) throw tooWide(`a number of more than ${MAX_NUMBER_BYTES} characters`);
-    // `.`, `E`, `e`: the words true and false have an e too, which costs a needless check and no more.
+    // `.`, `E`, `e`: true and false also contain an e, which only costs a needless check.
     if (byte === 0x2e || byte === 0x45 || byte === 0x65) this.hasFraction = true;
   }
 
@@ -194,7 +196,7 @@ export class JsonBoundsScanner {
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) {
         this.#countEscape();
-        // Nearly all escapes are a single letter and stand in one piece.
+        // Nearly all escapes are a single letter within the same chunk.
         if (at + 1 < length && chunk[at + 1] !== SMALL_U) at++;
         else {
           this.#state = AFTER_BACKSLASH;
@@ -210,7 +212,7 @@ export class JsonBoundsScanner {
     return at + 1;
   }
 
-  /** Where the next quote or backslash is, or the end of the chunk. */
+  /** Position of the next quote or backslash, or the end of the chunk. */
   #skipPlainText(chunk: Buffer, start: number): number {
     const { length } = chunk;
     for (let at = start; at < length; at += WINDOW_BYTES) {
@@ -260,7 +262,7 @@ export class JsonBoundsScanner {
       return at + 1;
     }
     const digit = hexDigit(byte);
-    // Malformed: `JSON.parse` says so.
+    // Malformed: `JSON.parse` reports it.
     if (digit < 0) {
       this.#state = IN_STRING;
       return at;
@@ -283,17 +285,16 @@ function hexDigit(byte: number): number {
 const tooWide = (message: string): JsonRejectedError => new JsonRejectedError('width', message);
 
 const MAX_DEPTH = 64;
-/** Far above the longest conversation; a million values would cost more to parse and to check than to send. */
+/** Far more than the longest conversation has; a million values would cost more to parse and validate than to send. */
 const DEFAULT_MAX_VALUES = 50_000;
 
+/** A scanner with the limits of a request body. */
 export const requestScanner = (maxValues = DEFAULT_MAX_VALUES): JsonBoundsScanner =>
   new JsonBoundsScanner({ maxDepth: MAX_DEPTH, maxValues });
 
 /**
- * Parses the body of a caller's request: what `parseJson` refuses, then more values than a request needs, bytes that are no
- * UTF-8, and text with U+0000 or lone surrogates (reason `text`), which would come back changed from the database or not
- * at all.
- *
+ * Parses the body of a caller's request. In addition to `parseJson`, it refuses more values than a request needs,
+ * invalid UTF-8, and text with U+0000 or lone surrogates (reason `text`), which the database would change or lose.
  * @throws JsonRejectedError
  */
 export function parseRequestJson(bytes: Buffer): unknown {
@@ -303,27 +304,27 @@ export function parseRequestJson(bytes: Buffer): unknown {
 }
 
 /**
- * The same for a body that was scanned as it arrived. What the scanner has not seen needs no further pass.
- *
+ * Like `parseRequestJson`, for a body that was scanned as it arrived. Checks for which the scanner saw no cause are
+ * skipped.
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
 export const parseScannedJson = (bytes: Buffer, scanner: JsonBoundsScanner): unknown =>
   parseDecodingImages(bytes, scanner, []).value;
 
-/** Large images of a body that were given as Base64, by their path: `image`, `images.0`, `input_reference.image_url`. */
+/** Large images of a body that were sent as Base64, by path: `image`, `images.0`, `input_reference.image_url`. */
 export type BodyImages = ReadonlyMap<string, Base64Text>;
 
+/** The images of a body without large ones. */
 export const NO_IMAGES: BodyImages = new Map();
 
-/** A parsed body, and its large images: in the value a short text describes each. */
+/** A parsed body and its large images; in the value, a short text describes each image. */
 export interface ParsedBody {
   readonly value: unknown;
   readonly images: BodyImages;
 }
 
 /**
- * The same; Base64 of 64 KiB and more is decoded where it is in one of the root's `imageFields`.
- *
+ * Like `parseScannedJson`, but decodes Base64 of 64 KiB and more in the root's `imageFields`.
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
 export function parseDecodingImages(
@@ -343,7 +344,7 @@ export function parseDecodingImages(
   return parsed;
 }
 
-/** A number in a parsed document, by the object or array that holds it. */
+/** The position of a number in a parsed document, by its containing object or array. */
 interface NumberPosition {
   readonly holder: object;
   readonly key: string;
@@ -352,8 +353,8 @@ interface NumberPosition {
 const integersWrittenAsFractions = new WeakMap<object, readonly NumberPosition[]>();
 
 /**
- * Where a parsed request body has a whole number written with a fraction or an exponent (`5.0`, `1e3`). `JSON.parse` loses
- * how a number was written, and where the contract asks for an integer it is digits with an optional minus.
+ * Positions of whole numbers in a parsed request body that were written with a fraction or an exponent (`5.0`, `1e3`).
+ * `JSON.parse` loses the notation of a number, and an integer of the contract must be digits with an optional minus.
  */
 export const positionsOfWrittenFractions = (body: unknown): readonly NumberPosition[] =>
   (typeof body === 'object' && body !== null && integersWrittenAsFractions.get(body)) || [];
@@ -361,14 +362,14 @@ export const positionsOfWrittenFractions = (body: unknown): readonly NumberPosit
 /** A number written with a fraction or an exponent, or with both. */
 const WRITTEN_FRACTION = /[.eE]/;
 
-/** The reviver of ECMAScript 2026, whose third argument has the text of a number. */
+/** The reviver of ECMAScript 2026, whose third argument contains the text of a number. */
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
 /**
- * Parses the document without its long strings and puts them back where they were, so that none of many megabytes is copied.
- *
- * @returns undefined where `JSON.parse` must see the whole: a name may be spelled with escapes or stand twice, or a string
- * has a control character, which JSON forbids
+ * Parses the document without its long strings and reinserts them afterwards, so that no string of many megabytes is
+ * copied.
+ * @returns undefined when `JSON.parse` must see the entire text: a name may be written with escapes or occur twice, or
+ * a string contains a control character, which JSON forbids
  */
 function parseAroundLongStrings(
   bytes: Buffer,
@@ -419,7 +420,9 @@ function toImage(text: Buffer): Base64Text | undefined {
   return decoded && new Base64Text(decoded, prefix);
 }
 
-/** Characters of a decoded image that are kept to show its kind: fewer than the record of a task cuts. */
+/**
+ * Characters of a decoded image that are kept to show its type: fewer than the length at which task records cut texts.
+ */
 const KEPT_LENGTH = 960;
 
 const encodingOf = ({ hasNonAscii }: JsonBoundsScanner): 'utf8' | 'latin1' => (hasNonAscii ? 'utf8' : 'latin1');

@@ -1,13 +1,12 @@
 /**
- * Parsing JSON from outside, of upstreams here and of callers in `parse-request-json.ts`, and the rules for text inside it.
- *
- * `JSON.parse` alone accepts input that is dangerous later: nesting that overflows recursive walkers, and the keys `__proto__` and
- * `constructor.prototype`, which turn a later merge into prototype pollution.
+ * Parses external JSON, that of upstreams here and that of callers in `json-scanner.ts`, and checks the text inside.
+ * `JSON.parse` alone accepts input that is dangerous later: nesting that overflows recursive code, and the keys
+ * `__proto__` and `constructor.prototype`, which turn a later merge into prototype pollution.
  */
 
 export type JsonRejectionReason = 'syntax' | 'depth' | 'keys' | 'width' | 'prototype' | 'text';
 
-/** Thrown by `parseJson`; `message` is fit for the one who sent the text and never quotes it. */
+/** Thrown by `parseJson`; `message` may be shown to the sender of the text and never quotes it. */
 export class JsonRejectedError extends SyntaxError {
   readonly reason: JsonRejectionReason;
   constructor(reason: JsonRejectionReason, message: string, cause?: unknown) {
@@ -20,23 +19,27 @@ export class JsonRejectedError extends SyntaxError {
 interface JsonBounds {
   /** Levels of arrays and objects; default 64. */
   readonly maxDepth?: number;
-  /** Object members in the whole document; default unbounded. */
+  /** Object members in the entire document; default unlimited. */
   readonly maxKeys?: number;
-  /** Whole numbers beyond 2^53 become text with all their digits; by default they are rounded, as `JSON.parse` does. */
+  /**
+   * Converts whole numbers beyond 2^53 to text with all their digits; by default they are rounded, as by `JSON.parse`.
+   */
   readonly longIntegersAsText?: boolean;
 }
 
 const DEFAULT_MAX_DEPTH = 64;
 
-/** Length of `"":0`; a shorter text than that for each key allowed needs no counting. */
+/** Length of `"":0`; a text shorter than that per permitted key needs no counting. */
 const SHORTEST_MEMBER = 4;
 
-/** Cheap hint that a polluting key may be present, plain or with its ASCII letters escaped. Strings may trigger it too. */
+/**
+ * Quick check whether a polluting key may be present, plain or with escaped ASCII letters. Strings may trigger it too.
+ */
 const POLLUTING_HINT = /__proto__|constructor|\\u00/i;
 
 /**
- * Parses JSON within bounds. A leading byte order mark is ignored (RFC 8259 section 8.1); of duplicate keys the last wins.
- *
+ * Parses JSON within limits. A leading byte order mark is ignored (RFC 8259 section 8.1); the last of duplicate keys
+ * wins.
  * @throws JsonRejectedError
  */
 export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unknown {
@@ -59,7 +62,7 @@ function parse(text: string, longIntegersAsText: boolean): unknown {
   }
 }
 
-/** Cheap hint that a whole number beyond 2^53 may be present. */
+/** Quick check whether a whole number beyond 2^53 may be present. */
 const LONG_INTEGER_HINT = /[:[,\s-]\d{16,}/;
 
 /** A reviver of `JSON.parse` (ECMAScript, source text access). */
@@ -68,7 +71,7 @@ const keepDigits = (_key: string, value: unknown, { source }: { readonly source?
     ? source
     : value;
 
-/** Most documents have fewer brackets than levels allowed, so that they need no scan at all. */
+/** Most documents have fewer brackets than permitted levels, and so need no scan. */
 function hasMoreContainersThan(text: string, limit: number): boolean {
   let left = limit;
   for (const bracket of ['{', '[']) {
@@ -79,7 +82,7 @@ function hasMoreContainersThan(text: string, limit: number): boolean {
   return false;
 }
 
-/** One pass over the text before anything is built from it; malformed text is left to JSON.parse. */
+/** Scans the text once before any value is created; malformed text is left to JSON.parse. */
 function assertWithinBounds(text: string, maxDepth: number, maxKeys: number): void {
   let depth = 0;
   let keys = 0;
@@ -127,7 +130,7 @@ export function assertNoPollutingKeys(root: unknown): void {
   }
 }
 
-/** Every object and array inside a value, itself included, without recursion. */
+/** Every object and array inside a value, including the value itself, without recursion. */
 export function* containersOf(root: unknown): Generator<object> {
   const waiting: unknown[] = [root];
   while (waiting.length > 0) {
@@ -140,7 +143,7 @@ export function* containersOf(root: unknown): Generator<object> {
   }
 }
 
-/** Values of a parsed document of bounded depth: members, elements and the root. */
+/** Values of a parsed document of limited depth: members, elements and the root. */
 export function countValues(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;
@@ -148,7 +151,7 @@ export function countValues(value: unknown): number {
   return count;
 }
 
-/** Whether a value parsed elsewhere is no deeper and has no more values than a document may. */
+/** Whether a value parsed elsewhere is within the depth and number of values permitted for a document. */
 export function isWithinBounds(
   root: unknown,
   maxDepth = DEFAULT_MAX_DEPTH,

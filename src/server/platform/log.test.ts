@@ -5,7 +5,7 @@ import { randomToken } from './tokens.ts';
 
 const PREFIXES = ['sk-', 'rgat_', 'rgrt_', 'rgut_', 'rgs_', 'rgcs_', 'rgpl_'];
 
-it('masks what looks like a secret in texts, and what is named like one at any place of a line', () => {
+it('masks texts that resemble secrets, and values of secret keys anywhere in a line', () => {
   const lines: string[] = [];
   const log = openLog('trace', { write: (line) => void lines.push(line) });
   const secrets = PREFIXES.map((prefix) => randomToken(prefix, 42));
@@ -22,7 +22,7 @@ it('masks what looks like a secret in texts, and what is named like one at any p
   assert.ok(text.includes('[masked]'));
 });
 
-it('T96: keeps one event on one line, whatever is in it', () => {
+it('T96: keeps one event on one line, whatever it contains', () => {
   const lines: string[] = [];
   openLog('info', { write: (line) => void lines.push(line) }).info({ path: 'a\r\n{"level":60}\u001b[2J' }, 'b\nc');
   assert.equal(lines.length, 1);

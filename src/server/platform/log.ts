@@ -1,8 +1,9 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
+/** The service's logger. */
 export type Log = Logger;
 
-/** Keys whose values never reach a log line, wherever they stand within two levels. */
+/** Keys whose values never reach a log line, within two levels of nesting. */
 const SECRET_KEYS = [
   'authorization',
   'cookie',
@@ -32,18 +33,18 @@ const SECRET_KEYS = [
 const SECRET_PATTERN =
   /\b(?:sk|llm|rgat|rgrt|rgut|rgs|rgcs|rgpl)[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
 
-/** Returns the text with everything that resembles a secret replaced. */
+/** Replaces everything in the text that resembles a secret. */
 export const maskSecrets = (text: string): string =>
   text.replace(SECRET_PATTERN, (_all, query?: string) => `${query ?? ''}[masked]`);
 
-/** What every line says about the process that wrote it, so that lines of several can be kept in one place. */
+/** Identifies the process in every log line, so that lines of several processes can be stored together. */
 export interface LogOrigin {
   /** The name of this process among the replicas (`INSTANCE_NAME`). */
   readonly instance: string;
   readonly version: string;
 }
 
-/** JSON lines with masked secrets. `destination` is for tests. */
+/** Opens a log of JSON lines with masked secrets. `destination` is for tests. */
 export function openLog(level: string, destination?: DestinationStream, origin?: LogOrigin): Log {
   return pino(
     {
@@ -67,7 +68,7 @@ interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** Errors by type, message and stack, causes included, secrets masked; never their other properties. */
+/** Logs errors by type, message and stack, including causes, with masked secrets; never their other properties. */
 function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: maskSecrets(String(error)) };
   return {

@@ -11,7 +11,7 @@ import { parseMasterKey } from './vault.ts';
 const folder = mkdtempSync(join(tmpdir(), 'reelgate-key-'));
 after(() => rmSync(folder, { recursive: true }));
 
-it('makes a key once, for its owner alone', () => {
+it('creates a key once, readable only by its owner', () => {
   const path = join(folder, 'new', 'master.key');
   const key = loadOrCreateMasterKey(path);
   assert.equal(key.length, 32);
@@ -20,7 +20,7 @@ it('makes a key once, for its owner alone', () => {
   assert.deepEqual(readdirSync(join(folder, 'new')), ['master.key']);
 });
 
-it('never replaces a file it cannot read as a key', () => {
+it('never replaces a file that contains no valid key', () => {
   const path = join(folder, 'broken.key');
   for (const text of ['', 'c2hvcnQ=', 'x'.repeat(100)]) {
     writeFileSync(path, text);
@@ -28,7 +28,7 @@ it('never replaces a file it cannot read as a key', () => {
   }
 });
 
-it('T90: yields one key to processes that start at once', async () => {
+it('T90: yields one key to processes that start at the same time', async () => {
   const path = join(folder, 'shared.key');
   const code = `import { loadOrCreateMasterKey } from ${JSON.stringify(import.meta.resolve('./master-key.ts'))};
     console.log(loadOrCreateMasterKey(${JSON.stringify(path)}).toString('base64'));`;

@@ -19,10 +19,9 @@ import { ConfigError } from './setting-readers.ts';
 import { MASTER_KEY_BYTES, matchesKeyCheck, parseMasterKey, toKeyCheck } from './vault.ts';
 
 /**
- * MASTER_KEY, or the key kept beside the SQLite database; and those that open only.
- *
- * @param isFirstStart whether a key may be made where there is none; a database that has been in use has its key somewhere
- * @throws ConfigError when the key of a database in use is missing
+ * Opens MASTER_KEY, or the key stored next to the SQLite database, and the previous keys, which only decrypt.
+ * @param isFirstStart whether a missing key may be created; a database that was used before must have one somewhere
+ * @throws ConfigError when the key of a used database is missing
  */
 export function openMasterKeys(
   config: Pick<Config, 'masterKey' | 'masterKeyPrevious' | 'databaseUrl'>,
@@ -43,10 +42,9 @@ export function openMasterKeys(
 }
 
 /**
- * The key kept in a file, made when there is none. The file is readable by its owner alone and appears whole or not at
- * all; of processes that start at the same moment one makes the key and all use it.
- *
- * @throws Error when the file holds no key: making another would lose whatever the first one sealed
+ * Loads the key from a file, or creates it. The file is readable only by its owner and appears atomically; of several
+ * processes that start at the same moment, one creates the key and all use it.
+ * @throws Error when the file contains no valid key: a new key could not decrypt existing data
  */
 export function loadOrCreateMasterKey(path: string): Buffer {
   const text = readIfExists(path) ?? createKeyFile(path);
@@ -55,17 +53,16 @@ export function loadOrCreateMasterKey(path: string): Buffer {
   return key;
 }
 
-/** A key that is there already, and the file it is in unless MASTER_KEY has it; none is made. */
+/** An existing key and its file, which is undefined for MASTER_KEY. */
 export interface ExistingMasterKey {
   readonly key: Buffer;
   readonly file: string | undefined;
 }
 
 /**
- * MASTER_KEY, else the key in the file beside a SQLite database.
- *
+ * Finds MASTER_KEY, or else the key in the file next to a SQLite database.
  * @param path of the SQLite database; undefined with PostgreSQL
- * @throws Error where there is none
+ * @throws Error when there is none
  */
 export function findMasterKey({ masterKey }: Pick<Config, 'masterKey'>, path: string | undefined): ExistingMasterKey {
   const file = path === undefined || masterKey !== undefined ? undefined : masterKeyFileOf(path);
@@ -77,10 +74,13 @@ export function findMasterKey({ masterKey }: Pick<Config, 'masterKey'>, path: st
   return { key, file };
 }
 
-/** Where the key of a SQLite database is kept. */
+/** Path of the key file of a SQLite database. */
 export const masterKeyFileOf = (path: string): string => resolve(dirname(path), 'master.key');
 
-/** Keeps a key in a new file. @throws Error where there is one already */
+/**
+ * Stores a key in a new file.
+ * @throws Error when the file already exists
+ */
 export function storeMasterKey(path: string, key: Buffer): void {
   mkdirSync(dirname(path), { recursive: true });
   writeDurably(path, `${key.toString('base64')}\n`);
@@ -100,7 +100,7 @@ function createKeyFile(path: string): string {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeDurably(draft, `${randomBytes(MASTER_KEY_BYTES).toString('base64')}\n`);
   try {
-    // Unlike a rename, a link fails where another process was first.
+    // Unlike a rename, a link fails when another process was first.
     linkSync(draft, path);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
@@ -124,12 +124,12 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** The fact in `meta` by which a key is recognized as the database's. */
+/** Name of the `meta` entry that identifies the database's key. */
 export const MASTER_KEY_META_NAME = 'master_key_check';
 
 /**
- * Stops the start when neither MASTER_KEY nor one of MASTER_KEY_PREVIOUS is what this database was written with; the first
- * start notes the check value.
+ * Aborts the start when this database was written with neither MASTER_KEY nor one of MASTER_KEY_PREVIOUS; the first
+ * start records the check value.
  */
 export async function assertMasterKey<T extends MetaTables>(
   database: Database<T>,
@@ -151,7 +151,7 @@ export async function assertMasterKey<T extends MetaTables>(
     throw new ConfigError('MASTER_KEY', 'is not the key this database was written with; nothing was changed');
 }
 
-/** Whether a start has noted its key in this database before. */
+/** Whether an earlier start has recorded its key in this database. */
 export async function hasMasterKey<T extends MetaTables>(database: Database<T>): Promise<boolean> {
   const { kysely } = database as unknown as Database<MetaTables>;
   const row = await kysely
@@ -162,7 +162,7 @@ export async function hasMasterKey<T extends MetaTables>(database: Database<T>):
   return row !== undefined;
 }
 
-/** From now on the database is this key's: for when nothing is left that another one sealed. */
+/** Records a new key as the database's, once no data encrypted with another key is left. */
 export async function recordMasterKey<T extends MetaTables>(database: Database<T>, key: Buffer): Promise<void> {
   const kysely = (database as unknown as Database<MetaTables>).kysely;
   await kysely

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { OutboundResponse } from './outbound/outbound.ts';
 
 /**
- * Media types by the first bytes of a file, as they read in Base64, so that nothing has to be decoded. SVG is not among them:
- * it can carry scripts.
+ * Media types by the first bytes of a file in Base64 form, so that nothing must be decoded. SVG is not included,
+ * because it can contain scripts.
  */
 const FILE_SIGNATURES: readonly { readonly base64: RegExp; readonly mimeType: string }[] = [
   { base64: /^iVBORw0KGg/, mimeType: 'image/png' },
@@ -15,22 +15,22 @@ const FILE_SIGNATURES: readonly { readonly base64: RegExp; readonly mimeType: st
   { base64: /^AAAA.{6,8}(ZnR5c|Z0eX|mdHlw)/, mimeType: 'video/mp4' },
 ];
 
-/** The media type of a file given as Base64; undefined for an unknown one. Reads the first 32 characters only. */
+/** The media type of a file given as Base64; undefined if unknown. Reads only the first 32 characters. */
 export function detectMediaType(base64: string): string | undefined {
   const head = base64.slice(0, 32);
   return FILE_SIGNATURES.find(({ base64: pattern }) => pattern.test(head))?.mimeType;
 }
 
-/** What the bytes of a file have shown it to be. */
+/** The type of a file according to its bytes. */
 export interface CheckedVideo {
   readonly mimeType: 'video/mp4' | 'video/webm';
-  /** The structure ends where the file ends. Without that proof a file cut short looks whole. */
+  /** Whether the structure ends exactly where the file ends. Without that proof, a truncated file looks complete. */
   readonly isLengthProven: boolean;
 }
 
-/** The bytes are not a video of a known form, or not a whole one. */
+/** The bytes are not a complete video of a known format. */
 export class BadVideoError extends Error {
-  /** Fewer bytes than the file has: another download may have them all. */
+  /** Whether bytes are missing, so that another download may succeed. */
   readonly isCut: boolean;
   constructor(message: string, isCut = false) {
     super(message);
@@ -41,35 +41,35 @@ export class BadVideoError extends Error {
 
 const BOX_HEADER_BYTES = 8;
 const LARGE_BOX_HEADER_BYTES = 16;
-/** Fragmented files have two boxes a fragment; a file with more is built to cost processor time. */
+/** Fragmented files have two boxes per fragment; a file with more boxes than this is built to waste processor time. */
 const MAX_BOXES = 10_000;
-/** Boxes that MP4, QuickTime and their older writers begin a file with. */
+/** Boxes with which MP4, QuickTime and their older writers start a file. */
 const FIRST_BOXES = new Set(['ftyp', 'styp', 'moov', 'mdat', 'free', 'skip', 'wide', 'pnot']);
 const EBML_ID = 0x1a45dfa3;
 const SEGMENT_ID = 0x18538067;
-/** More than the EBML header of any writer; the Segment begins within. */
+/** More than the EBML header of any writer; the Segment starts within. */
 const EBML_HEAD_BYTES = 128;
 
 /**
- * Checks a video while its bytes pass, in constant memory. MP4 and QuickTime (ISO/IEC 14496-12 section 4.2): top-level boxes,
- * each where the one before ends, the last at the end of the file, with `moov` and media data among them. Behind the last box
- * fewer bytes than a box header, or zeros, are padding that players ignore. WebM (RFC 8794): an EBML header and a Segment, up
- * to the end of the file where it says its size.
+ * Checks a video while its bytes pass through, in constant memory. MP4 and QuickTime (ISO/IEC 14496-12 section 4.2):
+ * top-level boxes without gaps, the last of which ends with the file, including `moov` and media data. Fewer bytes than
+ * a box header after the last box, or zeros, are padding that players ignore. WebM (RFC 8794): an EBML header and a
+ * Segment, which must end with the file if it declares its size.
  */
 export class VideoCheck {
   /** Bytes seen. */
   #position = 0;
-  /** Where the next box header begins; infinite within a box that lasts until the end of the file. */
+  /** Position of the next box header; infinite within a box that extends to the end of the file. */
   #nextBox = 0;
   #head: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   #form: 'unknown' | 'mp4' | 'webm' = 'unknown';
   #boxes = 0;
   #hasMovie = false;
   #hasMedia = false;
-  /** Zeros follow the last box. */
+  /** Whether zeros follow the last box. */
   #isPadding = false;
 
-  /** @throws BadVideoError as soon as it is clear */
+  /** @throws BadVideoError as soon as the defect is certain */
   push(chunk: Buffer): void {
     if (this.#form === 'unknown') {
       this.#head = Buffer.concat([this.#head, chunk]);
@@ -86,12 +86,15 @@ export class VideoCheck {
     this.#position += chunk.length;
   }
 
-  /** Known from the first bytes on. */
+  /** Known after the first bytes. */
   get mimeType(): CheckedVideo['mimeType'] | undefined {
     return this.#form === 'unknown' ? undefined : `video/${this.#form}`;
   }
 
-  /** The bytes so far show a video; whether it is whole shows its end. @throws BadVideoError */
+  /**
+   * Whether the bytes so far belong to a video; only its end shows whether it is complete.
+   * @throws BadVideoError
+   */
   get isVideo(): boolean {
     if (this.#form !== 'webm') return this.#hasMovie && this.#hasMedia;
     if (this.#head.length < EBML_HEAD_BYTES) return false;
@@ -99,7 +102,10 @@ export class VideoCheck {
     return true;
   }
 
-  /** Call it after the last byte. @throws BadVideoError */
+  /**
+   * Must be called after the last byte.
+   * @throws BadVideoError
+   */
   end(): CheckedVideo {
     if (this.#form === 'unknown') throw new BadVideoError('it is too short for a video', true);
     return this.#form === 'mp4' ? this.#endMp4() : this.#endWebm();
@@ -164,12 +170,12 @@ function assertZeros(bytes: Buffer): void {
   if (bytes.some((byte) => byte !== 0)) throw new BadVideoError('it has something else behind its last box');
 }
 
-/** By the first bytes, which random ones resemble once in a hundred million. */
+/** Judges by the first bytes, which random data matches once in a hundred million. */
 export function beginsLikeVideo(head: Buffer): boolean {
   return head.length >= BOX_HEADER_BYTES && findForm(head) !== undefined;
 }
 
-/** A text: HTML, XML or JSON. */
+/** Whether the bytes are a text: HTML, XML or JSON. */
 export const beginsLikePage = (head: Buffer): boolean => /^[\s\ufeff]*[<{[]/.test(head.toString('utf8', 0, 64));
 
 function findForm(head: Buffer): 'mp4' | 'webm' | undefined {
@@ -183,7 +189,10 @@ function formOf(head: Buffer): 'mp4' | 'webm' {
   return form;
 }
 
-/** Bytes of a box with its header; infinite: until the end of the file; undefined: the header is incomplete. */
+/**
+ * Size of a box in bytes, including its header; infinite: until the end of the file; undefined: the header is
+ * incomplete.
+ */
 function boxSize(header: Buffer): number | undefined {
   const size = header.readUInt32BE(0);
   if (size === 0) return Number.POSITIVE_INFINITY;
@@ -197,7 +206,10 @@ function boxSize(header: Buffer): number | undefined {
   return size;
 }
 
-/** Where the Segment of a WebM file ends; undefined where it says no size (RFC 8794 section 6.2). @throws BadVideoError */
+/**
+ * End position of the Segment of a WebM file; undefined if it declares no size (RFC 8794 section 6.2).
+ * @throws BadVideoError
+ */
 function segmentEnd(head: Buffer): number | undefined {
   const ebml = readSize(head, 4);
   const at = 4 + ebml.bytes + (ebml.value ?? 0);
@@ -219,16 +231,15 @@ function readSize(head: Buffer, at: number): { readonly value: number | undefine
 
 interface VerifiedBody {
   readonly body: Readable;
-  /** By the first bytes, whatever the host announced. */
+  /** According to the first bytes, whatever type the host declared. */
   readonly mimeType: CheckedVideo['mimeType'];
 }
 
 /**
- * A complete file of another host as it may be passed on. Bytes that do not begin like a video are refused before anything is
- * sent. A video that turns out to be cut short fails before its last bytes are sent, so that its receiver sees a broken
- * download in place of a whole file.
- *
- * @returns undefined for bytes that are no video; the body is destroyed then
+ * Verifies a complete file from another host while it is passed on. Bytes that do not start like a video are refused
+ * before anything is sent. A truncated video fails before its last bytes are sent, so that its receiver sees a broken
+ * download and not a complete file.
+ * @returns undefined for bytes that are not a video; the body is destroyed then
  */
 export async function verifyVideoBody(body: Readable): Promise<VerifiedBody | undefined> {
   const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
@@ -246,11 +257,11 @@ export async function verifyVideoBody(body: Readable): Promise<VerifiedBody | un
     return undefined;
   }
   const passed = Readable.from(checked(check, first, chunks), { objectMode: false });
-  // A generator that waits for a chunk ends only with it.
+  // A generator that waits for a chunk ends only when that chunk arrives.
   return { body: passed.once('close', () => body.destroy()), mimeType: check.mimeType };
 }
 
-/** Each chunk is held until the next has come, and the last until the check has passed. */
+/** Holds each chunk back until the next one arrives, and the last until the check has passed. */
 async function* checked(check: VideoCheck, first: Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   let held = Buffer.concat(first);
   for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
@@ -265,11 +276,11 @@ async function* checked(check: VideoCheck, first: Buffer[], rest: AsyncIterator<
 /** Media types of posters. */
 type PosterType = 'image/jpeg' | 'image/webp';
 
-/** Chunks of a still WebP picture (RFC 9649 section 2.7): no animation, no metadata. */
+/** Chunks of a still WebP image (RFC 9649 section 2.7): no animation, no metadata. */
 const WEBP_CHUNKS = new Set(['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ICCP']);
 const JPEG_START_OF_SCAN = 0xda;
 
-/** The type of a whole, still picture, checked by its structure up to its last byte; undefined for anything else. */
+/** The type of a complete, still image, checked by its structure up to its last byte; undefined for all other bytes. */
 export function validatePosterImage(bytes: Buffer): PosterType | undefined {
   if (isWholeWebp(bytes)) return 'image/webp';
   return isWholeJpeg(bytes) ? 'image/jpeg' : undefined;
@@ -301,11 +312,14 @@ function isWholeJpeg(bytes: Buffer): boolean {
   return false;
 }
 
-/** One `bytes=` range of safe integers; several at once and other units are ignored (RFC 9110 section 14.2 permits that). */
+/**
+ * Whether the header is one `bytes=` range of safe integers; several ranges and other units are ignored (RFC 9110
+ * section 14.2 permits that).
+ */
 export const isSingleRange = (range: string | undefined): range is string =>
   range !== undefined && /^bytes=(\d{1,15}-\d{0,15}|-\d{1,15})$/.test(range);
 
-/** Bytes received inside a JSON response, served as a file host would, with one range cut out where requested. */
+/** Serves bytes received inside a JSON response like a file host would, with the requested range cut out. */
 export function toRangeResponse(bytes: Buffer, mimeType: string, range: string | undefined): OutboundResponse {
   const base = { 'content-type': mimeType, 'accept-ranges': 'bytes' };
   const cut = isSingleRange(range) ? resolveRange(range, bytes.length) : undefined;
@@ -335,14 +349,14 @@ export function toRangeResponse(bytes: Buffer, mimeType: string, range: string |
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** In chunks, so that a slow or ended download does not keep the unsent bytes in the socket's buffer. */
+/** In chunks, so that a slow or aborted download does not keep the unsent bytes in the socket's buffer. */
 function* chunksOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES);
 }
 
 /**
- * First and last byte of a {@link isSingleRange single range} in a file of `length` bytes; undefined for a range that means
- * nothing (its end before its start) and is ignored (RFC 9110 section 14.1.1).
+ * First and last byte of a {@link isSingleRange single range} in a file of `length` bytes; undefined for an invalid
+ * range (its end before its start), which is ignored (RFC 9110 section 14.1.1).
  */
 export function resolveRange(
   range: string,
@@ -356,16 +370,15 @@ export function resolveRange(
 }
 
 /**
- * A part of another host's file (RFC 9110 section 15.3.7) as it may be passed on: its length is that of its Content-Range, or
- * the download is aborted.
- *
- * @returns undefined for a response that names no part, or whose length is not the part's; its body is destroyed then
+ * Verifies a partial response from another host (RFC 9110 section 15.3.7) while it is passed on: its length must match
+ * its Content-Range, or the download is aborted.
+ * @returns undefined for a response without a valid Content-Range, or with another length; its body is destroyed then
  */
 export function verifyPartialContent(response: OutboundResponse): OutboundResponse | undefined {
   const { headers, body } = response;
   const length = partLength(headers['content-range']);
   const announced = headers['content-length'];
-  // The outbound client aborts what does not have its Content-Length.
+  // The outbound client aborts a body that does not match its Content-Length.
   if (length !== undefined && announced === String(length)) return response;
   if (length === undefined || announced !== undefined) {
     body.destroy();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { getOrMakeEntry } from './cache.ts';
 
-/** One finished call to an upstream. All but `channelId` are of closed sets. */
+/** A finished call to an upstream. All fields but `channelId` have closed sets of values. */
 export interface UpstreamCallRecord {
   readonly vendor: string;
   readonly channelId: number;
@@ -10,42 +10,45 @@ export interface UpstreamCallRecord {
   readonly kind: string;
   /** `ok` or the reason of the failure. */
   readonly outcome: string;
-  /** From the request to its outcome; undefined where nothing was measured. */
+  /** Time from the request to its outcome; undefined if it was not measured. */
   readonly seconds: number | undefined;
 }
 
 /**
- * Prometheus metrics (docs/metrics.md lists them). Label values come from closed sets or are ids of rows that administrators create,
- * never input of callers: Prometheus keeps a series for every value.
+ * Prometheus metrics (listed in docs/metrics.md). Label values come from closed sets or are ids of rows that
+ * administrators create, never caller input, because Prometheus stores a series for every value.
  */
 export interface Metrics {
   /** @param route the pattern of the route, `none` for an unknown path */
   recordRequest(route: string, method: string, status: number, seconds: number): void;
   recordUpstreamCall(call: UpstreamCallRecord): void;
-  /** Reservations closed by a committed transaction. */
+  /** Records reservations closed by a committed transaction. */
   recordSettlements(kind: 'settle' | 'refund', count: number): void;
   recordQuery(seconds: number): void;
-  /** One operation at the mail server that keeps the mailboxes. */
+  /** Records an operation at the mail server that hosts the mailboxes. */
   recordMailServerCall(outcome: string): void;
-  /** Values read when the metrics are requested. */
+  /** Registers a metric that is read when the metrics are requested. */
   register(metric: OnDemandGauge): void;
-  /** Current values of a metric, named without the prefix; those of a histogram have the label `part`: `bucket`, `sum` or `count`. */
+  /**
+   * Current values of a metric, named without the prefix. Those of a histogram have the label `part`: `bucket`, `sum`
+   * or `count`.
+   */
   values(name: string): Promise<readonly Sample[]>;
-  /** The whole page, in Prometheus' text form. */
+  /** The complete page in Prometheus' text format. */
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** `ok`, then the kinds of failures of a mail server. */
+/** `ok`, then the kinds of mail server failures. */
 const MAIL_SERVER_OUTCOMES = ['ok', 'unavailable', 'uncertain', 'taken', 'rejected'] as const;
 const PREFIX = 'reelgate_';
 const REQUEST_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
-/** Vendors answer within seconds, models within minutes. */
+/** In seconds: vendors respond within seconds, models within minutes. */
 const UPSTREAM_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const QUERY_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
 /**
  * @param version of this package, for `build_info`
- * @param outcomes every outcome a call to an upstream can have
+ * @param outcomes every possible outcome of an upstream call
  */
 export function createMetrics(version: string, outcomes: readonly string[] = []): Metrics {
   const registry = new Registry();
@@ -78,7 +81,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     ['vendor', 'channel', 'kind'],
   );
   const countedKinds = new Map<number, Set<string>>();
-  // A counter that starts at 1 shows no increase: all outcomes of a channel start at 0 with its first call.
+  // A counter that starts at 1 shows no increase, so all outcomes of a channel start at 0 with its first call.
   const startAtZero = (labels: Readonly<Record<'vendor' | 'channel' | 'kind', string>>): void => {
     for (const outcome of outcomes) upstreamCalls.inc({ ...labels, outcome }, 0);
   };
@@ -121,7 +124,7 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
 interface MetricSample {
   readonly labels: Partial<Record<string, string | number>>;
   readonly value: number;
-  /** Of a histogram: the name with the part behind it. */
+  /** Set for a histogram: its name with the suffix of the part. */
   readonly metricName?: string;
 }
 
@@ -145,11 +148,11 @@ interface OnDemandGauge {
   readonly labelNames?: readonly string[];
   /** All current values. */
   read(): readonly Sample[] | Promise<readonly Sample[]>;
-  /** Reported when the read fails or takes more than two seconds; by default no value rather than a stale one. */
+  /** Values to report when the read fails or takes more than two seconds; by default none, rather than a stale one. */
   readonly otherwise?: readonly Sample[];
 }
 
-/** Metrics must be served while the database hangs: that is when they are needed most. */
+/** Metrics are most needed while the database is unresponsive, so they must be served then. */
 const READ_TIMEOUT_MS = 2_000;
 
 /** Adds the metric to a registry. */
@@ -166,7 +169,7 @@ function addGauge(
     async collect() {
       const samples = await readInTime(read, otherwise);
       this.reset();
-      // `reset` sets an unlabelled gauge to 0; without a reading it must have no value.
+      // `reset` sets an unlabelled gauge to 0, but without a reading it must have no value.
       if (labelNames.length === 0 && samples.length === 0) this.remove();
       for (const { labels = {}, value } of samples) this.set(labels, value);
     },
@@ -185,5 +188,5 @@ async function readInTime(read: OnDemandGauge['read'], otherwise: readonly Sampl
   }
 }
 
-/** One sample, or none where the value is unknown. */
+/** One sample, or none when the value is unknown. */
 export const toSamples = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);

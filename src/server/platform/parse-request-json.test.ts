@@ -28,7 +28,7 @@ function parseImages(text: string, fields: readonly string[]): ParsedBody {
 }
 
 describe('parseRequestJson', () => {
-  it('parses what JSON.parse parses, in whatever pieces it arrives', () => {
+  it('parses whatever JSON.parse parses, in any pieces', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8 }), fc.integer({ min: 1, max: 9 }), (value, size) => {
         const text = JSON.stringify(value);
@@ -38,7 +38,7 @@ describe('parseRequestJson', () => {
     );
   });
 
-  it('refuses text that cannot be kept, wherever it is', () => {
+  it('refuses text that cannot be stored, at any position', () => {
     for (const text of ['"\\u0000"', '{"a":["\\ud800"]}', '{"\\uDC00":1}', '"\\udc00\\ud800"'])
       for (const size of [1, 3, 100])
         assert.equal(
@@ -52,7 +52,7 @@ describe('parseRequestJson', () => {
     );
   });
 
-  it('accepts whole pairs and escapes of harmless characters', () => {
+  it('accepts complete surrogate pairs and escapes of harmless characters', () => {
     assert.deepEqual(parseRequestJson(Buffer.from('["\\ud83d\\ude00","\\u00e9","\\\\u0000","猫"]')), [
       '😀',
       'é',
@@ -61,7 +61,7 @@ describe('parseRequestJson', () => {
     ]);
   });
 
-  it('T63: refuses names that pollute a prototype, however they are spelled and cut', () => {
+  it('T63: refuses names that pollute a prototype, however they are spelled or split', () => {
     for (const text of [
       '{"__proto__":{"polluted":1}}',
       '{"a":[1,{"__proto__" :null}]}',
@@ -88,7 +88,7 @@ describe('parseRequestJson', () => {
     );
   });
 
-  it('T62: refuses what is wide, deep or long outside of texts before it is received as a whole', () => {
+  it('T62: refuses wide, deep or long documents before they are fully received', () => {
     for (const [name, piece, reason] of [
       ['elements', '1,', 'width'],
       ['empty objects', '{},', 'width'],
@@ -122,7 +122,7 @@ describe('parseRequestJson', () => {
     assert.deepEqual(parseRequestJson(Buffer.from(`{"image":"${text}"}`)), { image: text });
   });
 
-  it('accepts long texts of any script at any position, with escapes and U+0000 too', () => {
+  it('accepts long texts of any script at any position, even with escapes and U+0000', () => {
     const long = ['A'.repeat(70_000), 'é'.repeat(70_000), '漢字'.repeat(50_000)];
     for (const value of [
       long[0],
@@ -137,7 +137,7 @@ describe('parseRequestJson', () => {
     assert.equal(rejectionOfText(`["\\u00000","${long[0]}"]`), 'text');
   });
 
-  it('refuses a control character in a text of any length, wherever it stands', () => {
+  it('refuses a control character in a text of any length, at any position', () => {
     for (const length of [10, 70_000])
       for (const character of ['\u0000', '\t', '\n', '\u001f'])
         for (const at of [0, 1, 5, length - 5, length - 1, length >> 1]) {
@@ -153,7 +153,7 @@ describe('parseRequestJson', () => {
     assert.deepEqual(parseRequestJson(Buffer.from(`["${others}"]`)), [others]);
   });
 
-  it('puts long strings back where they were, under any name and at any depth', () => {
+  it('reinserts long strings at their position, under any name and at any depth', () => {
     const [a, b, c] = ['A'.repeat(70_000), 'é'.repeat(70_000), '漢字'.repeat(50_000)] as const;
     const value = {
       messages: [{ n: [1, [], {}, [2, 3]] }, { content: ['x', a, { 'a.b': b, '': c, 名: a }], tail: [[[b]]] }, a],
@@ -164,7 +164,7 @@ describe('parseRequestJson', () => {
     for (const size of [997, 65_536, bytes.length]) assert.deepEqual(parseInPieces(bytes, size), value);
   });
 
-  it('decodes large images of the fields it is given, and puts their start into the value', () => {
+  it('decodes large images of the given fields, and keeps their start in the value', () => {
     const [a, b, c] = ['A', 'B', 'C'].map((letter) => letter.repeat(70_000)) as [string, string, string];
     const cut = (text: string): string => `${text.slice(0, 960)}…[cut, ${text.length} characters]`;
     const read = (body: unknown, fields: readonly string[]) => {
@@ -208,7 +208,7 @@ describe('parseRequestJson', () => {
     );
   });
 
-  it('decodes no string that is no plain Base64, and none whose path is ambiguous', () => {
+  it('decodes neither strings that are not plain Base64 nor strings with an ambiguous path', () => {
     const a = 'A'.repeat(70_000);
     const url = 'data:image/png;base64,';
     for (const body of [
@@ -231,7 +231,7 @@ describe('parseRequestJson', () => {
     );
   });
 
-  it('notes whole numbers that are not written as integers', () => {
+  it('records whole numbers that are not written as integers', () => {
     const body = parseRequestJson(Buffer.from('{"a":5,"b":5.0,"c":[1e3,-2E0,0.5,-7],"d":"1.0","e":1e999}'));
     assert.deepEqual(
       positionsOfWrittenFractions(body).map(({ key }) => key),

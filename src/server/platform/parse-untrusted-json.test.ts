@@ -7,7 +7,7 @@ import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 describe('parseJson', () => {
-  it('answers what JSON.parse answers for harmless documents', () => {
+  it('returns the result of JSON.parse for harmless documents', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
         const text = JSON.stringify(value);
@@ -30,7 +30,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses a million levels without overflowing', () => {
+  it('refuses a million levels without overflowing the stack', () => {
     assert.equal(
       catchJsonRejectionReason(() => parseJson('['.repeat(1_000_000))),
       'depth',
@@ -49,7 +49,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('counts keys over the whole document', () => {
+  it('counts keys across the entire document', () => {
     const text = JSON.stringify({ a: 1, b: { c: ': : :', d: 2 } });
     assert.deepEqual(parseJson(text, { maxKeys: 4 }), JSON.parse(text));
     assert.equal(
@@ -84,7 +84,7 @@ describe('parseJson', () => {
   });
 
   for (const text of ['', '{', '{"a":1,}', "{'a':1}", '<html>', 'NaN', '"\n"', ']'.repeat(100), '"'.repeat(101)]) {
-    it(`calls ${JSON.stringify(text.slice(0, 12))} a syntax error`, () => {
+    it(`reports a syntax error for ${JSON.stringify(text.slice(0, 12))}`, () => {
       assert.equal(
         catchJsonRejectionReason(() => parseJson(text)),
         'syntax',

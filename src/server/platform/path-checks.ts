@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: 'cannot be opened: this process has too many open files',
 };
 
-/** A failed system call on a path, in one line for an operator; undefined: the error is another one. */
+/** Describes a failed system call on a path in one line for an operator; undefined for all other errors. */
 export function describePathError(error: unknown, path?: string): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code = '', path: failed } = error as NodeJS.ErrnoException;
@@ -26,7 +26,7 @@ export function describePathError(error: unknown, path?: string): string | undef
   return named === undefined || reason === undefined ? undefined : `${named} ${reason} (${code})`;
 }
 
-/** A path that names something else than a SQLite database, or one that cannot be written. */
+/** A path that is not a SQLite database, or not writable. */
 export class DatabaseFileError extends Error {
   constructor(problem: string) {
     super(problem);
@@ -37,9 +37,8 @@ export class DatabaseFileError extends Error {
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 /**
- * Looks at the file of a SQLite database before anything is opened, made or changed: opening a pipe would wait for ever, and a
- * file of another program must stay as it is.
- *
+ * Checks the file of a SQLite database before it is opened, created or changed: opening a pipe would wait forever, and
+ * another program's file must stay unchanged.
  * @throws DatabaseFileError
  */
 export function assertSqliteFile(path: string): void {
@@ -60,7 +59,10 @@ export function assertSqliteFile(path: string): void {
   }
 }
 
-/** The same for the file of DATABASE_URL; makes its directory. @throws ConfigError */
+/**
+ * Like `assertSqliteFile`, for the file of DATABASE_URL; creates its directory.
+ * @throws ConfigError
+ */
 export function assertDatabaseFile(path: string): void {
   naming('DATABASE_URL', path, () => {
     assertSqliteFile(path);
@@ -68,12 +70,15 @@ export function assertDatabaseFile(path: string): void {
   });
 }
 
-/** @throws ConfigError where files cannot be put into this directory, or it cannot be made */
+/** @throws ConfigError when files cannot be created in this directory, or the directory cannot be created */
 export function assertDirectory(setting: string, path: string): void {
   naming(setting, path, () => assertWritable(resolve(path)));
 }
 
-/** Makes a directory that a setting names where it is missing. @throws ConfigError where files cannot be put into it */
+/**
+ * Creates the directory named by a setting if it is missing.
+ * @throws ConfigError when files cannot be created in it
+ */
 export function makeDirectory(setting: string, path: string): void {
   naming(setting, path, () => {
     makeFolders(path);
@@ -81,7 +86,10 @@ export function makeDirectory(setting: string, path: string): void {
   });
 }
 
-/** Runs what uses a path. @throws ConfigError naming the setting where the path cannot be used */
+/**
+ * Runs code that uses a path.
+ * @throws ConfigError naming the setting whose path is unusable
+ */
 export function naming<R>(setting: string, path: string, use: () => R): R {
   try {
     return use();
@@ -100,7 +108,10 @@ function findStats(path: string): Stats | undefined {
   }
 }
 
-/** Makes a directory and those above it. Node's own `recursive` never returns where a file system makes none, as `/proc`. */
+/**
+ * Creates a directory and its parents. Node's own `recursive` never returns on a file system that refuses directories,
+ * such as `/proc`.
+ */
 export function makeFolders(path: string): void {
   if (findStats(path)?.isDirectory() === true) return;
   makeFolders(dirname(resolve(path)));
@@ -112,7 +123,7 @@ export function makeFolders(path: string): void {
   }
 }
 
-/** The directory, or the nearest one above it where it will be made. */
+/** Checks the directory, or the nearest existing parent in which it will be created. */
 function assertWritable(path: string): void {
   const stats = findStats(path);
   if (stats === undefined) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { JsonRejectedError, type JsonRejectionReason } from './json.ts';
 
-/** Why JSON is rejected; undefined where it is accepted. */
+/** The reason for which JSON is rejected; undefined when it is accepted. */
 export function catchJsonRejectionReason(act: () => unknown): JsonRejectionReason | undefined {
   try {
     act();

@@ -7,7 +7,7 @@ import { type RetentionRule, retentionJob } from './scheduled-jobs.ts';
 
 const log = openLog('silent');
 
-describe('retention', () => {
+describe('retention job', () => {
   const rule = (days: number, left: number) => {
     const calls: { before: number; limit: number }[] = [];
     const made: RetentionRule = {
@@ -23,7 +23,7 @@ describe('retention', () => {
     return { made, calls };
   };
 
-  it('removes batch by batch what is older than its days, and nothing where they are 0', async () => {
+  it('deletes expired rows batch by batch, and nothing with a retention of 0 days', async () => {
     const clock = manualClock(100 * DAY_MS);
     const [some, none] = [rule(30, 1_200), rule(0, 1_200)];
     await retentionJob([some.made, none.made], clock, log).run(new AbortController().signal);
@@ -34,7 +34,7 @@ describe('retention', () => {
     assert.equal(none.calls.length, 0);
   });
 
-  it('ends between two batches when the process stops', async () => {
+  it('stops between two batches when the process stops', async () => {
     const { made, calls } = rule(1, Number.MAX_SAFE_INTEGER);
     const stopping = new AbortController();
     const running = retentionJob([made], manualClock(), log).run(stopping.signal);

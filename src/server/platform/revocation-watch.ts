@@ -3,9 +3,10 @@ import type { Log } from './log.ts';
 /** Milliseconds between two checks: including the query, a response ends well within a second. */
 const CHECK_INTERVAL_MS = 400;
 
+/** Dependencies of a `RevocationWatch`. */
 export interface RevocationWatchDependencies<T> {
   readonly keyOf: (item: T) => string;
-  /** Keys of those items that have not ended. */
+  /** Keys of those items that are still valid. */
   readonly findLive: (items: readonly T[]) => Promise<ReadonlySet<string>>;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -16,10 +17,10 @@ interface Watched<T> {
 }
 
 /**
- * Ends long responses with what permits them: a credential, a link. A request is checked once, when it arrives; longer
- * responses are registered here, and every process asks the database several times a second which of the registered items
- * have not ended. That works on every process and needs no cooperation of the code that ends an item. While nothing is
- * registered, no query runs.
+ * Ends long responses together with their authorization, such as a credential or a link. A request is checked once,
+ * when it arrives; longer responses are registered here, and every process queries the database several times a second
+ * for the validity of its registered items. This works on every process, and code that revokes an item need not
+ * cooperate. While nothing is registered, no query runs.
  */
 export class RevocationWatch<T> {
   readonly #dependencies: RevocationWatchDependencies<T>;
@@ -32,8 +33,8 @@ export class RevocationWatch<T> {
   }
 
   /**
-   * Calls `onEnd` once when the item ends.
-   * @returns ends the registration; call it when the response is complete
+   * Calls `onEnd` once when the item becomes invalid.
+   * @returns a function that ends the registration; call it when the response is complete
    */
   watch(item: T, onEnd: () => void): () => void {
     const key = this.#dependencies.keyOf(item);
@@ -48,12 +49,12 @@ export class RevocationWatch<T> {
     };
   }
 
-  /** Checks everything registered; safe to call at any time. */
+  /** Checks all registered items; may be called at any time. */
   async check(): Promise<void> {
     if (this.#isChecking || this.#watched.size === 0) return;
     this.#isChecking = true;
     try {
-      // Registered while the queries run: not part of their result, so left for the next check.
+      // An item registered while the queries run is not part of their result, so it is left for the next check.
       const entries = [...this.#watched];
       const live = await this.#dependencies.findLive(entries.map(([, { item }]) => item));
       for (const [key, entry] of entries) {
@@ -63,7 +64,7 @@ export class RevocationWatch<T> {
         entry.listeners.clear();
       }
     } catch (error) {
-      // Without the database the validity is unknown; the next check finds it out.
+      // Without the database the validity is unknown; the next check will determine it.
       this.#dependencies.log.warn({ err: error }, 'open responses could not be checked for what has ended');
     } finally {
       this.#isChecking = false;

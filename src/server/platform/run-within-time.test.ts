@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { runWithinTime } from './run-within-time.ts';
 
-it('T69: stops an expression that backtracks without end', () => {
+it('T69: stops an expression with endless backtracking', () => {
   assert.equal(
     runWithinTime(() => /^(a+)+$/u.test(`${'a'.repeat(40)}!`), 20),
     undefined,
   );
 });
 
-it('returns what the work returns and throws what it throws', () => {
+it('returns the result of the work and rethrows its errors', () => {
   assert.equal(
     runWithinTime(() => 7, 1_000),
     7,

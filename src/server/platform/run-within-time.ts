@@ -4,8 +4,8 @@ const script = new Script('work()');
 const context = createContext({});
 
 /**
- * Runs synchronous work that an expression of somebody else may slow down, and stops it after a time.
- * @returns undefined where it was stopped
+ * Runs synchronous work that may be slow because of someone else's regular expression, and stops it after a time.
+ * @returns undefined when it was stopped
  */
 export function runWithinTime<R>(work: () => R, timeoutMs: number): R | undefined {
   let result: R | undefined;

@@ -14,7 +14,7 @@ const typed = (database: Database<Tables>) => database as unknown as Database<Me
 
 describe('scheduled jobs', () => {
   forEachDatabase((_name, open) => {
-    it('run in one process at a time, once an interval', async () => {
+    it('run in one process at a time, once per interval', async () => {
       const database = typed(await open());
       const clock = manualClock();
       const runs: string[] = [];
@@ -49,7 +49,7 @@ describe('scheduled jobs', () => {
       assert.equal(runs.length, 2);
     });
 
-    it('are taken over from a process that died, and go on elsewhere when one stops', async () => {
+    it('are taken over from a dead process, and continue elsewhere when a process stops', async () => {
       const database = typed(await open());
       const clock = manualClock();
       const started = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ describe('scheduled jobs', () => {
       assert.equal(finished, 2, 'what a stop interrupted is due at once');
     });
 
-    it('that fail are tried again, and stop no other', async () => {
+    it('are retried after a failure, and block no other job', async () => {
       const database = typed(await open());
       const clock = manualClock();
       const runs: string[] = [];

@@ -8,13 +8,16 @@ import type { MetaTables } from './db/migrate.ts';
 import { wasChanged } from './db/sql.ts';
 import type { Log } from './log.ts';
 
-/** Background work that one process at a time does for all, at intervals. */
+/** Background work that one process at a time does for all processes, at intervals. */
 export interface ScheduledJob {
   /** Unique; the key of its row. */
   readonly name: string;
-  /** From the beginning of one run to the next. */
+  /** From the start of one run to the start of the next. */
   readonly intervalMs: number;
-  /** Works in small steps and ends soon after the signal is aborted: the process stops, or another has taken the job over. */
+  /**
+   * Works in small steps and ends soon after the signal is aborted, when the process stops or another one has taken
+   * over the job.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -25,16 +28,16 @@ interface ScheduledJobsDependencies {
   readonly jobs: readonly ScheduledJob[];
 }
 
-/** A process that dies leaves its job to the others after this time. */
+/** Other processes take over the job of a dead process after this time. */
 const LOCK_MS = 60_000;
-/** How often each process checks for a job that is due. */
+/** How often each process checks for due jobs. */
 const LOOK_INTERVAL_MS = 15_000;
-/** A job that failed is tried again no later than after this time. */
+/** A failed job is retried after this time at the latest. */
 const RETRY_MS = 300_000;
 
 /**
- * Runs jobs over any number of processes. Who runs one is decided by a conditional write to its row, which also says when it is
- * due next; locks of a connection would not work behind a pooler.
+ * Runs jobs across any number of processes. A conditional write to a job's row decides which process runs it, and sets
+ * its next due time; session locks of a connection would not work behind a pooler.
  */
 export class ScheduledJobs {
   readonly #kysely: Kysely<MetaTables>;
@@ -64,7 +67,7 @@ export class ScheduledJobs {
     }, LOOK_INTERVAL_MS).unref();
   }
 
-  /** Runs what is due and nobody else runs, one after the other. Failures are logged. */
+  /** Runs due jobs that no other process holds, sequentially. Failures are logged. */
   runDue(): Promise<void> {
     this.#running = this.#running.then(async () => {
       for (const job of this.#jobs)
@@ -76,7 +79,7 @@ export class ScheduledJobs {
     return this.#running;
   }
 
-  /** Ends the job under way after its current step. */
+  /** Ends the current job after its current step. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopping.abort();
@@ -99,7 +102,7 @@ export class ScheduledJobs {
       pauseMs = job.intervalMs;
     } finally {
       clearInterval(renewal);
-      // A job that was interrupted by a stop goes on elsewhere at once.
+      // A job interrupted by a stop may continue elsewhere immediately.
       await this.#release(job.name, this.#stopping.signal.aborted ? 0 : startedAt + pauseMs);
     }
   }
@@ -141,23 +144,26 @@ export class ScheduledJobs {
   }
 }
 
-/** What is removed after a time. */
+/** Data to delete after a retention period. */
 export interface RetentionRule {
   readonly name: string;
-  /** Age at which it is removed, as it is set now; 0: it is kept for ever. */
+  /** Age in days at which data is deleted, read from the current settings; 0: never. */
   readonly days: () => number;
-  /** Removes at most `limit` of what is older than `before` (Unix milliseconds), in one short transaction. @returns how many */
+  /**
+   * Deletes up to `limit` items older than `before` (Unix milliseconds), in one short transaction.
+   * @returns the number of deleted items
+   */
   remove(before: number, limit: number): Promise<number>;
 }
 
 const INTERVAL_MS = HOUR_MS;
 const BATCH = 500;
-/** Between batches everybody else gets the database for at least as long as the batch had it. */
+/** Between batches, other work gets the database for at least the duration of a batch. */
 const MIN_PAUSE_MS = 10;
-/** Two megabytes: some milliseconds. */
+/** Two megabytes: a few milliseconds. */
 const PAGES_AT_ONCE = 512;
 
-/** The job that removes rows older than their retention period, in small steps, so that no request waits for it. */
+/** The job that deletes rows past their retention period, in small steps, so that no request waits for it. */
 export const retentionJob = (
   rules: readonly RetentionRule[],
   clock: Clock,

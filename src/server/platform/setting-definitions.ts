@@ -30,7 +30,7 @@ function assertCorsOrigins(origins: readonly string[]): void {
 
 const DOMAIN_NAME = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 
-/** A picture that browsers show and that contains no program; 90 KB in base64. */
+/** An image type that browsers display and that cannot contain scripts; up to 90 KB as Base64. */
 const LOGO = /^data:image\/(png|webp|jpeg);base64,[A-Za-z0-9+/]{16,122880}={0,2}$/;
 
 const masterKey = (about: SettingDescription): Setting<string | undefined> => ({
@@ -80,9 +80,9 @@ function assertMasterKeys(keys: readonly string[]): void {
 }
 
 /**
- * Settings of the environment that are fixed at start, in the order of the documentation: reader, type and documentation of
- * each. `Config`, docs/config.md and .env.example are made from these tables. A figure that no operator would tune is a
- * constant beside its use instead; there are at most 60 settings in the environment (test/docs.test.ts).
+ * Environment settings that are fixed at start, in the order of the documentation: reader, type and documentation of
+ * each. `Config`, docs/config.md and .env.example are derived from these tables. A number that no operator would tune
+ * is a constant next to its use instead; the environment has at most 60 settings (test/docs.test.ts).
  */
 export const START_SETTINGS = {
   HOST: text({ default: '127.0.0.1', description: 'Address to listen on.' }),
@@ -259,7 +259,7 @@ export const START_SETTINGS = {
   }),
 } as const satisfies Record<string, Setting>;
 
-/** Settings of the environment that root may also store in the console, where the environment does not set them. */
+/** Environment settings that root may also store in the console, unless the environment sets them. */
 export const SHARED_SETTINGS = {
   REGISTRATION: oneOf(['open', 'closed'], {
     default: 'open',
@@ -294,7 +294,7 @@ export const SHARED_SETTINGS = {
   }),
 } as const satisfies Record<string, Setting>;
 
-/** Settings that root stores in the console. The environment has none of them. */
+/** Settings that root stores in the console, and that the environment does not have. */
 const CONSOLE_SETTINGS = {
   SITE_NAME: pattern(/^[^\s<>](?:[^<>]{0,38}[^\s<>])?$/u, 'must have 1 to 40 characters, without < and >', {
     default: 'Reelgate',
@@ -365,13 +365,16 @@ export const OTEL_VARIABLES = {
   }),
 } as const satisfies Record<string, Setting>;
 
-/** The settings of the environment. */
+/** All environment settings. */
 export const SETTINGS = { ...START_SETTINGS, ...SHARED_SETTINGS } as const;
 
 /** Settings that change while the service runs. */
 export const SITE_SETTINGS = { ...SHARED_SETTINGS, ...CONSOLE_SETTINGS } as const;
 
+/** All settings that are read once at start. */
 export const FIXED_SETTINGS = { ...START_SETTINGS, ...OTEL_VARIABLES } as const;
 
+/** A table of settings by name. */
 export type SettingTable = Readonly<Record<string, Setting>>;
+/** Name of a setting that root may change at run time. */
 export type SiteSettingName = keyof typeof SITE_SETTINGS;

@@ -1,4 +1,4 @@
-/** A setting that cannot be used; the message is the one line shown before the process ends. */
+/** An invalid setting; the message is the single line printed before the process ends. */
 export class ConfigError extends Error {
   constructor(setting: string, problem: string) {
     super(`${setting}: ${problem}`);
@@ -6,23 +6,23 @@ export class ConfigError extends Error {
   }
 }
 
-/** What the documents say of a setting. */
+/** Documentation of a setting. */
 export interface SettingDescription {
-  /** The text used when the environment has none; undefined: none is needed, or it is required in some cases. */
+  /** Text used when the environment has none; undefined: optional, or required only in some cases. */
   readonly default?: string;
   readonly description: string;
-  /** Masked in every output. */
+  /** Whether the value is masked in every output. */
   readonly secret?: boolean;
-  /** The least and the greatest value of a number. */
+  /** Minimum and maximum of a number. */
   readonly range?: readonly [least: number, most: number];
-  /** The values it may have, where they are few. */
+  /** The permitted values, if there are few. */
   readonly choices?: readonly string[];
 }
 
 /** One setting: its documentation and the reader that checks and types it. */
 export interface Setting<T = unknown> extends SettingDescription {
   /**
-   * @param text the trimmed text of the environment or the default; undefined where neither is given
+   * @param text the trimmed text of the environment or the default; undefined if there is neither
    * @throws ConfigError
    */
   readonly read: (text: string | undefined, name: string) => T;
@@ -35,14 +35,16 @@ const required = (text: string | undefined, name: string): string => {
   return text;
 };
 
+/** A text. */
 export const text = (about: WithDefault): Setting<string> => ({ ...about, read: required });
 
+/** A text, or none. */
 export const optionalText = (about: SettingDescription): Setting<string | undefined> => ({
   ...about,
   read: (value) => value,
 });
 
-/** A text of a certain form, or none; `problem` says what it must be. */
+/** A text that matches a pattern, or none; `problem` states the expected form. */
 export const optionalPattern = (
   form: RegExp,
   problem: string,
@@ -55,7 +57,7 @@ export const optionalPattern = (
   },
 });
 
-/** A text of a certain form; `problem` says what it must be. */
+/** A text that matches a pattern; `problem` states the expected form. */
 export const pattern = (form: RegExp, problem: string, about: WithDefault): Setting<string> => ({
   ...about,
   read(value, name) {
@@ -71,12 +73,14 @@ const toInteger = (value: string, name: string, least: number, most: number): nu
   return Number(value);
 };
 
+/** A whole number within a range. */
 export const integer = (least: number, most: number, about: WithDefault): Setting<number> => ({
   ...about,
   range: [least, most],
   read: (value, name) => toInteger(required(value, name), name, least, most),
 });
 
+/** A whole number within a range, or none. */
 export const optionalInteger = (
   least: number,
   most: number,
@@ -87,6 +91,7 @@ export const optionalInteger = (
   read: (value, name) => (value === undefined ? undefined : toInteger(value, name, least, most)),
 });
 
+/** A boolean. */
 export const flag = (about: WithDefault): Setting<boolean> => ({
   ...about,
   read(value, name) {
@@ -103,12 +108,14 @@ const toOneOf = <const T extends string>(value: string, name: string, values: re
   return found;
 };
 
+/** One of a list of values. */
 export const oneOf = <const T extends string>(values: readonly T[], about: WithDefault): Setting<T> => ({
   ...about,
   choices: values,
   read: (value, name) => toOneOf(required(value, name), name, values),
 });
 
+/** One of a list of values, or none. */
 export const optionalOneOf = <const T extends string>(
   values: readonly T[],
   about: SettingDescription,
@@ -117,7 +124,7 @@ export const optionalOneOf = <const T extends string>(
   read: (value, name) => (value === undefined ? undefined : toOneOf(value, name, values)),
 });
 
-/** Comma-separated entries without blanks around them. */
+/** Splits a text at commas and trims the entries. */
 const toList = (value: string | undefined): string[] =>
   (value ?? '')
     .split(',')
@@ -141,7 +148,7 @@ export const list = (
   },
 });
 
-/** A URL without a slash at its end. */
+/** A URL without a trailing slash. */
 export const url = (protocols: readonly string[], about: SettingDescription): Setting<string | undefined> => ({
   ...about,
   read(value, name) {
@@ -152,14 +159,14 @@ export const url = (protocols: readonly string[], about: SettingDescription): Se
   },
 });
 
-/** Address of an API and the key that opens it. */
+/** URL of an API and the key for it. */
 export interface UrlWithKey {
   /** Without the key. */
   readonly url: string;
   readonly key: string;
 }
 
-/** An HTTP URL with a key in the place of its password. A secret, since it contains the key. */
+/** An HTTP URL with a key in place of its password. A secret, because it contains the key. */
 export const urlWithKey = (about: SettingDescription): Setting<UrlWithKey | undefined> => ({
   ...about,
   secret: true,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { SingleFlight } from './concurrency.ts';
 
-it('runs shared work once at a time and forgets failures', async () => {
+it('shares a running operation and does not cache failures', async () => {
   const flight = new SingleFlight<number>();
   let runs = 0;
   const work = async (): Promise<number> => {

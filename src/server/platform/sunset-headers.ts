@@ -1,16 +1,19 @@
 import { toSeconds } from '../../contract/time-units.ts';
 
-/** When something ends and since when that is known, Unix milliseconds. */
+/** The end of a model, and when it was announced. Unix milliseconds. */
 interface End {
   readonly at: number;
   readonly knownSince: number;
 }
 
-/** Tells programs that what they asked for ends: RFC 9745 (`Deprecation`) and RFC 8594 (`Sunset`). Nothing where it does not. */
+/**
+ * Headers that announce the end of a resource to programs: RFC 9745 (`Deprecation`) and RFC 8594 (`Sunset`). Empty if
+ * no end is known.
+ */
 export const toSunsetHeaders = (end: End | undefined): Record<string, string> =>
   end === undefined ? {} : { deprecation: `@${toSeconds(end.knownSince)}`, sunset: new Date(end.at).toUTCString() };
 
-/** Sets the headers on the answer to a request for a model. */
+/** Adds the headers to the response to a request for a model. */
 export async function announceEnd(
   channels: { retirement(model: string): Promise<End | undefined> },
   model: string,

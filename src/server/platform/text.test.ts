@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { countCodePoints, hasOnlyWellFormedText, isWellFormedText, truncateCodePoints } from './text.ts';
 
 describe('text', () => {
-  it('refuses U+0000 and lone surrogates wherever they are', () => {
+  it('refuses U+0000 and lone surrogates at any position', () => {
     for (const bad of ['\u0000', 'a\ud800', '\udc00b', '\udc00\ud800']) {
       assert.equal(isWellFormedText(bad), false);
       assert.equal(hasOnlyWellFormedText(bad), false);
@@ -20,7 +20,7 @@ describe('text', () => {
     assert.equal(hasOnlyWellFormedText(value), false);
   });
 
-  it('counts and cuts by code points', () => {
+  it('counts and truncates by code points', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (text, max) => {
         assert.equal(countCodePoints(text), [...text].length);

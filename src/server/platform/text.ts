@@ -5,10 +5,10 @@ export function isWellFormedText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
 }
 
-/** What is well-formed of a text that others wrote, so that it can be stored. */
+/** The well-formed form of external text, which can be stored. */
 export const toWellFormedText = (text: string): string => text.toWellFormed().replaceAll('\u0000', '');
 
-/** Whether every string inside a value, keys included, is well-formed text. */
+/** Whether every string inside a value, including keys, is well-formed text. */
 export function hasOnlyWellFormedText(root: unknown): boolean {
   if (typeof root === 'string') return isWellFormedText(root);
   for (const container of containersOf(root)) {
@@ -20,7 +20,7 @@ export function hasOnlyWellFormedText(root: unknown): boolean {
   return true;
 }
 
-/** Describes a long text where it is stored or shown. */
+/** Abbreviates a long text for storage or display. */
 export const cutText = (start: string, length: number): string => `${start}…[cut, ${length} characters]`;
 
 /** Length in code points; a lone surrogate counts as one. */
@@ -30,7 +30,7 @@ export function countCodePoints(text: string): number {
   return count;
 }
 
-/** The first `max` code points of a text; never cuts a surrogate pair in half. */
+/** The first `max` code points of a text; never splits a surrogate pair. */
 export function truncateCodePoints(text: string, max: number): string {
   if (text.length <= max) return text;
   let at = 0;
@@ -45,11 +45,11 @@ function codeUnitsAt(text: string, at: number): 1 | 2 {
 const SPACE = 0x20;
 
 /**
- * Whether one of the bytes is below 0x20. Four at a time, by what a subtraction borrows from the highest bit of each: 0.3 ns a byte, where a
- * pattern would first need a text of them.
+ * Whether any byte is below 0x20. Reads four bytes at a time and checks which of them a subtraction makes borrow from
+ * its highest bit: 0.3 ns per byte, whereas a pattern would first need a text of the bytes.
  */
 export function hasControlCharacter(bytes: Buffer): boolean {
-  // Words lie at every fourth place of the memory.
+  // Words are aligned to multiples of four in memory.
   const start = -bytes.byteOffset & 3;
   const count = (bytes.length - start) >> 2;
   if (count <= 0) return hasOneFrom(bytes, 0, bytes.length);
@@ -71,8 +71,8 @@ function hasOneFrom(bytes: Buffer, start: number, end: number): boolean {
   return false;
 }
 
-/** A name as it was meant: input methods for Chinese write full-width characters, and keyboards of phones add a blank. */
+/** Normalizes a typed name: Chinese input methods produce full-width characters, and phone keyboards append a blank. */
 export const normalizeName = (typed: string): string => typed.normalize('NFKC').trim();
 
-/** A code as it was meant: the same, without the blanks and dashes it is grouped by. */
+/** Normalizes a typed code like a name, and removes the blanks and dashes that group it. */
 export const normalizeTypedCode = (typed: string): string => typed.normalize('NFKC').replace(/[\s\p{Cf}\p{Pd}]/gu, '');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { hashToken, hasValidChecksum, isSameSecret, randomText, randomToken } from './tokens.ts';
 
 describe('tokens', () => {
-  it('are random letters and digits behind their prefix', () => {
+  it('are random letters and digits after their prefix', () => {
     const tokens = Array.from({ length: 500 }, () => randomToken('sk-', 48));
     for (const token of tokens) assert.match(token, /^sk-[0-9A-Za-z]{48}$/);
     assert.equal(new Set(tokens).size, 500);
@@ -17,7 +17,7 @@ describe('tokens', () => {
     assert.match(randomText(20, 'BCDF'), /^[BCDF]{20}$/);
   });
 
-  it('carry a checksum that notices any changed character', () => {
+  it('have a checksum that detects any changed character', () => {
     const token = randomToken('rg_', 40, { checksum: true });
     assert.match(token, /^rg_[0-9A-Za-z]{46}$/);
     assert.equal(hasValidChecksum(token), true);
@@ -28,7 +28,7 @@ describe('tokens', () => {
     assert.equal(hasValidChecksum(''), false);
   });
 
-  it('are kept as SHA-256 and compared as secrets', () => {
+  it('are stored as SHA-256 and compared as secrets', () => {
     assert.equal(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     assert.equal(isSameSecret('abc', 'abc'), true);
     assert.equal(isSameSecret('abc', 'abcd'), false);

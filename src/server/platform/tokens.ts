@@ -1,19 +1,21 @@
 import { createHmac, hash, hkdfSync, randomFillSync, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What is stored of a token: SHA-256, hexadecimal. Tokens have enough randomness to need no salt and no slow hash. */
+/**
+ * The stored form of a token: SHA-256, hexadecimal. Tokens are random enough to need neither a salt nor a slow hash.
+ */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** Compares two secrets in a time that depends on neither content nor length. */
+/** Compares two secrets in a time that depends on neither their content nor their length. */
 export function isSameSecret(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
 
 const LETTERS_AND_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Drawn in advance: the generator takes as long for thirty bytes as for thousands. What was given out is not kept. */
+/** Drawn in advance, because the generator takes as long for thirty bytes as for thousands. Used bytes are erased. */
 const randomPool = Buffer.alloc(4_096);
 
 let randomPoolOffset = randomPool.length;
@@ -30,7 +32,8 @@ function randomByte(): number {
 
 /** Uniformly random characters of an alphabet of at most 256; 62 letters and digits carry 5.95 bits each. */
 export function randomText(length: number, alphabet = LETTERS_AND_DIGITS): string {
-  // Bytes past the last whole multiple of the alphabet are thrown away: they would favour its first characters.
+  // Bytes from the last whole multiple of the alphabet's length on are discarded, because they would favour its first
+  // characters.
   const limit = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {
@@ -44,14 +47,15 @@ const CHECKSUM_LENGTH = 6;
 
 /**
  * A bearer token: `prefix`, then `length` random letters and digits. With `checksum` six more follow, a CRC-32 of all
- * before, so that scanners for leaked secrets and our own authentication can recognize invalid tokens without a query.
+ * characters before, so that scanners for leaked secrets and our own authentication can detect invalid tokens without a
+ * query.
  */
 export function randomToken(prefix: string, length: number, options: { readonly checksum?: boolean } = {}): string {
   const token = prefix + randomText(length);
   return options.checksum ? token + checksumOf(token) : token;
 }
 
-/** Whether a token made with `checksum` is whole. */
+/** Whether the checksum of a token created with `checksum` is valid. */
 export function hasValidChecksum(token: string): boolean {
   return (
     token.length > CHECKSUM_LENGTH && checksumOf(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
@@ -72,9 +76,9 @@ const BASE62_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 const TIME_LENGTH = 7;
 
 /**
- * A public task id: `task_` and 32 letters and digits, the last 25 of them random (148 bits), not to be guessed or counted.
- * The first seven rise with time, so that new rows of every index by it are stored on the same few index pages: wholly random ones cost a
- * page of the disk each, which was a quarter of the price of a submit.
+ * A public task id: `task_` and 32 letters and digits, the last 25 of them random (148 bits), so that ids can be
+ * neither guessed nor counted. The first seven increase with time, so that new rows are stored on the same few pages of
+ * every index on the id: fully random ids cost one disk page each, which was a quarter of the cost of a submit.
  */
 export function newTaskId(now = Date.now()): string {
   let time = '';
@@ -83,15 +87,18 @@ export function newTaskId(now = Date.now()): string {
   return `task_${time}${randomText(32 - TIME_LENGTH)}`;
 }
 
-/** Signs what this service gives to others and must recognize again. */
+/** Signs data that the service hands out and must recognize later. */
 export interface Signer {
-  /** In base64url. */
+  /** Returns the signature in base64url. */
   sign(text: string): string;
-  /** Compares in a time that depends on nothing secret. */
+  /** Compares in a time that depends on no secret. */
   verify(text: string, signature: string): boolean;
 }
 
-/** HMAC-SHA256 under a key derived from MASTER_KEY for one purpose (RFC 5869), so that no signature serves another. */
+/**
+ * HMAC-SHA256 under a key derived from MASTER_KEY for one purpose (RFC 5869), so that a signature is valid for no other
+ * purpose.
+ */
 export function createSigner(masterKey: Buffer, purpose: string): Signer {
   const key = Buffer.from(hkdfSync('sha256', masterKey, '', `reelgate ${purpose}`, 32));
   const sign = (text: string) => createHmac('sha256', key).update(text).digest('base64url');

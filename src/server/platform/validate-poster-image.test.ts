@@ -6,7 +6,7 @@ import { validatePosterImage } from './media.ts';
 const WEBP = loadMedia('thumbnail.webp').bytes;
 const JPEG = loadMedia('spritesheet.jpg').bytes;
 
-it('a whole still JPEG or WebP picture is a poster; anything else, cut short or with something behind it, is none', () => {
+it('only a complete still JPEG or WebP image is a poster, without truncation or trailing bytes', () => {
   assert.equal(validatePosterImage(WEBP), 'image/webp');
   assert.equal(validatePosterImage(JPEG), 'image/jpeg');
   for (const whole of [WEBP, JPEG])

@@ -8,7 +8,7 @@ const key = randomBytes(32);
 const place = { table: 'channels', row: 7, column: 'credentials' };
 
 describe('vault', () => {
-  it('opens what it sealed', () => {
+  it('decrypts what it encrypted', () => {
     const vault = createVault(key);
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plain) => {
@@ -17,7 +17,7 @@ describe('vault', () => {
     );
   });
 
-  it('never seals alike and shows nothing of the plain text', () => {
+  it('never encrypts alike and reveals nothing of the plain text', () => {
     const vault = createVault(key);
     const sealed = Array.from({ length: 200 }, () => vault.seal('hunter2hunter2', place));
     assert.equal(new Set(sealed).size, 200);
@@ -36,7 +36,7 @@ describe('vault', () => {
     }
   });
 
-  it('refuses every changed or shortened value', () => {
+  it('refuses every modified or truncated value', () => {
     const vault = createVault(key);
     const sealed = vault.seal('secret', place);
     const [format, id, text = ''] = sealed.split('.');
@@ -65,7 +65,7 @@ describe('vault', () => {
     assert.throws(() => createVault(next).open(sealed, place), UnsealError);
   });
 
-  it('knows its key by the check value', () => {
+  it('recognizes its key by the check value', () => {
     const check = toKeyCheck(key);
     assert.equal(matchesKeyCheck(key, check), true);
     assert.equal(matchesKeyCheck(randomBytes(32), check), false);

@@ -1,14 +1,17 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { isSameSecret } from './tokens.ts';
 
-/** The table, row and column of an encrypted value. It cannot be decrypted for another one, so that swapping two cells is detected. */
+/**
+ * The table, row and column of an encrypted value. The value cannot be decrypted for another cell, so swapped cells are
+ * detected.
+ */
 export interface SealContext {
   readonly table: string;
   readonly row: string | number;
   readonly column: string;
 }
 
-/** Thrown when a sealed value was made under another key or for another place, or was changed. */
+/** Thrown when a sealed value was encrypted under another key or for another cell, or was modified. */
 export class UnsealError extends Error {
   constructor(message: string) {
     super(message);
@@ -16,13 +19,16 @@ export class UnsealError extends Error {
   }
 }
 
-/** Encrypts what the API must be able to show again: AES-256-GCM under MASTER_KEY (NIST SP 800-38D). */
+/** Encrypts data that the API must be able to show again: AES-256-GCM under MASTER_KEY (NIST SP 800-38D). */
 export interface Vault {
-  /** Text that carries the key's id, a fresh nonce, the ciphertext and its tag. The same plain text never seals alike. */
+  /**
+   * Returns text that contains the key's id, a fresh nonce, the ciphertext and its tag. The same plain text never
+   * encrypts alike.
+   */
   seal(plain: string, context: SealContext): string;
   /** @throws UnsealError */
   open(sealed: string, context: SealContext): string;
-  /** Whether a value was sealed under an older key and should be sealed anew. */
+  /** Whether a value was encrypted under an older key and should be encrypted again. */
   isStale(sealed: string): boolean;
 }
 
@@ -32,15 +38,19 @@ const NONCE_BYTES = 12;
 
 const TAG_BYTES = 16;
 
+/** Length of a master key. */
 export const MASTER_KEY_BYTES = 32;
 
-/** Reads MASTER_KEY's form: 32 bytes in base64. Undefined for anything else. */
+/** Parses MASTER_KEY: 32 bytes in Base64. Undefined for any other text. */
 export function parseMasterKey(text: string): Buffer | undefined {
   const key = Buffer.from(text.trim(), 'base64');
   return key.length === MASTER_KEY_BYTES ? key : undefined;
 }
 
-/** @param current the key that seals; @param previous keys that still open, while values are sealed anew */
+/**
+ * @param current the key that encrypts
+ * @param previous keys that only decrypt, until all values are encrypted again
+ */
 export function createVault(current: Buffer, previous: readonly Buffer[] = []): Vault {
   const keys = new Map([...previous, current].map((key) => [keyId(key), key]));
   const currentId = keyId(current);
@@ -85,31 +95,40 @@ function derive(key: Buffer, purpose: string): Buffer {
   return createHmac('sha256', key).update(purpose).digest();
 }
 
-/** A value to keep in the database; it detects a wrong master key at start and reveals nothing about the right one. */
+/**
+ * A check value to store in the database; it detects a wrong master key at start and reveals nothing about the right
+ * one.
+ */
 export function toKeyCheck(key: Buffer): string {
   return derive(key, 'reelgate key check').toString('base64url');
 }
 
+/** Whether a key belongs to a check value. */
 export function matchesKeyCheck(key: Buffer, check: string): boolean {
   return isSameSecret(toKeyCheck(key), check);
 }
 
 interface SealedCell {
-  /** Of the row; each value read has a larger one than the value before. */
+  /** Id of the row; values are read in ascending order of ids. */
   readonly id: number;
   readonly context: SealContext;
   readonly sealed: string;
 }
 
-/** The sealed values of one column. */
+/** The encrypted values of one column. */
 export interface SealedColumn {
-  /** The next values after an id, in the order of ids, some hundred at a time; empty at the end. */
+  /** The next values after an id, ordered by id, a few hundred at a time; empty at the end. */
   readAfter(id: number): Promise<readonly SealedCell[]>;
-  /** Only where the value still is what was read: a concurrent write has already sealed it with the current key. */
+  /**
+   * Replaces a value only if it is unchanged since it was read: a concurrent write has already used the current key.
+   */
   replace(cell: SealedCell, sealed: string): Promise<unknown>;
 }
 
-/** Seals again all values sealed by an older master key, while the service runs. Returns the number of values. */
+/**
+ * Encrypts all values of older master keys again, while the service runs.
+ * @returns the number of values
+ */
 export async function reencryptColumns(vault: Vault, columns: readonly SealedColumn[]): Promise<number> {
   let count = 0;
   for (const column of columns) {
@@ -126,7 +145,10 @@ export async function reencryptColumns(vault: Vault, columns: readonly SealedCol
   return count;
 }
 
-/** Opens every value. @returns those that do not open, as `table row column` */
+/**
+ * Decrypts every value.
+ * @returns the values that cannot be decrypted, as `table row column`
+ */
 export async function openSealed(vault: Vault, columns: readonly SealedColumn[]): Promise<string[]> {
   const failed: string[] = [];
   for (const column of columns) {

@@ -10,8 +10,8 @@ const respond = (headers: Record<string, string>, text = '0123456789') => ({
   body: Readable.from([Buffer.from(text.slice(0, 4)), Buffer.from(text.slice(4))]),
 });
 
-describe('a part of a file of another host', () => {
-  it('of its own length passes, with a Content-Length in every case', async () => {
+describe('partial content from another host', () => {
+  it('with the right length passes, and always gets a Content-Length', async () => {
     const lengths: Record<string, string>[] = [{ 'content-length': '10' }, {}];
     for (const length of lengths) {
       const part = verifyPartialContent(respond({ 'content-range': 'bytes 5-14/20', ...length }));
@@ -20,7 +20,7 @@ describe('a part of a file of another host', () => {
     }
   });
 
-  it('without a usable Content-Range, or announced with another length, is refused', () => {
+  it('is refused without a usable Content-Range, or with another declared length', () => {
     const refused: [contentRange: string | undefined, length: string | undefined][] = [
       [undefined, '10'],
       ['bytes */20', '10'],
@@ -40,7 +40,7 @@ describe('a part of a file of another host', () => {
     }
   });
 
-  it('that turns out shorter or longer breaks off', async () => {
+  it('is aborted when it turns out shorter or longer', async () => {
     for (const last of [12, 16]) {
       const part = verifyPartialContent(respond({ 'content-range': `bytes 5-${last}/20` }));
       assert.ok(part);

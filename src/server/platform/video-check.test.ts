@@ -23,26 +23,26 @@ const WEBM = (size: number[], data: number) =>
     Buffer.alloc(data),
   ]);
 
-describe('whether bytes are a whole video', () => {
-  it('a clip is one, however its bytes are cut', () => {
+describe('VideoCheck', () => {
+  it('accepts a clip, however its bytes are split', () => {
     for (const step of [1, 3, 7, 8, 9, 15, 16, 17, 4096, CLIP.length])
       assert.deepEqual(check(CLIP, step), { mimeType: 'video/mp4', isLengthProven: true });
   });
 
-  it('a clip that was cut anywhere is none', () => {
+  it('refuses a clip truncated at any position', () => {
     for (let length = 1; length < CLIP.length; length += 997)
       assert.throws(() => check(CLIP.subarray(0, length), 1_000), BadVideoError, `${length} bytes`);
     assert.throws(() => check(CLIP.subarray(0, CLIP.length - 1)), BadVideoError);
   });
 
-  it('a clip with a page behind it is none', () => {
+  it('refuses a clip followed by a page', () => {
     const page = Buffer.from('<!DOCTYPE html><title>Gateway</title>');
     for (const tail of [page, Buffer.concat([Buffer.alloc(16), page])])
       for (const step of [1, 7, CLIP.length + 100])
         assert.throws(() => check(Buffer.concat([CLIP, tail]), step), BadVideoError);
   });
 
-  it('fewer bytes than a box header behind the last box, or zeros, are padding, which proves no length', () => {
+  it('treats fewer bytes than a box header after the last box, or zeros, as padding, which proves no length', () => {
     for (const tail of [
       Buffer.from('\n'),
       Buffer.from('\r\n'),
@@ -54,7 +54,7 @@ describe('whether bytes are a whole video', () => {
         assert.deepEqual(check(Buffer.concat([CLIP, tail]), step), { mimeType: 'video/mp4', isLengthProven: false });
   });
 
-  it('boxes of ever new types cost no memory, and no more than 10,000 of them are read', () => {
+  it('reads boxes of any type in constant memory, and at most 10,000 of them', () => {
     const boxes = (count: number) =>
       Buffer.concat(Array.from({ length: count }, (_, n) => box(`b${String(n).padStart(3, '0')}`.slice(0, 4), 8)));
     const start = Buffer.concat([box('ftyp', 16), box('moov', 24), box('mdat', 24)]);
@@ -62,12 +62,12 @@ describe('whether bytes are a whole video', () => {
     assert.throws(() => check(Buffer.concat([start, boxes(9_998)])), /more than 10000 boxes/);
   });
 
-  it('QuickTime of older writers begins with another box', () => {
+  it('accepts the different first box of older QuickTime files', () => {
     for (const type of ['wide', 'mdat', 'free', 'skip', 'pnot'])
       assert.equal(check(Buffer.concat([box(type, 24), box('mdat', 24), box('moov', 24)])).mimeType, 'video/mp4', type);
   });
 
-  it('says whether another download may have more: bytes that are missing, not bytes that are something else', () => {
+  it('reports whether another download may have more: for missing bytes, not for other content', () => {
     const isCut = (bytes: Buffer) => {
       try {
         check(bytes);
@@ -82,7 +82,7 @@ describe('whether bytes are a whole video', () => {
     assert.equal(isCut(Buffer.alloc(4_096, 7)), false);
   });
 
-  it('pages, pictures and nothing are none', () => {
+  it('refuses pages, images and empty input', () => {
     for (const bytes of [
       Buffer.from('<!DOCTYPE html><html>'),
       Buffer.from('{"error": "expired"}'),
@@ -93,7 +93,7 @@ describe('whether bytes are a whole video', () => {
       assert.throws(() => check(bytes), BadVideoError);
   });
 
-  it('boxes of 64 bits, and one that lasts until the end, which proves no length', () => {
+  it('accepts 64-bit boxes, and one that extends to the end, which proves no length', () => {
     const large = box('mdat', 1, 40);
     large.writeBigUInt64BE(40n, 8);
     const whole = Buffer.concat([box('ftyp', 16), box('moov', 24), large]);
@@ -103,13 +103,13 @@ describe('whether bytes are a whole video', () => {
     assert.equal(check(open, 10).isLengthProven, false);
   });
 
-  it('boxes smaller than their header, of no type, or without media are refused', () => {
+  it('refuses boxes smaller than their header, without a type, or without media', () => {
     const start = box('ftyp', 16);
     for (const bad of [box('moov', 7, 24), box('\u0001\u0002\u0003\u0004', 24), box('moov', 24)])
       assert.throws(() => check(Buffer.concat([start, bad])), BadVideoError);
   });
 
-  it('WebM: up to the end of its segment where that has a size', () => {
+  it('accepts WebM up to the end of its segment, if that declares a size', () => {
     assert.deepEqual(check(WEBM([0x9e], 30), 5), { mimeType: 'video/webm', isLengthProven: true });
     assert.throws(() => check(WEBM([0x9e], 29), 5), BadVideoError);
     assert.equal(check(WEBM([0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], 30), 5).isLengthProven, false);
