@@ -55,5 +55,5 @@ export interface Tables
 
 /** A transaction on the service's tables. */
 export type Trx = Transaction<Tables>;
-/** Where a query runs: the database, or a transaction on it. */
+/** Runs queries: the database, or a transaction on it. */
 export type Executor = Kysely<Tables>;

@@ -1,7 +1,7 @@
 /**
- * Parses external JSON, that of upstreams here and that of callers in `json-scanner.ts`, and checks the text inside.
- * `JSON.parse` alone accepts input that is dangerous later: nesting that overflows recursive code, and the keys
- * `__proto__` and `constructor.prototype`, which turn a later merge into prototype pollution.
+ * Parses external JSON (callers' requests: `json-scanner.ts`) and checks the text inside. `JSON.parse` alone accepts
+ * input that is dangerous later: nesting that overflows recursive code, and the keys `__proto__` and
+ * `constructor.prototype`, which turn a later merge into prototype pollution.
  */
 
 export type JsonRejectionReason = 'syntax' | 'depth' | 'keys' | 'width' | 'prototype' | 'text';

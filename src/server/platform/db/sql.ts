@@ -93,7 +93,9 @@ export class LocklessSqliteCompiler extends SqliteQueryCompiler {
   }
 }
 
-/** SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_ROWID (https://sqlite.org/rescode.html). */
+/**
+ * SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_ROWID (https://sqlite.org/rescode.html).
+ */
 const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
 /** PostgreSQL, appendix A: unique_violation. */
 const POSTGRES_UNIQUE = '23505';

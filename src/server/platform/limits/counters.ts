@@ -21,8 +21,8 @@ export const READ_ONLY = -1;
 /** The counters of one limit. The window of a key starts with its first use and is never prolonged. */
 export interface Counters {
   /**
-   * Adds the points if they fit below the maximum, in one atomic step; otherwise nothing changes. Negative points are a refund, and
-   * `used` never goes below 0.
+   * Adds the points if they fit below the maximum, in one atomic step; otherwise nothing changes. Negative points are a
+   * refund, and `used` never goes below 0.
    */
   take(key: string, points: number, max: number): Promise<TakenPoints>;
   /** Adds points to the window that ends at this time, if it is still the current one. */

@@ -200,7 +200,9 @@ const HTTP_SCHEME = /^https?:/i;
  * them.
  */
 const FORBIDDEN_SCHEME = /^(file|s?ftps?|tftp|gopher|dict|ldaps?|wss?|smb|jar):/i;
-/** What readers skip in front of a URL: controls, and blanks of every kind, a byte order mark among them. */
+/**
+ * Characters that URL parsers skip in front of a URL: control characters and all blanks, including a byte order mark.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what the pattern must find
 const LEADING_BLANKS = /^[\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]+/;
 /** `//host/path` and its variants with backslashes inherit the scheme of the context in which they are read. */

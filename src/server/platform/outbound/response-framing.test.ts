@@ -135,7 +135,7 @@ describe('response framing', () => {
     ['behind a head without a length', `${OK}\r\n`, true],
   ];
   for (const [name, text, isEnd] of ENDS)
-    it(`${isEnd ? 'ends' : 'fails'} where the peer closes ${name}, and always fails where it resets`, async (t) => {
+    it(`${isEnd ? 'ends' : 'fails'} when the peer closes ${name}, and always fails when it resets`, async (t) => {
       const server = await startServer(t, ({ socket, path }) => {
         if (path === '/end') socket.end(text);
         else socket.write(text, () => setTimeout(() => socket.resetAndDestroy(), 20));
